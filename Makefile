@@ -1,0 +1,53 @@
+# make demo   build, install, learn a vocabulary from text that every machine with Python has
+# make test   the same, then all tests
+# make lint   ruff and mypy
+# make bench  every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+TEXT   ?=
+
+.PHONY: demo test lint bench sanitize clean
+
+# The package and its test tools are installed anew when their sources change.
+INSTALLED := $(VENV)/.installed
+SOURCES   := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+
+$(INSTALLED): $(SOURCES)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Building and installing volt into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.20"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[test,lint]"
+	@touch $@
+
+demo: $(INSTALLED)
+	@$(BIN)/python tools/demo_text.py demo/python-docs.txt
+	$(BIN)/volt candidates demo/python-docs.txt -n 20000 -o demo/candidates.tsv
+	$(BIN)/volt curve demo/candidates.tsv -o demo/curve.csv
+
+test: $(INSTALLED) demo lint
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench TEXT="a.txt b.txt"'; exit 2; }
+	@$(BIN)/python -m pip install -q --disable-pip-version-check cython setuptools wheel
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -r benchmarks/requirements.txt
+	@mkdir -p benchmarks/results
+	$(BIN)/python benchmarks/count.py --text $(TEXT) -o benchmarks/results/count.json
+	$(BIN)/python benchmarks/candidates.py --text $(TEXT) -o benchmarks/results/candidates.json
+	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
+
+# The native code under AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that drive it.
+sanitize: $(INSTALLED)
+	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	$(BIN)/cmake --build --preset sanitize
+	tools/with_sanitizer.sh $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py tests/test_candidates.py
+
+clean:
+	rm -rf build dist demo $(VENV)

@@ -1,0 +1,133 @@
+"""Write the measured tables into docs/benchmarks.md.
+
+    python benchmarks/page.py benchmarks/results/*.json
+
+Each result replaces what stands between `<!-- stage:NAME -->` and the next `<!-- /stage -->`; a
+stage the page does not have yet is added at its end, under a heading. All other prose is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+END = "<!-- /stage -->"
+
+
+def section(result: Mapping[str, Any]) -> str:
+    """One stage as Markdown: how it was made, the contenders, what was required."""
+    machine, text = result["machine"], result["text"]
+    about = [
+        "Made by",
+        "",
+        f"    {result['command']}",
+        "",
+        f"on {text['megabytes']:.1f} MB of text (sha256 `{text['sha256']}`), "
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"Python {machine['python']}, {result['threads']} threads. "
+        f"Medians of {result['runs']} run(s), the contenders in turn, each in its own process. "
+        'Time is that of the whole process; "after import" is the work alone.',
+    ]
+    return "\n".join(
+        [
+            *about,
+            "",
+            *_table(
+                ["", "version", "time", "after import", "peak memory", "time / volt",
+                 "memory / volt", "result"],
+                [_contender(row) for row in result["contenders"]],
+            ),
+            "",
+            *[f"- {row['name']}: {row['includes']}." for row in result["contenders"]],
+            "",
+            *_table(
+                ["required of volt", "at least", "measured", ""],
+                [_requirement(requirement) for requirement in result["requirements"]],
+            ),
+        ]
+    )  # fmt: skip
+
+
+def _contender(row: Mapping[str, Any]) -> list[str]:
+    if row["status"] != "measured":
+        return [row["name"], row["version"] or "-", row["status"], *["-"] * 5]
+    return [
+        row["name"],
+        row["version"],
+        _number(row["median_wall_seconds"], 2, " s"),
+        _number(row["median_inner_seconds"], 2, " s"),
+        _number(row["median_peak_megabytes"], 0, " MB"),
+        _number(row["wall_ratio"], 2, "x"),
+        _number(row["memory_ratio"], 2, "x"),
+        ", ".join(f"{value:,} {name}" for name, value in row["facts"].items()) or "-",
+    ]
+
+
+def _requirement(requirement: Mapping[str, Any]) -> list[str]:
+    peers = " or ".join(requirement["peers"])
+    if len(requirement["peers"]) > 1:
+        peers = f"the better of {peers}"
+    what = "faster than" if requirement["measure"] == "wall_seconds" else "less memory than"
+    verdict = {True: "pass", False: "FAIL", None: f"not judged: {requirement['reason']}"}
+    return [
+        f"{what} {peers}",
+        f"{requirement['at_least']:g}x",
+        _number(requirement["ratio"], 2, "x"),
+        verdict[requirement["passed"]],
+    ]
+
+
+def _number(value: float | None, digits: int, unit: str) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}{unit}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table with its columns aligned, to be read in a terminal as well."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in [head, *rows]]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    ]
+    return [lines[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *lines[1:]]
+
+
+def replace_section(page: str, result: Mapping[str, Any]) -> str:
+    """The page with the region of this stage replaced, or added at the end."""
+    start = f"<!-- stage:{result['stage']} -->"
+    region = f"{start}\n{section(result)}\n{END}"
+    before, found, rest = page.partition(start)
+    if not found:
+        return f"{page.rstrip()}\n\n## {result['title']}\n\n{region}\n"
+    inside, ended, after = rest.partition(END)
+    if not ended or "<!-- stage:" in inside:
+        raise ValueError(f"{start} has no {END} after it; add the line and run this again")
+    return before + region + after
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Write measured tables into the page.")
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULT.json")
+    parser.add_argument("--page", type=Path, default=Path("docs/benchmarks.md"))
+    arguments = parser.parse_args()
+    page: Path = arguments.page
+    content = page.read_text(encoding="utf-8") if page.exists() else "# Benchmarks\n"
+    try:
+        for path in arguments.results:
+            content = replace_section(content, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError) as error:
+        print(f"{path}: {error!r}", file=sys.stderr)
+        return 2
+    page.parent.mkdir(parents=True, exist_ok=True)
+    temporary = page.with_name(page.name + ".tmp")
+    temporary.write_text(content, encoding="utf-8")
+    temporary.replace(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,204 @@
+// The native module volt._core: a table of contents. All else in this folder is free of Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <stdexcept>
+
+#include "count.hpp"
+#include "curve.hpp"
+#include "merge.hpp"
+#include "unicode.hpp"
+#include "word_file.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+template <class T>
+using ArrayIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Give a vector to NumPy without copying it.
+template <class T>
+Array<T> to_numpy(std::vector<T>&& vector) {
+  auto* owned = new std::vector<T>(std::move(vector));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return Array<T>(owned->data(), {owned->size()}, owner);
+}
+
+volt::Pretokenizer pretokenizer_of(const std::string& name) {
+  if (name == "whitespace") return volt::Pretokenizer::whitespace;
+  if (name == "metaspace") return volt::Pretokenizer::metaspace;
+  if (name == "byte-level") return volt::Pretokenizer::byte_level;
+  throw std::invalid_argument("unknown pre-tokenizer: " + name);
+}
+
+struct BufferView {
+  Py_buffer view;
+  explicit BufferView(nb::handle object) {
+    if (PyObject_GetBuffer(object.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+  }
+  ~BufferView() { PyBuffer_Release(&view); }
+  BufferView(const BufferView&) = delete;
+  BufferView& operator=(const BufferView&) = delete;
+  const uint8_t* data() const { return static_cast<const uint8_t*>(view.buf); }
+  size_t size() const { return static_cast<size_t>(view.len); }
+};
+
+// The words of a list must lie inside its text.
+void check_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                 const ArrayIn<uint64_t>& counts) {
+  if (offsets.size() != counts.size() + 1) throw std::invalid_argument("offsets and counts disagree");
+  if (offsets.data()[0] != 0 || offsets.data()[counts.size()] != text.size())
+    throw std::invalid_argument("offsets do not span the text");
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (offsets.data()[i] >= offsets.data()[i + 1])
+      throw std::invalid_argument("an empty word, or offsets out of order");
+}
+
+nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                      const ArrayIn<uint64_t>& counts,
+                      const nb::ndarray<const uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& columns,
+                      const std::string& pretokenizer, uint64_t merges, double coverage,
+                      uint32_t max_token_length, uint64_t min_frequency, unsigned threads,
+                      const std::function<void(uint64_t)>& progress) {
+  check_words(text, offsets, counts);
+  if (pretokenizer != "byte-level" &&
+      volt::find_invalid_utf8(text.data(), text.data() + text.size()) != nullptr)
+    throw std::invalid_argument("the words are not valid UTF-8");
+  if (columns.shape(1) != 0 && columns.shape(0) != counts.size())
+    throw std::invalid_argument("columns and counts disagree");
+  volt::WordView words{text.data(), offsets.data(), counts.data(), counts.size(), columns.data(),
+                       columns.shape(1)};
+  volt::MergeOptions options{pretokenizer_of(pretokenizer), merges,        coverage,
+                             max_token_length,              min_frequency, threads};
+  volt::MergeResult r;
+  {
+    nb::gil_scoped_release release;
+    r = volt::learn_merges(words, options, [&](uint64_t done) {
+      nb::gil_scoped_acquire acquire;
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      progress(done);
+    });
+  }
+  nb::dict out;
+  out["text"] = to_numpy(std::move(r.text));
+  out["offsets"] = to_numpy(std::move(r.offsets));
+  out["word_final"] = to_numpy(std::move(r.word_final));
+  out["lengths"] = to_numpy(std::move(r.lengths));
+  out["alphabet_counts"] = to_numpy(std::move(r.alphabet_counts));
+  out["unknown"] = r.unknown;
+  out["left_out"] = r.left_out;
+  out["left"] = to_numpy(std::move(r.left));
+  out["right"] = to_numpy(std::move(r.right));
+  out["made"] = to_numpy(std::move(r.made));
+  out["pair_counts"] = to_numpy(std::move(r.pair_counts));
+  out["merge_counts"] = to_numpy(std::move(r.merge_counts));
+  out["alphabet_columns"] = to_numpy(std::move(r.alphabet_columns));
+  out["merge_columns"] = to_numpy(std::move(r.merge_columns));
+  return out;
+}
+
+nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& lengths,
+                    const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
+                    const ArrayIn<uint32_t>& made, const ArrayIn<uint64_t>& merge_counts) {
+  const size_t merges = left.size(), tokens = lengths.size();
+  if (right.size() != merges || made.size() != merges || merge_counts.size() != merges)
+    throw std::invalid_argument("the merges' columns differ in length");
+  if (alphabet_counts.size() > tokens) throw std::invalid_argument("more symbols than tokens");
+  for (size_t m = 0; m < merges; ++m)
+    if (left.data()[m] >= tokens || right.data()[m] >= tokens || made.data()[m] >= tokens)
+      throw std::invalid_argument("a merge names a token that does not exist");
+  volt::CurveSums c;
+  {
+    nb::gil_scoped_release release;
+    c = volt::curve_sums(alphabet_counts.data(), alphabet_counts.size(), lengths.data(), tokens,
+                         left.data(), right.data(), made.data(), merge_counts.data(), merges);
+  }
+  nb::dict out;
+  out["tokens"] = to_numpy(std::move(c.tokens));
+  out["types"] = to_numpy(std::move(c.types));
+  out["type_length"] = to_numpy(std::move(c.type_length));
+  out["f_ln_f"] = to_numpy(std::move(c.f_ln_f));
+  out["f_power"] = to_numpy(std::move(c.f_power));
+  out["frequent"] = to_numpy(std::move(c.frequent));
+  out["frequency"] = to_numpy(std::move(c.frequency));
+  return out;
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.doc() = "volt's native core: count, merge.";
+  m.attr("unicode_version") = volt::unicode_version();
+
+  m.def("unicode_class", [](uint32_t code_point) {
+    if (code_point >= 0x110000) throw nb::value_error("not a code point");
+    return static_cast<int>(volt::char_class(code_point));
+  }, "code_point"_a, "0 other, 1 letter, 2 mark, 3 number, 4 white space.");
+
+  m.def("find_invalid_utf8", [](nb::handle data) {
+    BufferView buffer(data);
+    const uint8_t* found = volt::find_invalid_utf8(buffer.data(), buffer.data() + buffer.size());
+    return found ? static_cast<int64_t>(found - buffer.data()) : int64_t{-1};
+  }, "data"_a, "Offset of the first ill-formed UTF-8 sequence, or -1.");
+
+  nb::class_<volt::Counter>(m, "Counter", "Counts the words of text fed to it in parts.")
+      .def("__init__", [](volt::Counter* self, const std::string& pretokenizer, uint32_t max_word_length,
+                          unsigned threads, uint64_t max_types) {
+        new (self) volt::Counter(pretokenizer_of(pretokenizer), max_word_length, threads, max_types);
+      }, "pretokenizer"_a, "max_word_length"_a, "threads"_a, "max_types"_a)
+      .def("feed", [](volt::Counter& self, nb::handle data, bool last, uint64_t weight) {
+        BufferView buffer(data);
+        volt::FeedResult r;
+        {
+          nb::gil_scoped_release release;
+          r = self.feed(buffer.data(), buffer.size(), last, weight);
+        }
+        return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
+      }, "data"_a, "last"_a, "weight"_a, "Returns (bytes consumed, lines, offset of invalid UTF-8 or -1).")
+      .def("read_words", [](volt::Counter& self, nb::handle data, bool last, uint64_t weight) {
+        BufferView buffer(data);
+        volt::ReadResult r;
+        {
+          nb::gil_scoped_release release;
+          r = volt::read_words(self, buffer.data(), buffer.size(), last, weight);
+        }
+        return nb::make_tuple(r.consumed, r.lines, r.problem);
+      }, "data"_a, "last"_a, "weight"_a, "Lines `word<TAB>count`: (bytes consumed, lines, problem or '').")
+      .def_prop_ro("totals", [](const volt::Counter& self) {
+        const volt::CountTotals& t = self.totals();
+        nb::dict out;
+        out["words"] = t.words;
+        out["cut_words"] = t.cut_words;
+        out["reserved"] = t.reserved;
+        out["pruned_words"] = t.pruned_words;
+        out["max_undercount"] = t.max_undercount;
+        return out;
+      })
+      .def("finish", [](volt::Counter& self, uint64_t min_count) {
+        volt::WordList list;
+        {
+          nb::gil_scoped_release release;
+          list = self.finish(min_count);
+        }
+        return nb::make_tuple(to_numpy(std::move(list.text)), to_numpy(std::move(list.offsets)),
+                              to_numpy(std::move(list.counts)));
+      }, "min_count"_a, "The words (text, offsets, counts), most frequent first.");
+
+  m.def("write_words", [](const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                          const ArrayIn<uint64_t>& counts) {
+    check_words(text, offsets, counts);
+    const std::string out = volt::write_words(text.data(), offsets.data(), counts.data(), counts.size());
+    return nb::bytes(out.data(), out.size());
+  }, "text"_a, "offsets"_a, "counts"_a, "The word list as lines `word<TAB>count`.");
+  m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "columns"_a, "pretokenizer"_a,
+        "merges"_a, "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
+  m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a, "made"_a,
+        "merge_counts"_a);
+}

@@ -1,0 +1,498 @@
+#include "count.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "parallel.hpp"
+#include "scan.hpp"
+#include "unicode.hpp"
+
+namespace volt {
+namespace {
+
+constexpr size_t kShort = 15;             // bytes of a word that lives in its slot
+constexpr size_t kSegment = 256 * 1024;   // validate and scan this much at a time, to stay in cache
+constexpr size_t kArenaChunk = 1 << 20;
+
+inline uint64_t load(const uint8_t* p) {
+  uint64_t value;
+  std::memcpy(&value, p, 8);
+  return value;
+}
+
+// Multiply to 128 bits and fold: the mixing step of wyhash.
+inline uint64_t mix(uint64_t a, uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+
+inline uint64_t hash_short(uint64_t low, uint64_t high) {
+  return mix(low ^ 0x9E3779B97F4A7C15ull, high ^ 0xE7037ED1A0B428DBull);
+}
+
+uint64_t hash_long(const uint8_t* p, size_t bytes) {
+  uint64_t hash = bytes;
+  const uint8_t* end = p + bytes;
+  for (; end - p > 16; p += 16)
+    hash = mix(load(p) ^ 0xA0761D6478BD642Full, load(p + 8) ^ hash ^ 0x8EBC6AF09C88C6E3ull);
+  return mix(load(end - 16) ^ 0xA0761D6478BD642Full, load(end - 8) ^ hash);
+}
+
+// The first n bytes of a little-endian integer, n < 8.
+inline uint64_t low_bytes(uint64_t value, size_t n) { return value & ((uint64_t{1} << (8 * n)) - 1); }
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------- WordTable
+
+WordTable::WordTable() : short_slots_(1 << 12), long_slots_(1 << 8) {}
+
+void WordTable::add(const uint8_t* word, size_t bytes, const uint8_t* readable, uint64_t count) {
+  if (bytes > kShort) return add_long(word, bytes, count);
+  uint64_t low, high;
+  if (readable - word >= 16) [[likely]] {
+    low = load(word);
+    high = load(word + 8);
+  } else {
+    uint8_t copy[16] = {};
+    std::memcpy(copy, word, bytes);
+    low = load(copy);
+    high = load(copy + 8);
+  }
+  if (bytes < 8) {
+    low = low_bytes(low, bytes);
+    high = 0;
+  } else {
+    high = low_bytes(high, bytes - 8);
+  }
+  high |= static_cast<uint64_t>(bytes) << 56;
+  // Slots of rare words are not in the cache: ask for a batch of them before touching the first.
+  const uint64_t hash = hash_short(low, high);
+  __builtin_prefetch(&short_slots_[hash & (short_slots_.size() - 1)], 1);
+  pending_[pending_size_++] = {low, high, hash, count};
+  if (pending_size_ == kBatch) flush();
+}
+
+void WordTable::flush() {
+  for (size_t i = 0; i < pending_size_; ++i)
+    add_short(pending_[i].low, pending_[i].high, pending_[i].hash, pending_[i].count);
+  pending_size_ = 0;
+}
+
+void WordTable::add_short(uint64_t low, uint64_t high, uint64_t hash, uint64_t count) {
+  const size_t mask = short_slots_.size() - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    ShortSlot& slot = short_slots_[i];
+    if (slot.low == low && slot.high == high) {
+      slot.count += count;
+      return;
+    }
+    if (slot.high == 0) {
+      slot = {low, high, count};
+      if (++short_size_ * 2 > short_slots_.size()) grow_short();
+      return;
+    }
+  }
+}
+
+void WordTable::add_long(const uint8_t* word, size_t bytes, uint64_t count) {
+  const uint64_t hash = hash_long(word, bytes);
+  const size_t mask = long_slots_.size() - 1;
+  for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    LongSlot& slot = long_slots_[i];
+    if (slot.word == nullptr) {
+      slot = {hash, count, keep(word, bytes), bytes};
+      if (++long_size_ * 2 > long_slots_.size()) grow_long();
+      return;
+    }
+    if (slot.hash == hash && slot.bytes == bytes && std::memcmp(slot.word, word, bytes) == 0) {
+      slot.count += count;
+      return;
+    }
+  }
+}
+
+void WordTable::grow_short() {
+  std::vector<ShortSlot> old(short_slots_.size() * 2);
+  old.swap(short_slots_);
+  const size_t mask = short_slots_.size() - 1;
+  for (const ShortSlot& slot : old) {
+    if (slot.high == 0) continue;
+    size_t i = hash_short(slot.low, slot.high) & mask;
+    while (short_slots_[i].high != 0) i = (i + 1) & mask;
+    short_slots_[i] = slot;
+  }
+}
+
+void WordTable::grow_long() {
+  std::vector<LongSlot> old(long_slots_.size() * 2);
+  old.swap(long_slots_);
+  const size_t mask = long_slots_.size() - 1;
+  for (const LongSlot& slot : old) {
+    if (slot.word == nullptr) continue;
+    size_t i = slot.hash & mask;
+    while (long_slots_[i].word != nullptr) i = (i + 1) & mask;
+    long_slots_[i] = slot;
+  }
+}
+
+const uint8_t* WordTable::keep(const uint8_t* word, size_t bytes) {
+  if (bytes > arena_capacity_ - arena_used_) {
+    arena_capacity_ = std::max(bytes, kArenaChunk);
+    arena_.push_back(std::make_unique<uint8_t[]>(arena_capacity_));
+    arena_used_ = 0;
+  }
+  uint8_t* copy = arena_.back().get() + arena_used_;
+  std::memcpy(copy, word, bytes);
+  arena_used_ += bytes;
+  return copy;
+}
+
+template <class Visit>
+void WordTable::for_each(Visit&& visit) const {
+  for (const ShortSlot& slot : short_slots_)
+    if (slot.high != 0) {
+      uint8_t word[16];
+      std::memcpy(word, &slot.low, 8);
+      std::memcpy(word + 8, &slot.high, 8);
+      visit(static_cast<const uint8_t*>(word), static_cast<size_t>(slot.high >> 56), slot.count);
+    }
+  for (const LongSlot& slot : long_slots_)
+    if (slot.word != nullptr) visit(slot.word, static_cast<size_t>(slot.bytes), slot.count);
+}
+
+void WordTable::clear() { *this = WordTable(); }
+
+void WordTable::prune(uint64_t limit) {
+  WordTable kept;
+  for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+    if (count > limit) kept.add(word, bytes, count);
+  });
+  kept.flush();
+  *this = std::move(kept);
+}
+
+// ------------------------------------------------------------------------------------------ Counter
+
+namespace {
+
+// Takes the words of a scanner to a table; cuts those that are too long.
+struct TableSink {
+  WordTable& table;
+  const uint8_t* readable;
+  const uint32_t max_length;
+  const uint64_t weight;
+  uint64_t words = 0, cut_words = 0, reserved_marks = 0;
+
+  void cut() { ++cut_words; }
+  void reserved() { reserved_marks += weight; }
+
+  void piece(const uint8_t* begin, const uint8_t* end, bool prefix) {
+    ++words;
+    if (!prefix) return table.add(begin, end - begin, readable, weight);
+    // The space that metaspace puts before a line is not in the text: spell it out.
+    uint8_t inline_copy[512];
+    std::vector<uint8_t> heap_copy;
+    const size_t bytes = end - begin + 1;
+    uint8_t* copy = inline_copy;
+    if (bytes > sizeof inline_copy) {
+      heap_copy.resize(bytes);
+      copy = heap_copy.data();
+    }
+    copy[0] = ' ';
+    std::memcpy(copy + 1, begin, bytes - 1);
+    table.add(copy, bytes, weight);
+  }
+
+  void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool continued) {
+    if (end - begin + prefix <= static_cast<ptrdiff_t>(max_length)) [[likely]]
+      return piece(begin, end, prefix);
+    size_t characters = count_characters(begin, end) + prefix;
+    if (characters > max_length && !continued) ++cut_words;
+    for (size_t room = max_length - prefix; characters > max_length; room = max_length) {
+      const uint8_t* p = begin;
+      for (size_t i = 0; i < room; ++i) p += sequence_length(*p);
+      piece(begin, p, prefix);
+      prefix = false;
+      begin = p;
+      characters -= max_length;
+    }
+    piece(begin, end, prefix);
+  }
+};
+
+// Words between ASCII white space in a range that ends with a line or with the text: 64 bytes at a time.
+void scan_whitespace_fast(const uint8_t* p, const uint8_t* end, LineState& state, TableSink& sink) {
+#if defined(__SSE2__)
+  const __m128i space = _mm_set1_epi8(' '), tab = _mm_set1_epi8('\t'), line = _mm_set1_epi8('\n'),
+                carriage = _mm_set1_epi8('\r');
+  const uint8_t* word = nullptr;  // start of the word we are in
+  while (end - p >= 64) {
+    uint64_t blanks = 0;
+    for (int i = 0; i < 4; ++i) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+      const __m128i hit = _mm_or_si128(
+          _mm_or_si128(_mm_cmpeq_epi8(bytes, space), _mm_cmpeq_epi8(bytes, tab)),
+          _mm_or_si128(_mm_cmpeq_epi8(bytes, line), _mm_cmpeq_epi8(bytes, carriage)));
+      blanks |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
+    }
+    // Bits where a word begins or ends: where a byte differs from the one before it.
+    uint64_t edges = blanks ^ (blanks << 1 | (word == nullptr));
+    while (edges) {
+      const uint8_t* at = p + __builtin_ctzll(edges);
+      edges &= edges - 1;
+      if (word == nullptr) {
+        word = at;
+      } else {
+        sink(word, at, false, state.continuing != 0);
+        state.continuing = 0;
+        word = nullptr;
+      }
+    }
+    p += 64;
+  }
+  if (word != nullptr) p = word;
+#endif
+  scan_whitespace(p, end, state, true, sink.max_length, sink);
+}
+
+uint64_t count_lines(const uint8_t* p, const uint8_t* end) { return std::count(p, end, '\n'); }
+
+// One past the last line end of [p, end), or p.
+const uint8_t* last_line_end(const uint8_t* p, const uint8_t* end) {
+  while (end > p && end[-1] != '\n') --end;
+  return end;
+}
+
+const uint8_t* next_line_end(const uint8_t* p, const uint8_t* end) {
+  const void* found = p < end ? std::memchr(p, '\n', end - p) : nullptr;
+  return found ? static_cast<const uint8_t*>(found) + 1 : end;
+}
+
+// `end` less a character at its end whose last bytes are still to come.
+const uint8_t* whole_characters(const uint8_t* p, const uint8_t* end) {
+  for (int i = 1; i <= 3 && end - p >= i; ++i) {
+    const uint8_t byte = end[-i];
+    if (is_continuation(byte)) continue;
+    return byte >= 0xC0 && sequence_length(byte) > static_cast<uint32_t>(i) ? end - i : end;
+  }
+  return end;
+}
+
+// Scan whole lines; the last may lack its line end.
+void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end, LineState& state,
+                TableSink& sink) {
+  if (pretokenizer == Pretokenizer::whitespace) return scan_whitespace_fast(p, end, state, sink);
+  while (p < end) {
+    const uint8_t* next = next_line_end(p, end);
+    const uint8_t* line_end = next;
+    if (line_end > p && line_end[-1] == '\n') {
+      --line_end;
+      if (line_end > p && line_end[-1] == '\r') --line_end;
+    }
+    if (pretokenizer == Pretokenizer::metaspace)
+      scan_metaspace(p, line_end, state, true, sink.max_length, sink);
+    else
+      scan_byte_level(p, line_end, state, true, sink.max_length, sink);
+    state = LineState{};
+    p = next;
+  }
+}
+
+}  // namespace
+
+Counter::Counter(Pretokenizer pretokenizer, uint32_t max_word_length, unsigned threads,
+                 uint64_t max_types)
+    : pretokenizer_(pretokenizer), max_word_length_(max_word_length), max_types_(max_types),
+      tables_(std::max(1u, threads)) {
+  if (max_word_length < 2) throw std::invalid_argument("max_word_length must be at least 2");
+}
+
+void Counter::add_words(uint64_t words) {
+  // Every count is at most the number of words, so checking this sum checks all of them.
+  if (__builtin_add_overflow(totals_.words, words, &totals_.words) || totals_.words >> 63)
+    throw std::overflow_error("the counts do not fit 63 bits");
+}
+
+FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t weight) {
+  FeedResult result;
+  const uint8_t* end = data + bytes;
+  const uint8_t* lines_end = last ? end : last_line_end(data, end);
+
+  if (lines_end > data) {
+    const unsigned threads = static_cast<unsigned>(tables_.size());
+    std::vector<const uint8_t*> bounds{data};
+    for (unsigned i = 1; i < threads; ++i)
+      bounds.push_back(
+          std::max(bounds.back(), next_line_end(data + (lines_end - data) * i / threads, lines_end)));
+    bounds.push_back(lines_end);
+
+    std::vector<const uint8_t*> invalid(threads, nullptr);
+    std::vector<TableSink> sinks;
+    std::vector<uint64_t> line_counts(threads, 0);
+    for (WordTable& table : tables_) sinks.push_back({table, end, max_word_length_, weight});
+    run_parallel(threads, [&](unsigned i) {
+      LineState state = i == 0 ? state_ : LineState{};
+      for (const uint8_t* p = bounds[i]; p < bounds[i + 1];) {
+        const uint8_t* stop = bounds[i + 1];
+        if (stop - p > static_cast<ptrdiff_t>(kSegment)) stop = next_line_end(p + kSegment, stop);
+        if ((invalid[i] = find_invalid_utf8(p, stop))) return;
+        line_counts[i] += count_lines(p, stop);
+        scan_lines(pretokenizer_, p, stop, state, sinks[i]);
+        p = stop;
+      }
+      tables_[i].flush();
+    });
+    for (unsigned i = 0; i < threads; ++i) {
+      if (invalid[i] && result.invalid_at < 0) result.invalid_at = invalid[i] - data;
+      uint64_t words;
+      if (__builtin_mul_overflow(sinks[i].words, weight, &words))
+        throw std::overflow_error("the counts do not fit 63 bits");
+      add_words(words);
+      totals_.cut_words += sinks[i].cut_words;
+      totals_.reserved += sinks[i].reserved_marks;
+      result.lines += line_counts[i];
+    }
+    state_ = LineState{};
+    result.consumed = lines_end - data;
+  } else if (!last) {
+    // A line longer than the data: take what words of it are sure.
+    const uint8_t* stop = whole_characters(data, end);
+    if (const uint8_t* invalid = find_invalid_utf8(data, stop)) {
+      result.invalid_at = invalid - data;
+      return result;
+    }
+    TableSink sink{tables_[0], end, max_word_length_, weight};
+    const auto scan = pretokenizer_ == Pretokenizer::whitespace  ? scan_whitespace<TableSink>
+                      : pretokenizer_ == Pretokenizer::metaspace ? scan_metaspace<TableSink>
+                                                                 : scan_byte_level<TableSink>;
+    result.consumed = scan(data, stop, state_, false, max_word_length_, sink) - data;
+    tables_[0].flush();
+    uint64_t words;
+    if (__builtin_mul_overflow(sink.words, weight, &words))
+      throw std::overflow_error("the counts do not fit 63 bits");
+    add_words(words);
+    totals_.cut_words += sink.cut_words;
+    totals_.reserved += sink.reserved_marks;
+  }
+  if (last) state_ = LineState{};
+  limit_types();
+  return result;
+}
+
+void Counter::add(std::string_view word, uint64_t count) {
+  add_words(count);
+  const uint8_t* p = reinterpret_cast<const uint8_t*>(word.data());
+  if (pretokenizer_ == Pretokenizer::metaspace && word.substr(0, 3) == "\xE2\x96\x81") {
+    std::string spelled = " " + std::string(word.substr(3));  // inside a table the mark is a space
+    p = reinterpret_cast<const uint8_t*>(spelled.data());
+    tables_[0].add(p, spelled.size(), count);
+  } else {
+    tables_[0].add(p, word.size(), count);
+  }
+  tables_[0].flush();
+}
+
+void Counter::merge_tables() {
+  for (size_t i = 1; i < tables_.size(); ++i) {
+    if (tables_[i].size() == 0) continue;
+    tables_[i].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+      tables_[0].add(word, bytes, count);
+    });
+    tables_[0].flush();
+    tables_[i].clear();
+  }
+}
+
+// Lossy counting with a bound on the table: when it has more than max_types words, the rarest go,
+// all of one count together, until three quarters of the bound remain. Only the words seen so far
+// decide, never how many threads saw them.
+void Counter::limit_types() {
+  if (max_types_ == 0) return;
+  size_t upper_bound = 0;
+  for (const WordTable& table : tables_) upper_bound += table.size();
+  if (upper_bound <= max_types_) return;
+  merge_tables();
+  if (tables_[0].size() <= max_types_) return;
+  std::map<uint64_t, uint64_t> types_of_count;
+  tables_[0].for_each([&](const uint8_t*, size_t, uint64_t count) { ++types_of_count[count]; });
+  uint64_t left = tables_[0].size(), limit = 0;
+  for (const auto& [count, types] : types_of_count) {
+    if (left <= max_types_ - max_types_ / 4) break;
+    left -= types;
+    limit = count;
+    totals_.pruned_words += count * types;
+  }
+  tables_[0].prune(limit);
+  totals_.max_undercount += limit;
+}
+
+WordList Counter::finish(uint64_t min_count) {
+  const unsigned threads = static_cast<unsigned>(tables_.size());
+  merge_tables();
+
+  // 1. Copy the words out, with the mark spelled as it is written.
+  struct Item {
+    uint64_t count, prefix, offset;
+    uint32_t bytes;
+  };
+  std::vector<uint8_t> unsorted;
+  std::vector<Item> items;
+  items.reserve(tables_[0].size());
+  tables_[0].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+    if (count < min_count) return;
+    const size_t offset = unsorted.size();
+    if (pretokenizer_ == Pretokenizer::metaspace && word[0] == ' ') {
+      for (uint8_t byte : {0xE2, 0x96, 0x81}) unsorted.push_back(byte);
+      ++word, --bytes;
+    }
+    unsorted.insert(unsorted.end(), word, word + bytes);
+    const size_t size = unsorted.size() - offset;
+    uint64_t prefix = 0;  // the first eight bytes, to compare as one number
+    for (size_t i = 0; i < 8; ++i) prefix = prefix << 8 | (i < size ? unsorted[offset + i] : 0);
+    items.push_back({count, prefix, offset, static_cast<uint32_t>(size)});
+  });
+  for (WordTable& table : tables_) table.clear();
+
+  // 2. Sort: highest count first, then bytes. This is a total order: words are distinct.
+  const uint8_t* text = unsorted.data();
+  auto before = [text](const Item& a, const Item& b) {
+    if (a.count != b.count) return a.count > b.count;
+    if (a.prefix != b.prefix) return a.prefix < b.prefix;
+    const int order = std::memcmp(text + a.offset, text + b.offset, std::min(a.bytes, b.bytes));
+    return order != 0 ? order < 0 : a.bytes < b.bytes;
+  };
+  std::vector<size_t> bounds;
+  for (unsigned i = 0; i <= threads; ++i) bounds.push_back(items.size() * i / threads);
+  run_parallel(threads, [&](unsigned i) {
+    std::sort(items.begin() + bounds[i], items.begin() + bounds[i + 1], before);
+  });
+  for (unsigned i = 1; i < threads; ++i)
+    std::inplace_merge(items.begin(), items.begin() + bounds[i], items.begin() + bounds[i + 1], before);
+
+  // 3. The most frequent max_types of them, in order.
+  if (max_types_ != 0 && items.size() > max_types_) {
+    for (size_t i = max_types_; i < items.size(); ++i) totals_.pruned_words += items[i].count;
+    items.resize(max_types_);
+  }
+  WordList list;
+  list.offsets.reserve(items.size() + 1);
+  list.counts.reserve(items.size());
+  list.text.reserve(unsorted.size());
+  list.offsets.push_back(0);
+  for (const Item& item : items) {
+    list.text.insert(list.text.end(), text + item.offset, text + item.offset + item.bytes);
+    list.offsets.push_back(list.text.size());
+    list.counts.push_back(item.count);
+  }
+  return list;
+}
+
+}  // namespace volt

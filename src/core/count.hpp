@@ -1,0 +1,122 @@
+// Text -> word types with 64-bit counts. Memory grows with the number of types, not with the text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace volt {
+
+// How a line is cut into words; docs/words.md has the exact rules, volt/reference.py the slow twins.
+enum class Pretokenizer : uint8_t { whitespace, metaspace, byte_level };
+
+// Word types, sorted by count (highest first), then by bytes. Word w is text[offsets[w]..offsets[w+1]).
+struct WordList {
+  std::vector<uint8_t> text;
+  std::vector<uint64_t> offsets;
+  std::vector<uint64_t> counts;
+};
+
+// A hash table from words to counts. Words of up to 15 bytes, nearly all of them, live inside their
+// slot as two integers; longer ones in an arena.
+class WordTable {
+ public:
+  WordTable();
+  // `readable` is the end of the memory that may be read past the word.
+  void add(const uint8_t* word, size_t bytes, const uint8_t* readable, uint64_t count);
+  void add(const uint8_t* word, size_t bytes, uint64_t count) { add(word, bytes, word + bytes, count); }
+  void flush();
+  size_t size() const { return short_size_ + long_size_; }
+  void clear();
+  // Remove every word with a count of at most `limit`.
+  void prune(uint64_t limit);
+
+  // Calls visit(pointer, bytes, count) for every word, in no particular order.
+  template <class Visit>
+  void for_each(Visit&& visit) const;
+
+ private:
+  struct ShortSlot {
+    uint64_t low, high, count;  // high's top byte is the length; high 0: empty
+  };
+  struct LongSlot {
+    uint64_t hash, count;
+    const uint8_t* word;
+    uint64_t bytes;
+  };
+  struct Pending {
+    uint64_t low, high, hash, count;
+  };
+  static constexpr size_t kBatch = 32;
+
+  void add_short(uint64_t low, uint64_t high, uint64_t hash, uint64_t count);
+  void add_long(const uint8_t* word, size_t bytes, uint64_t count);
+  void grow_short();
+  void grow_long();
+  const uint8_t* keep(const uint8_t* word, size_t bytes);
+
+  std::vector<ShortSlot> short_slots_;
+  std::vector<LongSlot> long_slots_;
+  size_t short_size_ = 0, long_size_ = 0;
+  std::vector<std::unique_ptr<uint8_t[]>> arena_;
+  size_t arena_used_ = 0, arena_capacity_ = 0;
+  Pending pending_[kBatch];
+  size_t pending_size_ = 0;
+};
+
+// Where a line that is fed in pieces stands.
+struct LineState {
+  bool at_start = true;
+  uint8_t continuing = 0;  // 1 + kind of the run that a cut word is in; 0: at the start of a word
+};
+
+struct FeedResult {
+  size_t consumed = 0;       // bytes done with; the rest must be fed again, with more behind it
+  uint64_t lines = 0;        // line ends among them
+  ptrdiff_t invalid_at = -1;  // offset of the first ill-formed UTF-8 sequence; nothing is usable then
+};
+
+struct CountTotals {
+  uint64_t words = 0;           // occurrences, each times its weight
+  uint64_t cut_words = 0;       // words longer than the maximum, cut
+  uint64_t reserved = 0;        // U+2581 in the text, which metaspace leaves to byte tokens
+  uint64_t pruned_words = 0;    // occurrences lost to max_types
+  uint64_t max_undercount = 0;  // no count in the list is too low by more than this
+};
+
+class Counter {
+ public:
+  Counter(Pretokenizer pretokenizer, uint32_t max_word_length, unsigned threads, uint64_t max_types);
+  Counter(const Counter&) = delete;
+  Counter& operator=(const Counter&) = delete;
+
+  // Count the words of the next part of a file. Call until all is consumed; `last` when the file ends
+  // with this part. Every count is added `weight` times.
+  FeedResult feed(const uint8_t* data, size_t bytes, bool last, uint64_t weight);
+  // Add a word as it is (from a counts file).
+  void add(std::string_view word, uint64_t count);
+
+  // Prune, if there are more than max_types words.
+  void limit_types();
+
+  Pretokenizer pretokenizer() const { return pretokenizer_; }
+  const CountTotals& totals() const { return totals_; }
+  // The word list; words rarer than min_count are left out. The counter is empty afterwards.
+  WordList finish(uint64_t min_count);
+
+ private:
+  void add_words(uint64_t words);
+  void merge_tables();
+
+  Pretokenizer pretokenizer_;
+  uint32_t max_word_length_;
+  uint64_t max_types_;
+  std::vector<WordTable> tables_;  // one a thread
+  LineState state_;
+  CountTotals totals_;
+};
+
+}  // namespace volt

@@ -1,0 +1,27 @@
+// The exact curve of every vocabulary size along one run of merges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace volt {
+
+// Row m describes the corpus after m merges.
+struct CurveSums {
+  std::vector<uint64_t> tokens;         // tokens in the corpus
+  std::vector<uint64_t> types;          // token types in use
+  std::vector<uint64_t> type_length;    // sum of the lengths of the types in use
+  std::vector<double> f_ln_f;           // sum over types of f ln f
+  std::vector<double> f_power;          // sum over types of f^2.5 (Renyi efficiency)
+  std::vector<uint64_t> frequent;       // types seen at least 100 times
+  std::vector<uint64_t> frequency;      // of each token, after the last merge
+};
+
+// A merge of `left` and `right` into `made`, done k times, changes three counts: left and right lose
+// k, made gains k (a token merged with itself loses 2k).
+CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
+                     size_t tokens, const uint32_t* left, const uint32_t* right,
+                     const uint32_t* made, const uint64_t* merge_counts, size_t merges);
+
+}  // namespace volt

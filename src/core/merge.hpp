@@ -1,0 +1,53 @@
+// Word counts -> BPE merges, the candidates of a vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "count.hpp"
+
+namespace volt {
+
+struct MergeOptions {
+  Pretokenizer pretokenizer = Pretokenizer::metaspace;
+  uint64_t merges = 100'000;
+  double coverage = 0;            // share of the characters that must be in the alphabet; 0: by default
+  uint32_t max_token_length = 0;  // in characters of text; 0: no limit
+  uint64_t min_frequency = 2;     // a pair rarer than this is not merged
+  unsigned threads = 1;
+};
+
+// Word w is text[offsets[w]..offsets[w+1]) and occurs counts[w] times. `columns` may hold, word after
+// word, `column_count` other weights (resampled counts), which are carried along but decide nothing.
+struct WordView {
+  const uint8_t* text;
+  const uint64_t* offsets;
+  const uint64_t* counts;
+  size_t words;
+  const uint32_t* columns = nullptr;
+  size_t column_count = 0;
+};
+
+// Tokens are numbered: first the alphabet (by code point; in `whitespace` mode a character that ends a
+// word is another symbol and comes right behind the plain one; `byte-level`: all 256 bytes), then, if
+// characters were left out of it, one symbol for all of these, then what the merges make.
+struct MergeResult {
+  std::vector<uint8_t> text;            // the tokens' text, without marks
+  std::vector<uint64_t> offsets;        // token t is text[offsets[t]..offsets[t+1])
+  std::vector<uint8_t> word_final;      // 1: the token carries the word-final mark
+  std::vector<uint32_t> lengths;        // characters of text (bytes in byte-level mode)
+  std::vector<uint64_t> alphabet_counts;
+  int64_t unknown = -1;                 // the symbol of left-out characters, or -1
+  uint64_t left_out = 0;                // how many different characters were left out
+  std::vector<uint32_t> left, right, made;  // merge m: left + right -> made
+  std::vector<uint64_t> pair_counts;    // how often the two were neighbours when merge m was chosen
+  std::vector<uint64_t> merge_counts;   // how often they were merged (fewer where pairs overlap, `aaa`)
+  std::vector<uint64_t> alphabet_columns, merge_columns;  // the same for the columns, row by row
+};
+
+// `progress(merges_done)` is called now and then; it may throw to stop.
+MergeResult learn_merges(const WordView& words, const MergeOptions& options,
+                         const std::function<void(uint64_t)>& progress);
+
+}  // namespace volt

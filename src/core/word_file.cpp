@@ -1,0 +1,139 @@
+#include "word_file.hpp"
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+#include "scan.hpp"
+#include "unicode.hpp"
+
+namespace volt {
+namespace {
+
+char escape_of(uint8_t byte) {
+  switch (byte) {
+    case '\t': return 't';
+    case '\n': return 'n';
+    case '\r': return 'r';
+    case '\\': return '\\';
+    default: return 0;
+  }
+}
+
+bool unescape(std::string_view field, std::string& word) {
+  word.clear();
+  for (size_t i = 0; i < field.size(); ++i) {
+    if (field[i] != '\\') {
+      word += field[i];
+      continue;
+    }
+    if (++i == field.size()) return false;
+    switch (field[i]) {
+      case 't': word += '\t'; break;
+      case 'n': word += '\n'; break;
+      case 'r': word += '\r'; break;
+      case '\\': word += '\\'; break;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+// Is this one word to the pre-tokenizer, or a piece that it cut from one?
+bool is_word(Pretokenizer pretokenizer, const std::string& word) {
+  const uint8_t* begin = reinterpret_cast<const uint8_t*>(word.data());
+  const uint8_t* end = begin + word.size();
+  if (std::memchr(begin, '\n', word.size())) return false;
+  LineState state;
+  state.at_start = false;
+  if (pretokenizer == Pretokenizer::metaspace && word.compare(0, 3, "\xE2\x96\x81") == 0) {
+    begin += 3;
+    state.at_start = true;
+    if (begin == end) return true;
+  }
+  struct OneWord {
+    const uint8_t *begin, *end;
+    bool whole = false;
+    void operator()(const uint8_t* b, const uint8_t* e, bool, bool) { whole = b == begin && e == end; }
+    void cut() {}
+    void reserved() {}
+  };
+  auto holds = [&](LineState start) {
+    OneWord sink{begin, end};
+    const uint32_t any_length = 0xFFFFFFFF;
+    if (pretokenizer == Pretokenizer::whitespace)
+      scan_whitespace(begin, end, start, true, any_length, sink);
+    else if (pretokenizer == Pretokenizer::metaspace)
+      scan_metaspace(begin, end, start, true, any_length, sink);
+    else
+      scan_byte_level(begin, end, start, true, any_length, sink);
+    return sink.whole;
+  };
+  if (holds(state)) return true;
+  state.continuing = 1;
+  return pretokenizer == Pretokenizer::byte_level && holds(state);
+}
+
+}  // namespace
+
+std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint64_t* counts,
+                        size_t words) {
+  std::string out;
+  out.reserve(offsets[words] + words * 8);
+  for (size_t w = 0; w < words; ++w) {
+    for (uint64_t i = offsets[w]; i < offsets[w + 1]; ++i) {
+      if (const char escaped = escape_of(text[i])) {
+        out += '\\';
+        out += escaped;
+      } else {
+        out += static_cast<char>(text[i]);
+      }
+    }
+    char digits[24];
+    digits[0] = '\t';
+    char* end = std::to_chars(digits + 1, digits + sizeof digits, counts[w]).ptr;
+    *end++ = '\n';
+    out.append(digits, end);
+  }
+  return out;
+}
+
+ReadResult read_words(Counter& counter, const uint8_t* data, size_t bytes, bool last, uint64_t weight) {
+  ReadResult result;
+  std::string word;
+  while (result.consumed < bytes) {
+    const uint8_t* begin = data + result.consumed;
+    const size_t left = bytes - result.consumed;
+    const void* found = std::memchr(begin, '\n', left);
+    if (!found && !last) break;
+    const size_t size = found ? static_cast<const uint8_t*>(found) - begin : left;
+    std::string_view line(reinterpret_cast<const char*>(begin), size);
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    auto stop = [&](const char* problem) {
+      result.problem = problem;
+      return result;
+    };
+    const size_t tab = line.rfind('\t');
+    if (tab == std::string_view::npos) return stop("no tab between word and count");
+    uint64_t count = 0;
+    const char* end = line.data() + line.size();
+    const auto [stopped, error] = std::from_chars(line.data() + tab + 1, end, count);
+    if (error == std::errc::result_out_of_range || count >> 63) return stop("the count does not fit 63 bits");
+    if (error != std::errc() || stopped != end || count == 0)
+      return stop("the count is not a whole number above zero");
+    if (__builtin_mul_overflow(count, weight, &count) || count >> 63)
+      return stop("the weighted count does not fit 63 bits");
+    if (find_invalid_utf8(begin, begin + tab)) return stop("the word is not valid UTF-8");
+    if (!unescape(line.substr(0, tab), word)) return stop("a backslash that is no escape");
+    if (word.empty()) return stop("the word is empty");
+    if (!is_word(counter.pretokenizer(), word))
+      return stop("the pre-tokenizer would not give this as one word");
+    counter.add(word, count);
+    ++result.lines;
+    result.consumed += size + (found != nullptr);
+  }
+  counter.limit_types();
+  return result;
+}
+
+}  // namespace volt

@@ -1,0 +1,80 @@
+"""The native module: count, merge. Everything here has a slow twin in volt.reference."""
+
+from collections.abc import Callable
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+_U8 = NDArray[np.uint8]
+_U32 = NDArray[np.uint32]
+_U64 = NDArray[np.uint64]
+
+class _Totals(TypedDict):
+    words: int
+    cut_words: int
+    reserved: int
+    pruned_words: int
+    max_undercount: int
+
+class _Merges(TypedDict):
+    text: _U8
+    offsets: _U64
+    word_final: _U8
+    lengths: _U32
+    alphabet_counts: _U64
+    unknown: int
+    left_out: int
+    left: _U32
+    right: _U32
+    made: _U32
+    pair_counts: _U64
+    merge_counts: _U64
+    alphabet_columns: _U64
+    merge_columns: _U64
+
+class _CurveSums(TypedDict):
+    tokens: _U64
+    types: _U64
+    type_length: _U64
+    f_ln_f: NDArray[np.float64]
+    f_power: NDArray[np.float64]
+    frequent: _U64
+    frequency: _U64
+
+unicode_version: str
+
+def unicode_class(code_point: int) -> int: ...
+def find_invalid_utf8(data: bytes | bytearray | memoryview) -> int: ...
+
+class Counter:
+    def __init__(
+        self, pretokenizer: str, max_word_length: int, threads: int, max_types: int
+    ) -> None: ...
+    def feed(
+        self, data: bytes | bytearray | memoryview, last: bool, weight: int
+    ) -> tuple[int, int, int]: ...
+    def read_words(
+        self, data: bytes | bytearray | memoryview, last: bool, weight: int
+    ) -> tuple[int, int, str]: ...
+    @property
+    def totals(self) -> _Totals: ...
+    def finish(self, min_count: int) -> tuple[_U8, _U64, _U64]: ...
+
+def write_words(text: _U8, offsets: _U64, counts: _U64) -> bytes: ...
+def learn_merges(
+    text: _U8,
+    offsets: _U64,
+    counts: _U64,
+    columns: _U32,
+    pretokenizer: str,
+    merges: int,
+    coverage: float,
+    max_token_length: int,
+    min_frequency: int,
+    threads: int,
+    progress: Callable[[int], None],
+) -> _Merges: ...
+def curve_sums(
+    alphabet_counts: _U64, lengths: _U32, left: _U32, right: _U32, made: _U32, merge_counts: _U64
+) -> _CurveSums: ...

@@ -1,0 +1,3 @@
+"""The version of volt, written into every artifact."""
+
+__version__ = "0.1.0"

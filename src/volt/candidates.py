@@ -1,0 +1,437 @@
+"""Candidates: the tokens a vocabulary is chosen from, and the Curve of every size on the way.
+
+They come from one BPE run over word counts. Other sources give the same type: tokens with
+frequencies and, where they have them, parents.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt._version import __version__
+from volt.corpus import Text
+from volt.counts import WordCounts, WordRule, check_at_least, count, thread_count
+from volt.errors import InputError, SettingsError
+from volt.files import atomic_write
+from volt.progress import Progress
+
+FORMAT = 1
+HEAD = "# volt candidates "
+WORD_FINAL = "</w>"
+UNKNOWN = "<unk>"
+DEFAULT_MERGES = 100_000
+COLUMNS = ["id", "token", "left", "right", "pairs", "count", "frequency", "length"]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The corpus under BPE at every size; row m is the state after m merges.
+
+    `frequent` counts the types seen at least 100 times, `f_power` is the sum of f^2.5; criteria
+    read them.
+    """
+
+    size: NDArray[np.int64]
+    """Tokens in the vocabulary: the alphabet and what the merges made."""
+    tokens: NDArray[np.int64]
+    """Tokens in the corpus."""
+    types: NDArray[np.int64]
+    """Tokens of the vocabulary that occur."""
+    type_length: NDArray[np.int64]
+    """Sum of their lengths."""
+    characters: int
+    """Characters in the corpus: the sum of frequency times length, the same at every size."""
+    f_ln_f: NDArray[np.float64] = field(repr=False)
+    f_power: NDArray[np.float64] = field(repr=False)
+    frequent: NDArray[np.int64] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+    @cached_property
+    def entropy(self) -> NDArray[np.float64]:
+        """Token entropy in nats, -sum P ln P = ln n - (sum f ln f) / n."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = np.log(self.tokens) - self.f_ln_f / self.tokens
+        return np.where(self.tokens > 0, np.maximum(entropy, 0.0), 0.0)
+
+    @cached_property
+    def entropy_types(self) -> NDArray[np.float64]:
+        """H of Eq. 2: entropy over the mean length of the types in use."""
+        return _ratio(self.entropy * self.types, self.type_length)
+
+    @cached_property
+    def entropy_occurrences(self) -> NDArray[np.float64]:
+        """Entropy over the mean length of the tokens in the corpus: nats per character."""
+        return _ratio(self.entropy * self.tokens, np.full(len(self), self.characters))
+
+    def entropy_by(self, length: str) -> NDArray[np.float64]:
+        if length not in ("types", "occurrences"):
+            raise SettingsError(f"length is types or occurrences, not {length!r}")
+        return self.entropy_types if length == "types" else self.entropy_occurrences
+
+    def muv(self, length: str = "types") -> NDArray[np.float64]:
+        """M of Eq. 1 at every size, against the size before; NaN where the size did not change."""
+        entropy = self.entropy_by(length)
+        muv = np.full(len(self), np.nan)
+        step = np.diff(self.size)
+        muv[1:] = np.divide(-np.diff(entropy), step, out=muv[1:], where=step != 0)
+        return muv
+
+    def at_size(self, size: int) -> int:
+        """The last row with at most `size` tokens in the vocabulary; the first if there is none."""
+        return max(0, int(np.searchsorted(self.size, size, side="right")) - 1)
+
+    def rows(self, indices: Iterable[int] | None = None) -> list[dict[str, float | int]]:
+        """The table as dictionaries, of all rows or of some."""
+        columns: dict[str, NDArray[Any]] = {
+            "size": self.size,
+            "merges": np.arange(len(self)),
+            "tokens": self.tokens,
+            "types": self.types,
+            "entropy": self.entropy,
+            "entropy_types": self.entropy_types,
+            "entropy_occurrences": self.entropy_occurrences,
+            "muv_types": self.muv("types"),
+            "muv_occurrences": self.muv("occurrences"),
+        }
+        chosen = list(range(len(self)) if indices is None else indices)
+        lists = [column[chosen].tolist() for column in columns.values()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def to_frame(self) -> Any:
+        """The table as a pandas DataFrame, if pandas is installed."""
+        try:
+            import pandas
+        except ImportError:
+            raise SettingsError("to_frame needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self.rows())
+
+    def save(self, path: str | os.PathLike[str], indices: Iterable[int] | None = None) -> None:
+        """Write the table as CSV; an undefined MUV is an empty cell."""
+        with atomic_write(path) as stream:
+            self.write_csv(stream, indices)
+
+    def write_csv(self, stream: BinaryIO, indices: Iterable[int] | None = None) -> None:
+        rows = self.rows(indices)
+        lines = _LineWriter(stream)
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(rows[0] if rows else [])
+        writer.writerows(
+            ["" if value != value else repr(value) for value in row.values()] for row in rows
+        )
+
+
+class _LineWriter:
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        return self._stream.write(line.encode())
+
+
+def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
+    out = np.zeros(len(a), np.float64)
+    np.divide(a, b, out=out, where=b != 0)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The result of one BPE run.
+
+    Tokens are numbered: the alphabet, then `<unk>` if characters were left out of it, then what the
+    merges made. Merge m joins `left[m]` and `right[m]` into `made[m]`; rarely that is a token that
+    an earlier merge had made from other parts.
+    """
+
+    rule: WordRule
+    tokens: list[str] = field(repr=False)
+    """With marks: `▁` for a space, `</w>` at the end of a word, GPT-2's letters for bytes."""
+    lengths: NDArray[np.uint32] = field(repr=False)
+    """Characters of text in each token (bytes in byte-level mode); marks that are no text are 0."""
+    alphabet_counts: NDArray[np.uint64] = field(repr=False)
+    left: NDArray[np.uint32] = field(repr=False)
+    right: NDArray[np.uint32] = field(repr=False)
+    made: NDArray[np.uint32] = field(repr=False)
+    pair_counts: NDArray[np.uint64] = field(repr=False)
+    """How often the pair stood side by side when it was chosen: what BPE ranks by."""
+    merge_counts: NDArray[np.uint64] = field(repr=False)
+    """How often it was merged: less than `pair_counts` only where pairs overlap, as in `aaa`."""
+    unknown: int | None = None
+    """The id of `<unk>`, which stands for all characters left out, if there are any."""
+    left_out: int = 0
+    """How many different characters were left out of the alphabet."""
+    unit: int = 1
+    """Counts are whole numbers of 1/unit, as in the word counts."""
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def merges(self) -> int:
+        return len(self.left)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Symbols before the first merge, `<unk>` included."""
+        return len(self.alphabet_counts)
+
+    @cached_property
+    def _sums(self) -> _core._CurveSums:
+        return _core.curve_sums(
+            self.alphabet_counts, self.lengths, self.left, self.right, self.made, self.merge_counts
+        )
+
+    @cached_property
+    def frequency(self) -> NDArray[np.int64]:
+        """How often each token occurs in the corpus segmented by all candidates."""
+        return self._sums["frequency"].astype(np.int64)
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """The merge that first made each token; -1 for the alphabet."""
+        rank = np.full(len(self), -1, np.int64)
+        rank[self.made[::-1]] = np.arange(self.merges)[::-1]
+        return rank
+
+    @cached_property
+    def parents(self) -> NDArray[np.int64]:
+        """The two tokens each token was first made from; -1 -1 for the alphabet."""
+        parents = np.full((len(self), 2), -1, np.int64)
+        made = self.rank >= 0
+        parents[made, 0] = self.left[self.rank[made]]
+        parents[made, 1] = self.right[self.rank[made]]
+        return parents
+
+    @cached_property
+    def curve(self) -> Curve:
+        """Entropy, sequence length and MUV of BPE at every size."""
+        sums = self._sums
+        first_time = np.zeros(self.merges + 1, np.int64)
+        rank = self.rank[self.alphabet_size :]
+        first_time[rank + 1] = 1
+        lengths = self.lengths[: self.alphabet_size].astype(np.uint64)
+        return Curve(
+            size=self.alphabet_size + np.cumsum(first_time),
+            tokens=sums["tokens"].astype(np.int64),
+            types=sums["types"].astype(np.int64),
+            type_length=sums["type_length"].astype(np.int64),
+            characters=int((self.alphabet_counts * lengths).sum()),
+            f_ln_f=sums["f_ln_f"],
+            f_power=sums["f_power"],
+            frequent=sums["frequent"].astype(np.int64),
+        )
+
+    # ------------------------------------------------------------------------------ save and load
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """A row for each symbol of the alphabet, then one for each merge, in order."""
+        with atomic_write(path) as stream:
+            self.write(stream)
+
+    def write(self, stream: BinaryIO) -> None:
+        header = {"format": FORMAT, "volt": __version__, **asdict(self.rule), "unit": self.unit,
+                  "alphabet": self.alphabet_size, "merges": self.merges,
+                  "unknown": self.unknown, "left_out": self.left_out}  # fmt: skip
+        stream.write(f"{HEAD}{json.dumps(header)}\n".encode())
+        stream.write(("\t".join(COLUMNS) + "\n").encode())
+        frequency = self.frequency.tolist()
+        lengths = self.lengths.tolist()
+        tokens = [_escape(token) for token in self.tokens]
+        rows = [
+            f"{t}\t{tokens[t]}\t-1\t-1\t{k}\t{k}\t{frequency[t]}\t{lengths[t]}\n"
+            for t, k in enumerate(self.alphabet_counts.tolist())
+        ]
+        columns = (self.left, self.right, self.made, self.pair_counts, self.merge_counts)
+        merges = zip(*(column.tolist() for column in columns), strict=True)
+        rows += [
+            f"{t}\t{tokens[t]}\t{a}\t{b}\t{pairs}\t{k}\t{frequency[t]}\t{lengths[t]}\n"
+            for a, b, t, pairs, k in merges
+        ]
+        stream.write("".join(rows).encode())
+
+
+def load_candidates(path: str | os.PathLike[str]) -> Candidates:
+    """Read what `Candidates.save` wrote; anything inconsistent is an error that names the line."""
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
+            lines = stream.read().split("\n")
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte offset {error.start}: invalid UTF-8") from None
+    if not lines[0].startswith(HEAD):
+        raise InputError(f"{name}: not a candidates file (its first line starts with {HEAD!r})")
+    try:
+        header = json.loads(lines[0][len(HEAD) :])
+        if header["format"] != FORMAT:
+            raise ValueError(f"format {header['format']!r}; this volt reads {FORMAT}")
+        rule = WordRule(**{one.name: header[one.name] for one in fields(WordRule)})
+        alphabet, merges, unit = header["alphabet"], header["merges"], header["unit"]
+        unknown, left_out = header["unknown"], header["left_out"]
+        if not all(type(n) is int and n >= 0 for n in (alphabet, merges, unit, left_out)):
+            raise ValueError("a count is no count")
+        if unknown is not None and (type(unknown) is not int or unknown != alphabet - 1):
+            raise ValueError("unknown is not the last symbol")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{name}, line 1: a damaged header ({error})") from None
+    if (
+        lines[1:2] != ["\t".join(COLUMNS)]
+        or lines[-1] != ""
+        or (len(lines) != alphabet + merges + 3)
+    ):
+        raise InputError(
+            f"{name}: {len(lines) - 3} rows where the header says {alphabet + merges}; "
+            "the file is cut short or edited"
+        )
+    tokens: list[str] = []
+    lengths: list[int] = []
+    columns: list[list[int]] = [[], [], [], [], []]
+    alphabet_counts: list[int] = []
+    for number, line in enumerate(lines[2:-1], 3):
+        try:
+            fields_ = line.split("\t")
+            text = _unescape(fields_[1])
+            t, a, b, pairs, k, _frequency, length = map(int, fields_[:1] + fields_[2:])
+            row = number - 3
+            if not (0 <= k < 1 << 63 and 0 <= pairs < 1 << 63 and 0 < length < 1 << 31):
+                raise ValueError("a number out of range")
+            if row < alphabet:
+                if (t, a, b) != (row, -1, -1):
+                    raise ValueError("a symbol of the alphabet out of order")
+                alphabet_counts.append(k)
+            else:
+                if not (0 <= a < len(tokens) and 0 <= b < len(tokens) and 0 <= t <= len(tokens)):
+                    raise ValueError("a merge of tokens that do not exist yet")
+                if length != lengths[a] + lengths[b] or tokens[a] + tokens[b] != text:
+                    raise ValueError("a token that is not its two parents joined")
+                for column, value in zip(columns, (a, b, t, pairs, k), strict=True):
+                    column.append(value)
+            if t == len(tokens):
+                tokens.append(text)
+                lengths.append(length)
+            elif tokens[t] != text:
+                raise ValueError(f"token {t} has another text than before")
+        except (ValueError, IndexError) as error:
+            raise InputError(f"{name}, line {number}: {error}") from None
+    left, right, made = (np.array(column, np.uint32) for column in columns[:3])
+    pair_counts, merge_counts = (np.array(column, np.uint64) for column in columns[3:])
+    return Candidates(
+        rule, tokens, np.array(lengths, np.uint32), np.array(alphabet_counts, np.uint64),
+        left, right, made, pair_counts, merge_counts, unknown, left_out, unit,
+    )  # fmt: skip
+
+
+def candidates(
+    inputs: WordCounts | Text | Iterable[Text],
+    *,
+    merges: int = DEFAULT_MERGES,
+    coverage: float | None = None,
+    max_token_length: int | None = None,
+    min_frequency: int = 2,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **count_options: Any,
+) -> Candidates:
+    """One BPE run over word counts, or over text, which is counted first (`count`'s options).
+
+    The pair with the highest count is merged; among equals the one whose left, then right, token
+    has the lower id. Pairs rarer than `min_frequency` are not merged, nor those that make a token
+    of more than `max_token_length` characters. `coverage` is the share of the text's characters
+    that the alphabet must hold (default 1, or 0.9995 from 5,000 different characters on).
+    """
+    check_at_least("merges", merges, 0)
+    check_at_least("min_frequency", min_frequency, 1)
+    check_at_least("max_token_length", max_token_length, 1)
+    if coverage is not None and not 0 < coverage <= 1:
+        raise SettingsError(f"coverage is above 0 and at most 1, not {coverage}")
+    threads = thread_count(threads)
+    progress = progress or Progress()
+    if isinstance(inputs, WordCounts):
+        if count_options:
+            raise SettingsError(f"the words are counted already: {', '.join(count_options)}")
+        counts = inputs
+    else:
+        counts = count(inputs, threads=threads, progress=progress, **count_options)
+    with progress.stage("Merging", merges, "merges") as report:
+        found = _core.learn_merges(
+            counts.text, counts.offsets, counts.counts, np.zeros((len(counts), 0), np.uint32),
+            counts.rule.pretokenizer, merges, coverage or 0.0, max_token_length or 0,
+            min_frequency * counts.unit, threads, report,
+        )  # fmt: skip
+    unknown = found["unknown"] if found["unknown"] >= 0 else None
+    return Candidates(
+        rule=counts.rule,
+        tokens=_token_texts(counts.rule, found, unknown),
+        lengths=found["lengths"],
+        alphabet_counts=found["alphabet_counts"],
+        left=found["left"],
+        right=found["right"],
+        made=found["made"],
+        pair_counts=found["pair_counts"],
+        merge_counts=found["merge_counts"],
+        unknown=unknown,
+        left_out=found["left_out"],
+        unit=counts.unit,
+    )
+
+
+def _token_texts(rule: WordRule, found: _core._Merges, unknown: int | None) -> list[str]:
+    data = found["text"].tobytes()
+    bounds = found["offsets"].tolist()
+    pieces = [data[a:b] for a, b in pairwise(bounds)]
+    if rule.pretokenizer == "byte-level":
+        return [piece.decode("latin-1").translate(BYTE_LETTERS) for piece in pieces]
+    marks = [WORD_FINAL if final else "" for final in found["word_final"].tolist()]
+    texts = [piece.decode() + mark for piece, mark in zip(pieces, marks, strict=True)]
+    if unknown is not None:
+        texts[unknown] = UNKNOWN
+    return texts
+
+
+def _byte_letters() -> dict[int, int]:
+    """GPT-2's letter for every byte: itself where it prints, else the next from U+0100 on."""
+    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printing]
+    return {byte: byte for byte in printing} | {
+        byte: 0x100 + index for index, byte in enumerate(others)
+    }
+
+
+BYTE_LETTERS = _byte_letters()
+
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
+_UNESCAPES = {escape[1]: character for character, escape in _ESCAPES.items()}
+
+
+def _escape(token: str) -> str:
+    return "".join(_ESCAPES.get(c, c) for c in token) if _ESCAPES.keys() & set(token) else token
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    characters = iter(text)
+    for c in characters:
+        if c != "\\":
+            out.append(c)
+            continue
+        escaped = next(characters, "")
+        if escaped not in _UNESCAPES:
+            raise ValueError("a backslash that is no escape")
+        out.append(_UNESCAPES[escaped])
+    return "".join(out)

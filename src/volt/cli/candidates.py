@@ -1,0 +1,88 @@
+"""volt candidates: one BPE run over text or counts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import volt
+from volt.candidates import DEFAULT_MERGES
+from volt.cli import options
+from volt.cli.console import print_json, progress_for, say
+from volt.cli.count import summary as count_summary
+from volt.errors import SettingsError
+
+
+def candidates(
+    files: options.Files,
+    merges: options.Merges = DEFAULT_MERGES,
+    output: options.Output = None,
+    coverage: options.Coverage = None,
+    max_token_length: options.MaxTokenLength = None,
+    min_frequency: options.MinFrequency = 2,
+    pretokenizer: options.Pretokenizer = None,
+    normalize: options.Normalize = None,
+    max_word_length: options.MaxWordLength = None,
+    on_invalid: options.OnInvalid = "error",
+    min_count: options.MinCount = 1,
+    max_types: options.MaxTypes = None,
+    weight: options.Weights = None,
+    glob: options.Glob = "*",
+    input_format: options.InputFormat = "auto",
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Learn BPE candidates, with the exact curve of every vocabulary size."""
+    if json and output is None:
+        raise SettingsError("--json and the candidates both want stdout: name a file with -o")
+    progress = progress_for(quiet)
+    counts = volt.count(
+        files,
+        pretokenizer=pretokenizer,
+        normalize=normalize,
+        max_word_length=max_word_length,
+        on_invalid=on_invalid,
+        min_count=min_count,
+        max_types=max_types,
+        weights=weight or None,
+        glob=glob,
+        input_format=input_format,
+        threads=threads,
+        progress=progress,
+    )
+    found = volt.candidates(
+        counts,
+        merges=merges,
+        coverage=coverage,
+        max_token_length=max_token_length,
+        min_frequency=min_frequency,
+        threads=threads,
+        progress=progress,
+    )
+    if output is None:
+        found.write(sys.stdout.buffer)
+        sys.stdout.flush()
+    else:
+        found.save(output)
+    curve = found.curve
+    last = curve.rows([len(curve) - 1])[0]
+    if json:
+        print_json({**asdict(found.rule), "alphabet": found.alphabet_size,
+                    "left_out": found.left_out, "asked": merges, **last,
+                    "muv_types": _or_none(last["muv_types"]),
+                    "muv_occurrences": _or_none(last["muv_occurrences"])})  # fmt: skip
+    say(quiet, *count_summary(counts), *summary(found, merges))
+
+
+def _or_none(value: float) -> float | None:
+    return value if value == value else None
+
+
+def summary(found: volt.Candidates, asked: int) -> list[str]:
+    lines = [f"{found.alphabet_size:,} symbols, {found.merges:,} merges, {len(found):,} tokens"]
+    if found.merges < asked:
+        lines.append(f"no pair left that occurs often enough: {asked:,} merges were asked for")
+    if found.left_out:
+        lines.append(f"{found.left_out:,} rare characters left out of the alphabet (--coverage)")
+    return lines

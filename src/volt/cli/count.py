@@ -1,0 +1,79 @@
+"""volt count: word counts of text."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+
+import volt
+from volt.cli import options
+from volt.cli.console import print_json, progress_for, say
+from volt.errors import SettingsError
+
+
+def count(
+    files: options.Files,
+    output: options.Output = None,
+    pretokenizer: options.Pretokenizer = None,
+    normalize: options.Normalize = None,
+    max_word_length: options.MaxWordLength = None,
+    on_invalid: options.OnInvalid = "error",
+    min_count: options.MinCount = 1,
+    max_types: options.MaxTypes = None,
+    weight: options.Weights = None,
+    glob: options.Glob = "*",
+    input_format: options.InputFormat = "auto",
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Count the words of text, or add up counts files."""
+    if json and output is None:
+        raise SettingsError("--json and the counts both want stdout: name a file with -o")
+    counts = volt.count(
+        files,
+        pretokenizer=pretokenizer,
+        normalize=normalize,
+        max_word_length=max_word_length,
+        on_invalid=on_invalid,
+        min_count=min_count,
+        max_types=max_types,
+        weights=weight or None,
+        glob=glob,
+        input_format=input_format,
+        threads=threads,
+        progress=progress_for(quiet),
+    )
+    if output is None:
+        counts.write(sys.stdout.buffer)
+        sys.stdout.flush()
+    else:
+        counts.save(output)
+    if json:
+        print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
+                    **asdict(counts.totals)})  # fmt: skip
+    say(quiet, *summary(counts))
+
+
+def summary(counts: volt.WordCounts) -> list[str]:
+    """What was counted and, where anything was, what was lost."""
+    totals = counts.totals
+    words = totals.words / counts.unit
+    lines = [f"{totals.lines:,} lines, {words:,.0f} words, {len(counts):,} types"]
+    longest = counts.rule.max_word_length
+    if totals.cut_words:
+        lines.append(f"{totals.cut_words:,} words longer than {longest} characters were cut")
+    if totals.reserved:
+        lines.append(f"{totals.reserved / counts.unit:,.0f} '▁' in the text left to byte tokens")
+    if totals.replaced:
+        lines.append(f"{totals.replaced:,} invalid UTF-8 sequences were replaced")
+    if totals.skipped_lines:
+        lines.append(f"{totals.skipped_lines:,} lines with invalid UTF-8 were skipped")
+    if totals.pruned_words:
+        share = totals.pruned_words / (totals.pruned_words + totals.words)
+        lines.append(
+            f"{totals.pruned_words / counts.unit:,.0f} words ({share:.3%}) of rare types were "
+            "left out; no count is too low by more than "
+            f"{totals.max_undercount / counts.unit:,.0f}"
+        )
+    return lines

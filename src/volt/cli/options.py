@@ -1,0 +1,76 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from volt.corpus import Normalization as NormalizationName
+from volt.corpus import OnInvalid as OnInvalidName
+from volt.counts import Pretokenizer as PretokenizerName
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE...",
+        help="Text or counts files, folders, or - for stdin; gz, bz2, xz, zst as they are. "
+        "FILE:2.0 gives a file a weight.",
+        show_default=False,
+    ),
+]
+Pretokenizer = Annotated[
+    PretokenizerName | None,
+    typer.Option(help="How lines are cut into words.  [default: metaspace]", show_default=False),
+]
+Normalize = Annotated[
+    NormalizationName | None,
+    typer.Option(help="Unicode normalisation.  [default: none]", show_default=False),
+]
+MaxWordLength = Annotated[
+    int | None,
+    typer.Option(
+        min=2, help="Longer words are cut, in characters.  [default: 64]", show_default=False
+    ),
+]
+OnInvalid = Annotated[OnInvalidName, typer.Option(help="What to do with invalid UTF-8.")]
+MinCount = Annotated[int, typer.Option(min=1, help="Leave out words rarer than this.")]
+MaxTypes = Annotated[
+    int | None,
+    typer.Option(min=1, help="Keep at most this many word types (lossy).", show_default=False),
+]
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weight", help="Weight of all files, or once per FILE, in order.", show_default=False
+    ),
+]
+Glob = Annotated[str, typer.Option(help="Which files of a folder.")]
+InputFormat = Annotated[
+    Literal["auto", "text", "counts"],
+    typer.Option("--input-format", help="Are the inputs text or word<TAB>count?"),
+]
+Merges = Annotated[int, typer.Option("--merges", "-n", min=0, help="How many merges.")]
+Coverage = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of the characters that the alphabet holds.  "
+        "[default: 1, or 0.9995 from 5,000 characters on]",
+        show_default=False,
+    ),
+]
+MaxTokenLength = Annotated[
+    int | None, typer.Option(min=1, help="Characters of the longest token.", show_default=False)
+]
+MinFrequency = Annotated[int, typer.Option(min=1, help="Do not merge rarer pairs.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Write here.  [default: stdout]", show_default=False),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(min=1, help="Threads.  [default: one a core]", show_default=False),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")]

@@ -1,0 +1,356 @@
+"""Where text comes from: files, folders, stdin, compressed files, Python iterables.
+
+Whatever it is, it becomes a `Source` that opens as a stream of UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+import bz2
+import functools
+import gzip
+import io
+import lzma
+import os
+import re
+import stat
+import sys
+import unicodedata
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, cast
+
+import zstandard
+
+from volt import _core
+from volt.errors import InputError, SettingsError
+
+Text = str | os.PathLike[str] | Iterable[str]
+"""A path, or an iterable of strings. A plain `str` is a path."""
+
+OnInvalid = Literal["error", "replace", "skip-line"]
+Normalization = Literal["none", "nfc", "nfkc"]
+
+COUNTS_HEAD = b"# volt counts "
+BLOCK = 1 << 24
+"""How much text is read at a time. Part of the definition of lossy counting (`max_types`)."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One input: a name for messages, how much it weighs, and how to open it."""
+
+    name: str
+    weight: Fraction
+    path: Path | None = None
+    text: Iterable[str] | None = None
+
+    def open(self) -> BinaryIO:
+        """The bytes of the text, decompressed. What it is, is told by content, never by name."""
+        if self.text is not None:
+            return io.BufferedReader(_IterableReader(self.text, self.name))
+        if self.path is None:
+            return _decompressed(cast(BinaryIO, sys.stdin.buffer), self.name)
+        try:
+            return _decompressed(self.path.open("rb"), self.name)
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}: {error.strerror}") from error
+
+    def size(self) -> int | None:
+        """Bytes to read from disk, if that can be known."""
+        try:
+            status = self.path.stat() if self.path else None
+        except OSError:
+            return None
+        return status.st_size if status and stat.S_ISREG(status.st_mode) else None
+
+
+def find_sources(
+    inputs: Text | Iterable[Text],
+    *,
+    glob: str = "*",
+    weights: Iterable[float | str | Fraction] | float | str | Fraction | None = None,
+) -> list[Source]:
+    """List the sources that the inputs name, in order.
+
+    A `str` or path is a file, a folder (all files below it that match `glob`, sorted by path,
+    hidden ones left out) or `-` for stdin; `path:2.0` gives it a weight. A list or tuple holds
+    several of these, or iterables of strings; any other iterable is text itself.
+    """
+    if isinstance(inputs, (str, os.PathLike)):
+        items: list[Any] = [inputs]
+    elif isinstance(inputs, (list, tuple)):
+        items = list(inputs)
+    else:
+        items = [inputs]
+    if weights is None or isinstance(weights, (int, float, str, Fraction)):
+        item_weights = [None if weights is None else _weight(weights)] * len(items)
+    else:
+        item_weights = [_weight(weight) for weight in weights]
+        if len(item_weights) == 1:
+            item_weights *= len(items)
+        if len(item_weights) != len(items):
+            raise SettingsError(
+                f"{len(item_weights)} weights for {len(items)} inputs: one for all, or one each"
+            )
+    found: list[Source] = []
+    for number, (item, weight) in enumerate(zip(items, item_weights, strict=True), 1):
+        if isinstance(item, (str, os.PathLike)):
+            found += _find_path(os.fspath(item), glob, weight)
+        elif isinstance(item, Iterable):
+            found.append(Source(f"text {number}", weight or Fraction(1), text=item))
+        else:
+            raise InputError(
+                f"input {number} is a {type(item).__name__}; "
+                "give paths, or iterables of strings such as [sentences]"
+            )
+    if not found:
+        raise InputError("no input: name at least one file, folder, or - for stdin")
+    return found
+
+
+def _find_path(name: str, glob: str, weight: Fraction | None) -> list[Source]:
+    if name == "-":
+        return [Source("stdin", weight or Fraction(1))]
+    path = Path(name)
+    suffix = re.fullmatch(r"(.+):([0-9]+(?:\.[0-9]+)?)", name)
+    if suffix and not path.exists():
+        if weight is not None:
+            raise SettingsError(f"{name}: a weight in the name and another by option; give one")
+        path, weight = Path(suffix[1]), _weight(suffix[2])
+    weight = Fraction(1) if weight is None else weight
+    if path.is_dir():
+        files = sorted(
+            (file for file in path.rglob(glob) if file.is_file() and not _hidden(file, path)),
+            key=lambda file: file.relative_to(path).as_posix(),
+        )
+        if not files:
+            raise InputError(f"no file below {path} matches {glob!r}")
+        return [Source(str(file), weight, path=file) for file in files]
+    if not path.exists():
+        hint = (
+            "; a list of strings is one input: count([strings])" if re.search(r"\s", name) else ""
+        )
+        raise InputError(f"no such file: {name[:200]}{hint}")
+    return [Source(str(path), weight, path=path)]
+
+
+def _hidden(file: Path, below: Path) -> bool:
+    return any(part.startswith(".") for part in file.relative_to(below).parts)
+
+
+def _weight(value: float | str | Fraction) -> Fraction:
+    """An exact weight: 0.1 means one tenth, not the nearest binary fraction."""
+    try:
+        weight = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        raise SettingsError(f"a weight is a number such as 2 or 0.5, not {value!r}") from None
+    if not 0 < weight <= 10**9 or weight.denominator > 10**9:
+        raise SettingsError(f"a weight is above 0, with at most nine digits, not {value!r}")
+    return weight
+
+
+# ------------------------------------------------------------------------------------ compression
+
+
+def _decompressed(stream: BinaryIO, name: str) -> BinaryIO:
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
+    head = buffered.peek(6)[:6]
+    if head.startswith(b"\x1f\x8b"):
+        opened: Any = gzip.GzipFile(fileobj=buffered)
+    elif head.startswith(b"BZh"):
+        opened = bz2.BZ2File(buffered)
+    elif head.startswith(b"\xfd7zXZ\x00"):
+        opened = lzma.LZMAFile(buffered)  # noqa: SIM115
+    elif head.startswith(b"\x28\xb5\x2f\xfd"):
+        opened = _ZstandardReader(buffered)
+    else:
+        return cast(BinaryIO, buffered)
+    return io.BufferedReader(_CheckedReader(opened, buffered, name))
+
+
+class _CheckedReader(io.RawIOBase):
+    """A decompressor whose failures name the file."""
+
+    def __init__(self, stream: Any, file: BinaryIO, name: str) -> None:
+        self._stream, self._file, self._name = stream, file, name
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return int(self._stream.readinto(buffer))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+            raise InputError(
+                f"{self._name}: the compressed data is damaged or cut short ({error})"
+            ) from error
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class _ZstandardReader:
+    """Zstandard frames, one after the other; an unfinished last frame is an error."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._started = False
+        self._input = b""
+        self._output = memoryview(b"")
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._output:
+            if not self._input:
+                self._input = self._stream.read(1 << 17)
+            if not self._input:
+                if self._started:
+                    raise EOFError("unfinished frame")
+                return 0
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._started = True
+            self._output = memoryview(self._frame.decompress(self._input))
+            self._input = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._started = False
+        size = min(len(buffer), len(self._output))
+        buffer[:size] = self._output[:size]
+        self._output = self._output[size:]
+        return size
+
+
+class _IterableReader(io.RawIOBase):
+    """Strings as UTF-8, each ended by a line end."""
+
+    def __init__(self, strings: Iterable[str], name: str) -> None:
+        self._strings = iter(strings)
+        self._name = name
+        self._number = 0
+        self._pending = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def _next_block(self) -> bytes:
+        parts: list[str] = []
+        size = 0
+        for string in self._strings:
+            self._number += 1
+            if not isinstance(string, str):
+                raise InputError(
+                    f"{self._name}, item {self._number}: a {type(string).__name__}, not a string"
+                )
+            parts.append(string if string.endswith("\n") else string + "\n")
+            size += len(string)
+            if size >= 1 << 20:
+                break
+        try:
+            return "".join(parts).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{self._name}, near item {self._number}: a lone surrogate "
+                f"(U+{ord(error.object[error.start]):04X}) is no text"
+            ) from None
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._pending:
+            self._pending = memoryview(self._next_block())
+        size = min(len(buffer), len(self._pending))
+        buffer[:size] = self._pending[:size]
+        self._pending = self._pending[size:]
+        return size
+
+
+# --------------------------------------------------------------------- invalid UTF-8, normalisation
+
+
+def invalid_utf8(name: str, line: int, offset: int, byte: int) -> InputError:
+    return InputError(
+        f"{name}: line {line}, byte offset {offset}: invalid UTF-8 (0x{byte:02X}); "
+        "mend the file, or use --on-invalid replace or skip-line"
+    )
+
+
+@dataclass
+class CleanText:
+    """Text on its way to the counter when it must be mended or normalised: a stream of blocks that
+    end at a line end or, in a line longer than a block, where normalisation may be cut."""
+
+    stream: BinaryIO
+    name: str
+    on_invalid: OnInvalid
+    normalize: Normalization
+    skipped_lines: int = 0
+    replaced: int = 0
+
+    def blocks(self, block: int = BLOCK) -> Iterator[bytes]:
+        data = b""
+        line, offset = 1, 0
+        while True:
+            more = self.stream.read(block)
+            data += more
+            cut = len(data) if not more else data.rfind(b"\n") + 1
+            if cut == 0 and data and self.on_invalid != "skip-line":
+                # A line that does not end in the block; to skip it all of it must be seen.
+                cut = self._cut_in_line(data)
+            if cut:
+                yield self._clean(data[:cut], line, offset)
+                line += data.count(b"\n", 0, cut)
+                offset += cut
+                data = data[cut:]
+            if not more:
+                return
+
+    def _clean(self, data: bytes, line: int, offset: int) -> bytes:
+        invalid = _core.find_invalid_utf8(data)
+        if invalid >= 0:
+            if self.on_invalid == "error":
+                line += data.count(b"\n", 0, invalid)
+                raise invalid_utf8(self.name, line, offset + invalid, data[invalid])
+            if self.on_invalid == "replace":
+                text = data.decode(errors="replace")
+                self.replaced += text.count("\ufffd") - data.count("\ufffd".encode())
+                data = text.encode()
+            else:
+                lines = data.split(b"\n")
+                good = [one for one in lines if _core.find_invalid_utf8(one) < 0]
+                self.skipped_lines += len(lines) - len(good)
+                data = b"\n".join(good)
+        if self.normalize == "none":
+            return data
+        form: Any = self.normalize.upper()
+        text = data.decode()
+        if unicodedata.is_normalized(form, text):
+            return data
+        return unicodedata.normalize(form, text).encode()
+
+    def _cut_in_line(self, data: bytes) -> int:
+        """The last place in the line before a character that combines with nothing before it."""
+        for cut in range(len(data) - 4, 0, -1):
+            if data[cut] & 0xC0 == 0x80:
+                continue
+            character = data[cut : cut + 4].decode(errors="ignore")[:1]
+            if character and character not in _combining():
+                return cut
+        return 0
+
+
+@functools.cache
+def _combining() -> frozenset[str]:
+    """The characters that may combine with one before them when text is composed."""
+    found = {chr(c) for c in range(0x1161, 0x1200)}  # Hangul vowels and final consonants
+    for code_point in range(0x30000):
+        character = chr(code_point)
+        if unicodedata.combining(character):
+            found.add(character)
+        decomposed = unicodedata.normalize("NFD", character)
+        found.update(decomposed[1:])
+        compatible = unicodedata.normalize("NFKD", character)
+        if compatible and unicodedata.combining(compatible[0]):
+            found.add(character)
+    return frozenset(found)

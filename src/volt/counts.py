@@ -1,0 +1,412 @@
+"""WordCounts: the word types of a corpus with their counts; make, merge, save, load.
+
+From here on only counts matter: no later stage sees the text again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, BinaryIO, Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt._version import __version__
+from volt.corpus import (
+    BLOCK,
+    COUNTS_HEAD,
+    CleanText,
+    Normalization,
+    OnInvalid,
+    Source,
+    Text,
+    find_sources,
+    invalid_utf8,
+)
+from volt.errors import InputError, SettingsError
+from volt.files import atomic_write
+from volt.progress import Progress, Report
+
+Pretokenizer = Literal["whitespace", "metaspace", "byte-level"]
+
+FORMAT = 1
+DEFAULT_MAX_WORD_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class WordRule:
+    """How text becomes words. Every artifact made from the words carries it."""
+
+    pretokenizer: Pretokenizer = "metaspace"
+    normalize: Normalization = "none"
+    max_word_length: int = DEFAULT_MAX_WORD_LENGTH
+    unicode: str = _core.unicode_version
+
+
+@dataclass(frozen=True)
+class CountTotals:
+    """What was read, and what was lost on the way. Sums of two parts are the totals of both."""
+
+    lines: int = 0
+    words: int = 0
+    """Occurrences of the words listed, each times its weight."""
+    cut_words: int = 0
+    """Words longer than `max_word_length`, cut at that length."""
+    reserved: int = 0
+    """`▁` (U+2581) in metaspace text: left out of the words, to be spelled in byte tokens."""
+    replaced: int = 0
+    """Invalid UTF-8 sequences replaced by U+FFFD."""
+    skipped_lines: int = 0
+    """Lines left out for invalid UTF-8."""
+    pruned_words: int = 0
+    """Occurrences lost to `max_types` and `min_count`."""
+    max_undercount: int = 0
+    """No count is too low by more than this (lossy counting under `max_types`)."""
+
+    def __add__(self, other: CountTotals) -> CountTotals:
+        mine, theirs = asdict(self), asdict(other)
+        return CountTotals(**{name: mine[name] + theirs[name] for name in mine})
+
+
+@dataclass(frozen=True, eq=False)
+class WordCounts:
+    """Word types with counts, most frequent first, equal counts by bytes.
+
+    Word `w` is `text[offsets[w]:offsets[w + 1]]` in UTF-8. Counts are whole numbers of 1/`unit`:
+    the unit is 1 but where weights such as 0.5 ask for a finer one.
+    """
+
+    rule: WordRule
+    text: NDArray[np.uint8] = field(repr=False)
+    offsets: NDArray[np.uint64] = field(repr=False)
+    counts: NDArray[np.uint64] = field(repr=False)
+    totals: CountTotals = field(default_factory=CountTotals)
+    unit: int = 1
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def words(self) -> list[str]:
+        data = self.text.tobytes()
+        bounds = self.offsets.tolist()
+        return [data[a:b].decode() for a, b in pairwise(bounds)]
+
+    def items(self) -> Iterator[tuple[str, int]]:
+        return zip(self.words, self.counts.tolist(), strict=True)
+
+    def to_dict(self) -> dict[str, int]:
+        return dict(self.items())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the counts file. The same counts give the same bytes."""
+        with atomic_write(path) as stream:
+            self.write(stream)
+
+    def write(self, stream: BinaryIO) -> None:
+        stream.write(COUNTS_HEAD + json.dumps(self._header()).encode() + b"\n")
+        stream.write(_core.write_words(self.text, self.offsets, self.counts))
+
+    def _header(self) -> dict[str, Any]:
+        rule = asdict(self.rule)
+        totals = asdict(self.totals)
+        return {"format": FORMAT, "volt": __version__, **rule, "unit": self.unit,
+                "types": len(self), **totals}  # fmt: skip
+
+
+def count(
+    inputs: Text | Iterable[Text],
+    *,
+    pretokenizer: Pretokenizer | None = None,
+    normalize: Normalization | None = None,
+    max_word_length: int | None = None,
+    on_invalid: OnInvalid = "error",
+    min_count: int = 1,
+    max_types: int | None = None,
+    weights: Iterable[float | str | Fraction] | float | str | Fraction | None = None,
+    glob: str = "*",
+    input_format: Literal["auto", "text", "counts"] = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> WordCounts:
+    """Count the words of text, or add up counts files (or both).
+
+    A rule that is not given comes from the counts files among the inputs, if any, else it is
+    metaspace, no normalisation, words of at most 64 characters.
+    """
+    check_choice("pretokenizer", pretokenizer, get_args(Pretokenizer))
+    check_choice("normalize", normalize, get_args(Normalization))
+    check_choice("on_invalid", on_invalid, get_args(OnInvalid))
+    check_choice("input_format", input_format, ("auto", "text", "counts"))
+    check_at_least("max_word_length", max_word_length, 2)
+    check_at_least("min_count", min_count, 1)
+    check_at_least("max_types", max_types, 1)
+    threads = thread_count(threads)
+    progress = progress or Progress()
+
+    # 1. What is there, and by which rule is it to be read?
+    opened = [_Opened(source) for source in find_sources(inputs, glob=glob, weights=weights)]
+    given = {"pretokenizer": pretokenizer, "normalize": normalize,
+             "max_word_length": max_word_length}  # fmt: skip
+    for one in opened:
+        one.look(input_format)
+    rule = _common_rule([one for one in opened if one.header], given)
+    unit = math.lcm(*(one.unit for one in opened))
+
+    # 2. Count.
+    counter = _core.Counter(rule.pretokenizer, rule.max_word_length, threads, max_types or 0)
+    totals = CountTotals()
+    sizes = [one.source.size() for one in opened]
+    known = sum(size for size in sizes if size is not None)
+    with progress.stage("Counting words", known if None not in sizes else None, "B") as report:
+        done = 0
+        for one, size in zip(opened, sizes, strict=True):
+            try:
+                with one.stream() as stream:
+                    weight = int(one.source.weight * unit / one.file_unit)
+                    if one.is_counts:
+                        totals += _read_counts(one, stream, counter, weight)
+                    else:
+                        totals += _read_text(
+                            one, stream, counter, weight, rule, on_invalid, report, done, size
+                        )
+            except OverflowError:
+                raise InputError(f"{one.name}: the counts do not fit 63 bits") from None
+            except OSError as error:
+                raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
+            done += size or 0
+            report(done)
+
+    # 3. Sort, and leave out what is too rare.
+    text, offsets, counts = counter.finish(min_count * unit)
+    counted = counter.totals
+    words = int(counts.sum())
+    totals += CountTotals(
+        words=words,
+        cut_words=counted["cut_words"],
+        reserved=counted["reserved"],
+        pruned_words=counted["words"] - words,
+        max_undercount=counted["max_undercount"],
+    )
+    return WordCounts(rule, text, offsets, counts, totals, unit)
+
+
+class _Opened:
+    """A source that has been looked into: text or counts, and by which rule."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.name = source.name
+        self.is_counts = False
+        self.header: dict[str, Any] | None = None
+        self.file_unit = 1
+        self._kept: BinaryIO | None = None
+
+    def look(self, input_format: str) -> None:
+        stream = self.source.open()
+        if self.source.size() is None:
+            self._kept = stream  # a pipe or an iterable can be opened only once
+        try:
+            head = cast(io.BufferedReader, stream).peek(len(COUNTS_HEAD))[: len(COUNTS_HEAD)]
+            self.is_counts = input_format == "counts" or (
+                input_format == "auto" and head == COUNTS_HEAD
+            )
+            if self.is_counts and head == COUNTS_HEAD:
+                self.header = self._parse(stream.readline(1 << 16))
+                self.file_unit = self.header["unit"]
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}: {error.strerror or error}") from error
+        finally:
+            if self._kept is None:
+                stream.close()
+
+    @property
+    def unit(self) -> int:
+        """Counts in this unit are whole, whatever the source's counts."""
+        return (self.source.weight / self.file_unit).denominator
+
+    def stream(self) -> BinaryIO:
+        if self._kept is not None:
+            return self._kept
+        stream = self.source.open()
+        if self.header:
+            stream.readline(1 << 16)
+        return stream
+
+    def _parse(self, line: bytes) -> dict[str, Any]:
+        try:
+            header = json.loads(line[len(COUNTS_HEAD) :])
+            if header["format"] != FORMAT:
+                raise InputError(
+                    f"{self.name}: counts format {header['format']!r}; this volt reads {FORMAT}"
+                )
+            rule = header["pretokenizer"], header["normalize"]
+            if rule[0] not in get_args(Pretokenizer) or rule[1] not in get_args(Normalization):
+                raise ValueError("unknown pre-tokenizer or normalisation")
+            numbers = ["max_word_length", "unit", *(one.name for one in fields(CountTotals))]
+            for name in numbers:
+                if type(header[name]) is not int or not 0 <= header[name] < 1 << 63:
+                    raise ValueError(f"{name} is no count")
+            if header["max_word_length"] < 2 or not 0 < header["unit"] <= 10**9:
+                raise ValueError("max_word_length or unit out of range")
+            if not isinstance(header["unicode"], str):
+                raise ValueError("unicode is no version")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(f"{self.name}, line 1: a damaged counts header ({error})") from None
+        return cast(dict[str, Any], header)
+
+
+def _common_rule(files: list[_Opened], given: dict[str, Any]) -> WordRule:
+    """The one rule that the options and all counts files agree on."""
+    rule = WordRule(**{name: value for name, value in given.items() if value is not None})
+    if not files:
+        return rule
+    names = [one.name for one in fields(WordRule)]
+    first = WordRule(**{name: cast(dict[str, Any], files[0].header)[name] for name in names})
+    for name, value in given.items():
+        if value is not None and value != getattr(first, name):
+            raise SettingsError(
+                f"{files[0].name} was counted with {name}={getattr(first, name)}, "
+                f"not {value}: leave the option out, or count the text again"
+            )
+    for one in files[1:]:
+        header = cast(dict[str, Any], one.header)
+        for name in names:
+            if header[name] != getattr(first, name):
+                raise SettingsError(
+                    f"{files[0].name} and {one.name} were counted by different rules "
+                    f"({name}: {getattr(first, name)} and {header[name]}); they can't be added up"
+                )
+    return first
+
+
+def _read_text(
+    one: _Opened,
+    stream: BinaryIO,
+    counter: _core.Counter,
+    weight: int,
+    rule: WordRule,
+    on_invalid: OnInvalid,
+    report: Report,
+    done: int,
+    size: int | None,
+    block: int = BLOCK,
+) -> CountTotals:
+    """Feed a text to the counter, block by block; the block bounds depend on the text alone."""
+    clean = None
+    head = cast(io.BufferedReader, stream).peek(3)[:3]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{one.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
+    skip = 3 if head == b"\xef\xbb\xbf" else 0
+    stream.read(skip)
+    if rule.normalize != "none" or on_invalid != "error":
+        clean = CleanText(stream, one.name, on_invalid, rule.normalize)
+        stream = cast(BinaryIO, io.BufferedReader(_BlockReader(clean.blocks(block))))
+    buffer = bytearray(block)
+    have, offset, lines = 0, skip, 0
+    open_line = False  # what was fed so far ends in the middle of a line
+    while True:
+        got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
+        have += got
+        if got and have < len(buffer):
+            continue
+        consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, weight)
+        if invalid >= 0:
+            line = lines + buffer.count(b"\n", 0, invalid) + 1
+            raise invalid_utf8(one.name, line, offset + invalid, buffer[invalid])
+        lines += ends
+        if consumed:
+            open_line = buffer[consumed - 1] != 0x0A
+        if not got:
+            break
+        offset += consumed
+        rest = have - consumed
+        if rest == len(buffer):
+            buffer.extend(bytes(len(buffer)))  # a word that fills the block
+        else:
+            buffer[:rest] = buffer[consumed:have]
+        have = rest
+        report(done + min(offset, size or offset))
+    totals = CountTotals(lines=lines + open_line)
+    if clean:
+        totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
+    return totals
+
+
+class _BlockReader(io.RawIOBase):
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._block = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._block:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._block = memoryview(block)
+        size = min(len(buffer), len(self._block))
+        buffer[:size] = self._block[:size]
+        self._block = self._block[size:]
+        return size
+
+
+def _read_counts(
+    one: _Opened, stream: BinaryIO, counter: _core.Counter, weight: int
+) -> CountTotals:
+    line = 2 if one.header else 1
+    data = b""
+    while True:
+        more = stream.read(BLOCK)
+        data += more
+        consumed, lines, problem = counter.read_words(data, not more, weight)
+        line += lines
+        if problem:
+            raise InputError(f"{one.name}, line {line}: {problem}; a line is word<TAB>count")
+        data = data[consumed:]
+        if not more:
+            break
+    header = one.header or {}
+    totals = CountTotals(**{name.name: header.get(name.name, 0) for name in fields(CountTotals)})
+    return replace(
+        totals,
+        words=0,  # the counter has them
+        reserved=totals.reserved * weight,
+        pruned_words=totals.pruned_words * weight,
+        max_undercount=totals.max_undercount * weight,
+    )
+
+
+# -------------------------------------------------------------------------------- checks of options
+
+
+def check_choice(name: str, value: str | None, choices: tuple[str, ...]) -> None:
+    if value is not None and value not in choices:
+        raise SettingsError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+
+
+def check_at_least(name: str, value: float | None, least: float) -> None:
+    if value is not None and not value >= least:
+        raise SettingsError(f"{name} is at least {least}, not {value}")
+
+
+def thread_count(threads: int | None) -> int:
+    """The number asked for, or one a core that this process may use."""
+    check_at_least("threads", threads, 1)
+    if threads is None:
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:
+            return os.cpu_count() or 1
+    return min(threads, 256)

@@ -1,0 +1,19 @@
+"""The errors a user of volt can meet. Each message says what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+
+class VoltError(Exception):
+    """Base of every error volt raises on purpose. The command line prints it and exits 2."""
+
+
+class InputError(VoltError):
+    """Text or a file that cannot be read as what it should be."""
+
+
+class SettingsError(VoltError):
+    """An option that makes no sense, or that contradicts what an artifact was made with."""
+
+
+class TransportError(VoltError):
+    """A transport problem that has no solution, or whose solution was not reached."""
