@@ -96,7 +96,6 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
   out["left_out"] = r.left_out;
   out["left"] = to_numpy(std::move(r.left));
   out["right"] = to_numpy(std::move(r.right));
-  out["made"] = to_numpy(std::move(r.made));
   out["pair_counts"] = to_numpy(std::move(r.pair_counts));
   out["merge_counts"] = to_numpy(std::move(r.merge_counts));
   out["alphabet_columns"] = to_numpy(std::move(r.alphabet_columns));
@@ -106,19 +105,18 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
 
 nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& lengths,
                     const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
-                    const ArrayIn<uint32_t>& made, const ArrayIn<uint64_t>& merge_counts) {
-  const size_t merges = left.size(), tokens = lengths.size();
-  if (right.size() != merges || made.size() != merges || merge_counts.size() != merges)
-    throw std::invalid_argument("the merges' columns differ in length");
-  if (alphabet_counts.size() > tokens) throw std::invalid_argument("more symbols than tokens");
+                    const ArrayIn<uint64_t>& merge_counts) {
+  const size_t merges = left.size(), alphabet = alphabet_counts.size();
+  if (right.size() != merges || merge_counts.size() != merges || lengths.size() != alphabet + merges)
+    throw std::invalid_argument("the columns differ in length");
   for (size_t m = 0; m < merges; ++m)
-    if (left.data()[m] >= tokens || right.data()[m] >= tokens || made.data()[m] >= tokens)
-      throw std::invalid_argument("a merge names a token that does not exist");
+    if (left.data()[m] >= alphabet + m || right.data()[m] >= alphabet + m)
+      throw std::invalid_argument("a merge names a token that does not exist yet");
   volt::CurveSums c;
   {
     nb::gil_scoped_release release;
-    c = volt::curve_sums(alphabet_counts.data(), alphabet_counts.size(), lengths.data(), tokens,
-                         left.data(), right.data(), made.data(), merge_counts.data(), merges);
+    c = volt::curve_sums(alphabet_counts.data(), alphabet, lengths.data(), left.data(), right.data(),
+                         merge_counts.data(), merges);
   }
   nb::dict out;
   out["tokens"] = to_numpy(std::move(c.tokens));
@@ -199,6 +197,6 @@ NB_MODULE(_core, m) {
   }, "text"_a, "offsets"_a, "counts"_a, "The word list as lines `word<TAB>count`.");
   m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "columns"_a, "pretokenizer"_a,
         "merges"_a, "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
-  m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a, "made"_a,
+  m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a);
 }

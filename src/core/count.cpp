@@ -192,7 +192,7 @@ struct TableSink {
   uint64_t words = 0, cut_words = 0, reserved_marks = 0;
 
   void cut() { ++cut_words; }
-  void reserved() { reserved_marks += weight; }
+  void reserved() { ++reserved_marks; }
 
   void piece(const uint8_t* begin, const uint8_t* end, bool prefix) {
     ++words;
@@ -315,10 +315,16 @@ Counter::Counter(Pretokenizer pretokenizer, uint32_t max_word_length, unsigned t
   if (max_word_length < 2) throw std::invalid_argument("max_word_length must be at least 2");
 }
 
-void Counter::add_words(uint64_t words) {
+void Counter::add_totals(uint64_t words, uint64_t cut_words, uint64_t reserved, uint64_t weight) {
+  auto add = [weight](uint64_t& total, uint64_t more) {
+    if (__builtin_mul_overflow(more, weight, &more) || __builtin_add_overflow(total, more, &total) ||
+        total >> 63)
+      throw std::overflow_error("the counts do not fit 63 bits");
+  };
   // Every count is at most the number of words, so checking this sum checks all of them.
-  if (__builtin_add_overflow(totals_.words, words, &totals_.words) || totals_.words >> 63)
-    throw std::overflow_error("the counts do not fit 63 bits");
+  add(totals_.words, words);
+  add(totals_.reserved, reserved);
+  totals_.cut_words += cut_words;
 }
 
 FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t weight) {
@@ -352,12 +358,7 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
     });
     for (unsigned i = 0; i < threads; ++i) {
       if (invalid[i] && result.invalid_at < 0) result.invalid_at = invalid[i] - data;
-      uint64_t words;
-      if (__builtin_mul_overflow(sinks[i].words, weight, &words))
-        throw std::overflow_error("the counts do not fit 63 bits");
-      add_words(words);
-      totals_.cut_words += sinks[i].cut_words;
-      totals_.reserved += sinks[i].reserved_marks;
+      add_totals(sinks[i].words, sinks[i].cut_words, sinks[i].reserved_marks, weight);
       result.lines += line_counts[i];
     }
     state_ = LineState{};
@@ -375,12 +376,7 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
                                                                  : scan_byte_level<TableSink>;
     result.consumed = scan(data, stop, state_, false, max_word_length_, sink) - data;
     tables_[0].flush();
-    uint64_t words;
-    if (__builtin_mul_overflow(sink.words, weight, &words))
-      throw std::overflow_error("the counts do not fit 63 bits");
-    add_words(words);
-    totals_.cut_words += sink.cut_words;
-    totals_.reserved += sink.reserved_marks;
+    add_totals(sink.words, sink.cut_words, sink.reserved_marks, weight);
   }
   if (last) state_ = LineState{};
   limit_types();
@@ -388,7 +384,7 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
 }
 
 void Counter::add(std::string_view word, uint64_t count) {
-  add_words(count);
+  add_totals(count, 0, 0, 1);
   const uint8_t* p = reinterpret_cast<const uint8_t*>(word.data());
   if (pretokenizer_ == Pretokenizer::metaspace && word.substr(0, 3) == "\xE2\x96\x81") {
     std::string spelled = " " + std::string(word.substr(3));  // inside a table the mark is a space

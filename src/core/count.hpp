@@ -103,12 +103,13 @@ class Counter {
   void limit_types();
 
   Pretokenizer pretokenizer() const { return pretokenizer_; }
+  uint32_t max_word_length() const { return max_word_length_; }
   const CountTotals& totals() const { return totals_; }
   // The word list; words rarer than min_count are left out. The counter is empty afterwards.
   WordList finish(uint64_t min_count);
 
  private:
-  void add_words(uint64_t words);
+  void add_totals(uint64_t words, uint64_t cut_words, uint64_t reserved, uint64_t weight);
   void merge_tables();
 
   Pretokenizer pretokenizer_;

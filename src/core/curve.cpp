@@ -41,10 +41,10 @@ struct Sums {
 }  // namespace
 
 CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
-                     size_t tokens, const uint32_t* left, const uint32_t* right,
-                     const uint32_t* made, const uint64_t* merge_counts, size_t merges) {
+                     const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
+                     size_t merges) {
   CurveSums curve;
-  curve.frequency.assign(tokens, 0);
+  curve.frequency.assign(alphabet + merges, 0);
   std::copy(alphabet_counts, alphabet_counts + alphabet, curve.frequency.begin());
   Sums sums;
   for (size_t t = 0; t < alphabet; ++t) sums.add(curve.frequency[t], lengths[t], +1);
@@ -67,7 +67,7 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
     const uint64_t k = merge_counts[m];
     change(left[m], k, -1);
     change(right[m], k, -1);
-    change(made[m], k, +1);
+    change(static_cast<uint32_t>(alphabet + m), k, +1);
     record();
   }
   return curve;

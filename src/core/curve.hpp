@@ -18,10 +18,10 @@ struct CurveSums {
   std::vector<uint64_t> frequency;      // of each token, after the last merge
 };
 
-// A merge of `left` and `right` into `made`, done k times, changes three counts: left and right lose
-// k, made gains k (a token merged with itself loses 2k).
+// Merge m, done k times, changes three counts: its left and right tokens lose k, the token it makes,
+// alphabet + m, gains k (a token merged with itself loses 2k). `lengths` has alphabet + merges items.
 CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
-                     size_t tokens, const uint32_t* left, const uint32_t* right,
-                     const uint32_t* made, const uint64_t* merge_counts, size_t merges);
+                     const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
+                     size_t merges);
 
 }  // namespace volt

@@ -6,7 +6,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 
 #include "crew.hpp"
 #include "parallel.hpp"
@@ -102,8 +101,8 @@ class PairIndex {
 };
 
 // The order of merges, a total one: the highest count first; then the lower left token; then the
-// lower right token. Counts nearly always fall, so a pair sits in the bucket of a count it once had
-// and moves down when it is looked at.
+// lower right token. A pair's count only falls once the pair has come up: it sits in the bucket of a
+// count it once had, and moves down when it is looked at.
 class PairQueue {
   struct Large {
     uint64_t count;
@@ -307,7 +306,6 @@ class Trainer {
       unknown_ = static_cast<uint32_t>(result_.lengths.size());
       result_.unknown = unknown_;
       add_token("", false, 1);
-      token_of_text_.erase(key("", false));
       result_.alphabet_counts.push_back(unknown_count);
     }
   }
@@ -363,10 +361,6 @@ class Trainer {
     return out;
   }
 
-  static std::string key(std::string text, bool word_final) {
-    return word_final ? text + '\xFF' : text;  // no UTF-8 has this byte; byte-level has no mark
-  }
-
   uint32_t add_token(const std::string& text, bool word_final, uint32_t length) {
     const uint32_t token = static_cast<uint32_t>(result_.lengths.size());
     if (result_.offsets.empty()) result_.offsets.push_back(0);
@@ -374,7 +368,6 @@ class Trainer {
     result_.offsets.push_back(result_.text.size());
     result_.word_final.push_back(word_final);
     result_.lengths.push_back(length);
-    token_of_text_.emplace(key(text, word_final), token);
     return token;
   }
 
@@ -510,8 +503,16 @@ class Trainer {
 
   bool may_merge(uint32_t a, uint32_t b) const {
     if (a == unknown_ || b == unknown_) return false;
-    return options_.max_token_length == 0 ||
-           result_.lengths[a] + result_.lengths[b] <= options_.max_token_length;
+    if (options_.max_token_length != 0 &&
+        result_.lengths[a] + result_.lengths[b] > options_.max_token_length)
+      return false;
+    // Text that reads like a mark (`</w>` inside a word, `<unk>`) is not made into a token, so that
+    // no two tokens are written alike.
+    if (marks_words() && !result_.word_final[b] && result_.text[result_.offsets[b + 1] - 1] == '>') {
+      const std::string text = text_of(a) + text_of(b);
+      return !text.ends_with("</w>") && text != "<unk>";
+    }
+    return true;
   }
 
   // Enter a pair with room for its words.
@@ -525,15 +526,17 @@ class Trainer {
   }
 
   // 4. One merge: rewrite the words that have the pair, and mend the counts of the pairs around it.
+  //
+  // The token it makes is always new. Inside a stretch of text whose ends no merge has crossed, the
+  // merges so far did what they do to that text anywhere; so all stretches that are to become the
+  // same token consist of the same two tokens. (In a run `aaaa` pairs are taken from the left, and a
+  // stretch that begins at an odd place has its end crossed.) Hence a token has one pair of parents,
+  // and the pairs around it begin to exist here and gain nothing later.
   void merge_pair(uint32_t chosen) {
     const Pair pair = pairs_[chosen];
     const uint32_t a = pair.left, b = pair.right;
-    const std::string text = text_of(a) + text_of(b);
-    const bool word_final = result_.word_final[b];
-    const auto known = token_of_text_.find(key(text, word_final));
-    const bool again = known != token_of_text_.end();
-    const uint32_t made = again ? known->second
-                                : add_token(text, word_final, result_.lengths[a] + result_.lengths[b]);
+    const uint32_t made = add_token(text_of(a) + text_of(b), result_.word_final[b],
+                                    result_.lengths[a] + result_.lengths[b]);
 
     // 4a. Rewrite. Big lists are shared among the threads; a word is in one share only.
     const unsigned workers = pair.word_count >= kSharedWork ? options_.threads : 1;
@@ -559,7 +562,6 @@ class Trainer {
     }
     result_.left.push_back(a);
     result_.right.push_back(b);
-    result_.made.push_back(made);
     result_.pair_counts.push_back(pair.count);
     result_.merge_counts.push_back(merged);
     for (size_t c = 0; c < input_.column_count; ++c) {
@@ -580,26 +582,22 @@ class Trainer {
           [&](uint32_t y) { return right.neighbours[y].count; });
     if (doubled != 0) decrease(index_.find(b, a), doubled);
     pairs_[chosen].count = 0;
-    if (again) {
-      recount_around(made, left.touched, right.touched, doubled != 0);
-    } else {
-      for (uint32_t x : left.touched) enter(x, made, left.neighbours[x]);
-      for (uint32_t y : right.touched) enter(made, y, right.neighbours[y]);
-      if (doubled >= min_frequency_ && may_merge(made, made)) {
-        size_t size = 0;
-        for (unsigned i = 0; i < workers; ++i) size += scratches_[i].doubled_words.size();
-        uint32_t* list = new_pair(made, made, doubled, size);
-        for (unsigned i = 0; i < workers; ++i)
-          list = std::copy(scratches_[i].doubled_words.begin(), scratches_[i].doubled_words.end(), list);
-        queue_.push(static_cast<uint32_t>(pairs_.size() - 1));
-      }
-      // In the order of the shares, so that every list stays sorted by word.
-      for (unsigned i = 0; i < workers; ++i) {
-        for (const Event& event : scratches_[i].left.events)
-          if (uint32_t*& list = left.neighbours[event.token].words) *list++ = event.word;
-        for (const Event& event : scratches_[i].right.events)
-          if (uint32_t*& list = right.neighbours[event.token].words) *list++ = event.word;
-      }
+    for (uint32_t x : left.touched) enter(x, made, left.neighbours[x]);
+    for (uint32_t y : right.touched) enter(made, y, right.neighbours[y]);
+    if (doubled >= min_frequency_ && may_merge(made, made)) {
+      size_t size = 0;
+      for (unsigned i = 0; i < workers; ++i) size += scratches_[i].doubled_words.size();
+      uint32_t* list = new_pair(made, made, doubled, size);
+      for (unsigned i = 0; i < workers; ++i)
+        list = std::copy(scratches_[i].doubled_words.begin(), scratches_[i].doubled_words.end(), list);
+      queue_.push(static_cast<uint32_t>(pairs_.size() - 1));
+    }
+    // In the order of the shares, so that every list stays sorted by word.
+    for (unsigned i = 0; i < workers; ++i) {
+      for (const Event& event : scratches_[i].left.events)
+        if (uint32_t*& list = left.neighbours[event.token].words) *list++ = event.word;
+      for (const Event& event : scratches_[i].right.events)
+        if (uint32_t*& list = right.neighbours[event.token].words) *list++ = event.word;
     }
     for (unsigned i = 0; i < workers; ++i) {
       scratches_[i].left.clear();
@@ -700,51 +698,12 @@ class Trainer {
     queue_.push(static_cast<uint32_t>(pairs_.size() - 1));
   }
 
-  // A merge can make a token that exists already (`a bc` after `ab c`). Its neighbours' pairs then
-  // exist too, some of them dropped as too rare: count them anew over all words. This happens a few
-  // times in a run, if at all.
-  void recount_around(uint32_t token, const std::vector<uint32_t>& left,
-                      const std::vector<uint32_t>& right, bool doubled) {
-    struct Count {
-      uint64_t count = 0;
-      std::vector<uint32_t> words;
-    };
-    std::unordered_map<uint32_t, Count> before, after;  // by neighbour
-    for (uint32_t x : left) before[x];
-    for (uint32_t y : right) after[y];
-    if (doubled) before[token];
-    if (after.count(token)) before[token];
-    after.erase(token);
-    for_each_pair(0, words_.size(), [&](uint32_t x, uint32_t y, uint32_t w) {
-      Count* counts[2] = {nullptr, nullptr};
-      if (y == token)
-        if (const auto it = before.find(x); it != before.end()) counts[0] = &it->second;
-      if (x == token && y != token)
-        if (const auto it = after.find(y); it != after.end()) counts[1] = &it->second;
-      for (Count* count : counts)
-        if (count) {
-          count->count += words_[w].count;
-          count->words.push_back(w);
-        }
-    });
-    auto replace = [&](uint32_t a, uint32_t b, const Count& count) {
-      if (const uint32_t old = index_.find(a, b); old != kNone) pairs_[old].count = 0;
-      if (count.count < min_frequency_ || !may_merge(a, b)) return;
-      uint32_t* list = new_pair(a, b, count.count, count.words.size());
-      std::copy(count.words.begin(), count.words.end(), list);
-      queue_.push(static_cast<uint32_t>(pairs_.size() - 1));
-    };
-    for (const auto& [x, count] : before) replace(x, token, count);
-    for (const auto& [y, count] : after) replace(token, y, count);
-  }
-
   const WordView input_;
   MergeOptions options_;
   uint64_t min_frequency_ = 2;
   MergeResult result_;
   uint32_t unknown_ = kNone;
   std::vector<uint32_t> symbol_of_;
-  std::unordered_map<std::string, uint32_t> token_of_text_;
   std::vector<Word> words_;
   std::vector<uint32_t> cells_;
   std::vector<Pair> pairs_;

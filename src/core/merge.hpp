@@ -40,7 +40,7 @@ struct MergeResult {
   std::vector<uint64_t> alphabet_counts;
   int64_t unknown = -1;                 // the symbol of left-out characters, or -1
   uint64_t left_out = 0;                // how many different characters were left out
-  std::vector<uint32_t> left, right, made;  // merge m: left + right -> made
+  std::vector<uint32_t> left, right;    // merge m joins these into token alphabet_counts.size() + m
   std::vector<uint64_t> pair_counts;    // how often the two were neighbours when merge m was chosen
   std::vector<uint64_t> merge_counts;   // how often they were merged (fewer where pairs overlap, `aaa`)
   std::vector<uint64_t> alphabet_columns, merge_columns;  // the same for the columns, row by row

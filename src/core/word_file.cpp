@@ -44,6 +44,7 @@ bool is_word(Pretokenizer pretokenizer, const std::string& word) {
   const uint8_t* begin = reinterpret_cast<const uint8_t*>(word.data());
   const uint8_t* end = begin + word.size();
   if (std::memchr(begin, '\n', word.size())) return false;
+  if (pretokenizer == Pretokenizer::metaspace && word[0] == ' ') return false;  // it is spelled '▁'
   LineState state;
   state.at_start = false;
   if (pretokenizer == Pretokenizer::metaspace && word.compare(0, 3, "\xE2\x96\x81") == 0) {
@@ -128,6 +129,9 @@ ReadResult read_words(Counter& counter, const uint8_t* data, size_t bytes, bool 
     if (word.empty()) return stop("the word is empty");
     if (!is_word(counter.pretokenizer(), word))
       return stop("the pre-tokenizer would not give this as one word");
+    const uint8_t* text = reinterpret_cast<const uint8_t*>(word.data());
+    if (count_characters(text, text + word.size()) > counter.max_word_length())
+      return stop("the word is longer than max_word_length");
     counter.add(word, count);
     ++result.lines;
     result.consumed += size + (found != nullptr);

@@ -27,7 +27,6 @@ class _Merges(TypedDict):
     left_out: int
     left: _U32
     right: _U32
-    made: _U32
     pair_counts: _U64
     merge_counts: _U64
     alphabet_columns: _U64
@@ -76,5 +75,5 @@ def learn_merges(
     progress: Callable[[int], None],
 ) -> _Merges: ...
 def curve_sums(
-    alphabet_counts: _U64, lengths: _U32, left: _U32, right: _U32, made: _U32, merge_counts: _U64
+    alphabet_counts: _U64, lengths: _U32, left: _U32, right: _U32, merge_counts: _U64
 ) -> _CurveSums: ...

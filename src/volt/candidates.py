@@ -82,16 +82,13 @@ class Curve:
         return self.entropy_types if length == "types" else self.entropy_occurrences
 
     def muv(self, length: str = "types") -> NDArray[np.float64]:
-        """M of Eq. 1 at every size, against the size before; NaN where the size did not change."""
+        """M of Eq. 1 at every size, against the size before; the first has none (NaN)."""
         entropy = self.entropy_by(length)
-        muv = np.full(len(self), np.nan)
-        step = np.diff(self.size)
-        muv[1:] = np.divide(-np.diff(entropy), step, out=muv[1:], where=step != 0)
-        return muv
+        return np.concatenate([[np.nan], -np.diff(entropy) / np.diff(self.size)])
 
     def at_size(self, size: int) -> int:
         """The last row with at most `size` tokens in the vocabulary; the first if there is none."""
-        return max(0, int(np.searchsorted(self.size, size, side="right")) - 1)
+        return min(max(0, size - int(self.size[0])), len(self) - 1)
 
     def rows(self, indices: Iterable[int] | None = None) -> list[dict[str, float | int]]:
         """The table as dictionaries, of all rows or of some."""
@@ -152,8 +149,8 @@ class Candidates:
     """The result of one BPE run.
 
     Tokens are numbered: the alphabet, then `<unk>` if characters were left out of it, then what the
-    merges made. Merge m joins `left[m]` and `right[m]` into `made[m]`; rarely that is a token that
-    an earlier merge had made from other parts.
+    merges made: merge m joins `left[m]` and `right[m]` into token `alphabet_size + m`. No two merges
+    make the same text (src/core/merge.cpp says why), so a token has one pair of parents.
     """
 
     rule: WordRule
@@ -164,7 +161,6 @@ class Candidates:
     alphabet_counts: NDArray[np.uint64] = field(repr=False)
     left: NDArray[np.uint32] = field(repr=False)
     right: NDArray[np.uint32] = field(repr=False)
-    made: NDArray[np.uint32] = field(repr=False)
     pair_counts: NDArray[np.uint64] = field(repr=False)
     """How often the pair stood side by side when it was chosen: what BPE ranks by."""
     merge_counts: NDArray[np.uint64] = field(repr=False)
@@ -191,7 +187,7 @@ class Candidates:
     @cached_property
     def _sums(self) -> _core._CurveSums:
         return _core.curve_sums(
-            self.alphabet_counts, self.lengths, self.left, self.right, self.made, self.merge_counts
+            self.alphabet_counts, self.lengths, self.left, self.right, self.merge_counts
         )
 
     @cached_property
@@ -199,32 +195,26 @@ class Candidates:
         """How often each token occurs in the corpus segmented by all candidates."""
         return self._sums["frequency"].astype(np.int64)
 
-    @cached_property
+    @property
     def rank(self) -> NDArray[np.int64]:
-        """The merge that first made each token; -1 for the alphabet."""
-        rank = np.full(len(self), -1, np.int64)
-        rank[self.made[::-1]] = np.arange(self.merges)[::-1]
-        return rank
+        """The merge that made each token; negative for the alphabet."""
+        return np.arange(len(self)) - self.alphabet_size
 
     @cached_property
     def parents(self) -> NDArray[np.int64]:
-        """The two tokens each token was first made from; -1 -1 for the alphabet."""
+        """The two tokens each token was made from; -1 -1 for the alphabet."""
         parents = np.full((len(self), 2), -1, np.int64)
-        made = self.rank >= 0
-        parents[made, 0] = self.left[self.rank[made]]
-        parents[made, 1] = self.right[self.rank[made]]
+        parents[self.alphabet_size :, 0] = self.left
+        parents[self.alphabet_size :, 1] = self.right
         return parents
 
     @cached_property
     def curve(self) -> Curve:
         """Entropy, sequence length and MUV of BPE at every size."""
         sums = self._sums
-        first_time = np.zeros(self.merges + 1, np.int64)
-        rank = self.rank[self.alphabet_size :]
-        first_time[rank + 1] = 1
         lengths = self.lengths[: self.alphabet_size].astype(np.uint64)
         return Curve(
-            size=self.alphabet_size + np.cumsum(first_time),
+            size=self.alphabet_size + np.arange(self.merges + 1),
             tokens=sums["tokens"].astype(np.int64),
             types=sums["types"].astype(np.int64),
             type_length=sums["type_length"].astype(np.int64),
@@ -254,11 +244,11 @@ class Candidates:
             f"{t}\t{tokens[t]}\t-1\t-1\t{k}\t{k}\t{frequency[t]}\t{lengths[t]}\n"
             for t, k in enumerate(self.alphabet_counts.tolist())
         ]
-        columns = (self.left, self.right, self.made, self.pair_counts, self.merge_counts)
+        columns = (self.left, self.right, self.pair_counts, self.merge_counts)
         merges = zip(*(column.tolist() for column in columns), strict=True)
         rows += [
             f"{t}\t{tokens[t]}\t{a}\t{b}\t{pairs}\t{k}\t{frequency[t]}\t{lengths[t]}\n"
-            for a, b, t, pairs, k in merges
+            for t, (a, b, pairs, k) in enumerate(merges, self.alphabet_size)
         ]
         stream.write("".join(rows).encode())
 
@@ -299,39 +289,37 @@ def load_candidates(path: str | os.PathLike[str]) -> Candidates:
         )
     tokens: list[str] = []
     lengths: list[int] = []
-    columns: list[list[int]] = [[], [], [], [], []]
     alphabet_counts: list[int] = []
+    columns: list[list[int]] = [[], [], [], []]
     for number, line in enumerate(lines[2:-1], 3):
         try:
-            fields_ = line.split("\t")
-            text = _unescape(fields_[1])
-            t, a, b, pairs, k, _frequency, length = map(int, fields_[:1] + fields_[2:])
-            row = number - 3
+            identifier, text, *numbers = line.split("\t")
+            text = _unescape(text)
+            a, b, pairs, k, _frequency, length = map(int, numbers)
+            if int(identifier) != len(tokens):
+                raise ValueError(f"id {identifier} where {len(tokens)} comes next")
             if not (0 <= k < 1 << 63 and 0 <= pairs < 1 << 63 and 0 < length < 1 << 31):
                 raise ValueError("a number out of range")
-            if row < alphabet:
-                if (t, a, b) != (row, -1, -1):
-                    raise ValueError("a symbol of the alphabet out of order")
+            if len(tokens) < alphabet:
+                if (a, b) != (-1, -1):
+                    raise ValueError("a symbol of the alphabet with parents")
                 alphabet_counts.append(k)
             else:
-                if not (0 <= a < len(tokens) and 0 <= b < len(tokens) and 0 <= t <= len(tokens)):
+                if not (0 <= a < len(tokens) and 0 <= b < len(tokens)):
                     raise ValueError("a merge of tokens that do not exist yet")
                 if length != lengths[a] + lengths[b] or tokens[a] + tokens[b] != text:
                     raise ValueError("a token that is not its two parents joined")
-                for column, value in zip(columns, (a, b, t, pairs, k), strict=True):
+                for column, value in zip(columns, (a, b, pairs, k), strict=True):
                     column.append(value)
-            if t == len(tokens):
-                tokens.append(text)
-                lengths.append(length)
-            elif tokens[t] != text:
-                raise ValueError(f"token {t} has another text than before")
-        except (ValueError, IndexError) as error:
+            tokens.append(text)
+            lengths.append(length)
+        except ValueError as error:
             raise InputError(f"{name}, line {number}: {error}") from None
-    left, right, made = (np.array(column, np.uint32) for column in columns[:3])
-    pair_counts, merge_counts = (np.array(column, np.uint64) for column in columns[3:])
+    left, right = (np.array(column, np.uint32) for column in columns[:2])
+    pair_counts, merge_counts = (np.array(column, np.uint64) for column in columns[2:])
     return Candidates(
         rule, tokens, np.array(lengths, np.uint32), np.array(alphabet_counts, np.uint64),
-        left, right, made, pair_counts, merge_counts, unknown, left_out, unit,
+        left, right, pair_counts, merge_counts, unknown, left_out, unit,
     )  # fmt: skip
 
 
@@ -380,7 +368,6 @@ def candidates(
         alphabet_counts=found["alphabet_counts"],
         left=found["left"],
         right=found["right"],
-        made=found["made"],
         pair_counts=found["pair_counts"],
         merge_counts=found["merge_counts"],
         unknown=unknown,

@@ -34,6 +34,7 @@ OnInvalid = Literal["error", "replace", "skip-line"]
 Normalization = Literal["none", "nfc", "nfkc"]
 
 COUNTS_HEAD = b"# volt counts "
+CANDIDATES_HEAD = b"# volt candidates "
 BLOCK = 1 << 24
 """How much text is read at a time. Part of the definition of lossy counting (`max_types`)."""
 
@@ -52,6 +53,8 @@ class Source:
         if self.text is not None:
             return io.BufferedReader(_IterableReader(self.text, self.name))
         if self.path is None:
+            if sys.stdin is None or sys.stdin.closed:
+                raise InputError("stdin is closed: there is nothing to read")
             return _decompressed(cast(BinaryIO, sys.stdin.buffer), self.name)
         try:
             return _decompressed(self.path.open("rb"), self.name)
@@ -108,33 +111,46 @@ def find_sources(
             )
     if not found:
         raise InputError("no input: name at least one file, folder, or - for stdin")
+    if sum(source.path is None and source.text is None for source in found) > 1:
+        raise InputError("stdin (-) is named twice; it can be read only once")
     return found
 
 
 def _find_path(name: str, glob: str, weight: Fraction | None) -> list[Source]:
-    if name == "-":
-        return [Source("stdin", weight or Fraction(1))]
     path = Path(name)
     suffix = re.fullmatch(r"(.+):([0-9]+(?:\.[0-9]+)?)", name)
-    if suffix and not path.exists():
+    if suffix and not _exists(path):
         if weight is not None:
             raise SettingsError(f"{name}: a weight in the name and another by option; give one")
         path, weight = Path(suffix[1]), _weight(suffix[2])
     weight = Fraction(1) if weight is None else weight
-    if path.is_dir():
+    if str(path) == "-":
+        return [Source("stdin", weight)]
+    if _exists(path) and path.is_dir():
+        try:
+            matching = list(path.rglob(glob))
+        except (ValueError, NotImplementedError) as error:
+            raise SettingsError(f"glob {glob!r}: {error}") from None
         files = sorted(
-            (file for file in path.rglob(glob) if file.is_file() and not _hidden(file, path)),
+            (file for file in matching if file.is_file() and not _hidden(file, path)),
             key=lambda file: file.relative_to(path).as_posix(),
         )
         if not files:
             raise InputError(f"no file below {path} matches {glob!r}")
         return [Source(str(file), weight, path=file) for file in files]
-    if not path.exists():
+    if not _exists(path):
         hint = (
             "; a list of strings is one input: count([strings])" if re.search(r"\s", name) else ""
         )
         raise InputError(f"no such file: {name[:200]}{hint}")
     return [Source(str(path), weight, path=path)]
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # such as text that is too long for a name
+        return False
 
 
 def _hidden(file: Path, below: Path) -> bool:
@@ -144,6 +160,8 @@ def _hidden(file: Path, below: Path) -> bool:
 def _weight(value: float | str | Fraction) -> Fraction:
     """An exact weight: 0.1 means one tenth, not the nearest binary fraction."""
     try:
+        if re.search(r"[eE][+-]?[0-9_]{3}", str(value)):
+            raise ValueError("an exponent that takes long to spell out")
         weight = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         raise SettingsError(f"a weight is a number such as 2 or 0.5, not {value!r}") from None
@@ -156,11 +174,13 @@ def _weight(value: float | str | Fraction) -> Fraction:
 
 
 def _decompressed(stream: BinaryIO, name: str) -> BinaryIO:
+    if not stream.seekable():
+        stream = io.BufferedReader(_WholeReader(stream))
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
-    head = buffered.peek(6)[:6]
+    head = buffered.peek(10)[:10]
     if head.startswith(b"\x1f\x8b"):
         opened: Any = gzip.GzipFile(fileobj=buffered)
-    elif head.startswith(b"BZh"):
+    elif re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", head):
         opened = bz2.BZ2File(buffered)
     elif head.startswith(b"\xfd7zXZ\x00"):
         opened = lzma.LZMAFile(buffered)  # noqa: SIM115
@@ -169,6 +189,24 @@ def _decompressed(stream: BinaryIO, name: str) -> BinaryIO:
     else:
         return cast(BinaryIO, buffered)
     return io.BufferedReader(_CheckedReader(opened, buffered, name))
+
+
+class _WholeReader(io.RawIOBase):
+    """A pipe gives a few bytes at a time; this fills what it is given, so that `peek` sees a whole
+    head."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return int(self._stream.readinto(buffer))  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 class _CheckedReader(io.RawIOBase):
@@ -204,13 +242,23 @@ class _ZstandardReader:
         self._output = memoryview(b"")
 
     def readinto(self, buffer: Any) -> int:
+        filled = 0
+        while filled < len(buffer) and self._decompress():
+            part = self._output[: len(buffer) - filled]
+            buffer[filled : filled + len(part)] = part
+            self._output = self._output[len(part) :]
+            filled += len(part)
+        return filled
+
+    def _decompress(self) -> bool:
+        """Is there output? If none is left, make some."""
         while not self._output:
             if not self._input:
                 self._input = self._stream.read(1 << 17)
             if not self._input:
                 if self._started:
                     raise EOFError("unfinished frame")
-                return 0
+                return False
             if self._frame.eof:
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
             self._started = True
@@ -218,10 +266,7 @@ class _ZstandardReader:
             self._input = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
                 self._started = False
-        size = min(len(buffer), len(self._output))
-        buffer[:size] = self._output[:size]
-        self._output = self._output[size:]
-        return size
+        return True
 
 
 class _IterableReader(io.RawIOBase):
@@ -285,12 +330,14 @@ class CleanText:
     name: str
     on_invalid: OnInvalid
     normalize: Normalization
+    offset: int = 0
+    """Where in the file the stream stands."""
     skipped_lines: int = 0
     replaced: int = 0
 
     def blocks(self, block: int = BLOCK) -> Iterator[bytes]:
         data = b""
-        line, offset = 1, 0
+        line, offset = 1, self.offset
         while True:
             more = self.stream.read(block)
             data += more
@@ -344,13 +391,11 @@ class CleanText:
 def _combining() -> frozenset[str]:
     """The characters that may combine with one before them when text is composed."""
     found = {chr(c) for c in range(0x1161, 0x1200)}  # Hangul vowels and final consonants
-    for code_point in range(0x30000):
-        character = chr(code_point)
+    characters = [chr(code_point) for code_point in range(0x30000)]
+    for character in characters:
         if unicodedata.combining(character):
             found.add(character)
-        decomposed = unicodedata.normalize("NFD", character)
-        found.update(decomposed[1:])
-        compatible = unicodedata.normalize("NFKD", character)
-        if compatible and unicodedata.combining(compatible[0]):
-            found.add(character)
+        found.update(unicodedata.normalize("NFD", character)[1:])
+    # What becomes, or starts with, one of these: half-width voice marks, single Hangul letters.
+    found.update(c for c in characters if unicodedata.normalize("NFKD", c)[:1] in found)
     return frozenset(found)

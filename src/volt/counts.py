@@ -23,6 +23,7 @@ from volt import _core
 from volt._version import __version__
 from volt.corpus import (
     BLOCK,
+    CANDIDATES_HEAD,
     COUNTS_HEAD,
     CleanText,
     Normalization,
@@ -40,6 +41,8 @@ Pretokenizer = Literal["whitespace", "metaspace", "byte-level"]
 
 FORMAT = 1
 DEFAULT_MAX_WORD_LENGTH = 64
+MOST = 10**9
+"""The most characters of a word, and the finest unit of counts."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,8 @@ def count(
     check_at_least("max_word_length", max_word_length, 2)
     check_at_least("min_count", min_count, 1)
     check_at_least("max_types", max_types, 1)
+    if max_word_length is not None and max_word_length > MOST:
+        raise SettingsError(f"max_word_length is at most {MOST:,}, not {max_word_length:,}")
     threads = thread_count(threads)
     progress = progress or Progress()
 
@@ -160,10 +165,20 @@ def count(
     for one in opened:
         one.look(input_format)
     rule = _common_rule([one for one in opened if one.header], given)
+    if rule.unicode != _core.unicode_version and not all(one.is_counts for one in opened):
+        raise SettingsError(
+            f"the counts were made with Unicode {rule.unicode}, text would be counted with "
+            f"{_core.unicode_version}: count all of it with one version of volt"
+        )
     unit = math.lcm(*(one.unit for one in opened))
+    if unit > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
 
     # 2. Count.
-    counter = _core.Counter(rule.pretokenizer, rule.max_word_length, threads, max_types or 0)
+    largest = 1 << 63  # no count reaches it
+    counter = _core.Counter(
+        rule.pretokenizer, rule.max_word_length, threads, min(max_types or 0, largest)
+    )
     totals = CountTotals()
     sizes = [one.source.size() for one in opened]
     known = sum(size for size in sizes if size is not None)
@@ -187,7 +202,7 @@ def count(
             report(done)
 
     # 3. Sort, and leave out what is too rare.
-    text, offsets, counts = counter.finish(min_count * unit)
+    text, offsets, counts = counter.finish(min(min_count * unit, largest))
     counted = counter.totals
     words = int(counts.sum())
     totals += CountTotals(
@@ -197,6 +212,9 @@ def count(
         pruned_words=counted["words"] - words,
         max_undercount=counted["max_undercount"],
     )
+    for name, value in asdict(totals).items():
+        if value >= largest:
+            raise InputError(f"{name} of all inputs together does not fit 63 bits")
     return WordCounts(rule, text, offsets, counts, totals, unit)
 
 
@@ -216,11 +234,12 @@ class _Opened:
         if self.source.size() is None:
             self._kept = stream  # a pipe or an iterable can be opened only once
         try:
-            head = cast(io.BufferedReader, stream).peek(len(COUNTS_HEAD))[: len(COUNTS_HEAD)]
-            self.is_counts = input_format == "counts" or (
-                input_format == "auto" and head == COUNTS_HEAD
-            )
-            if self.is_counts and head == COUNTS_HEAD:
+            head = cast(io.BufferedReader, stream).peek(len(CANDIDATES_HEAD))
+            has_header = head.startswith(COUNTS_HEAD)
+            if input_format == "auto" and head.startswith(CANDIDATES_HEAD):
+                raise InputError(f"{self.name}: a candidates file, neither text nor counts")
+            self.is_counts = input_format == "counts" or (input_format == "auto" and has_header)
+            if self.is_counts and has_header:
                 self.header = self._parse(stream.readline(1 << 16))
                 self.file_unit = self.header["unit"]
         except OSError as error:
@@ -252,11 +271,12 @@ class _Opened:
             rule = header["pretokenizer"], header["normalize"]
             if rule[0] not in get_args(Pretokenizer) or rule[1] not in get_args(Normalization):
                 raise ValueError("unknown pre-tokenizer or normalisation")
-            numbers = ["max_word_length", "unit", *(one.name for one in fields(CountTotals))]
+            totals = [one.name for one in fields(CountTotals)]
+            numbers = ["max_word_length", "unit", "types", *totals]
             for name in numbers:
                 if type(header[name]) is not int or not 0 <= header[name] < 1 << 63:
                     raise ValueError(f"{name} is no count")
-            if header["max_word_length"] < 2 or not 0 < header["unit"] <= 10**9:
+            if not 2 <= header["max_word_length"] <= MOST or not 0 < header["unit"] <= MOST:
                 raise ValueError("max_word_length or unit out of range")
             if not isinstance(header["unicode"], str):
                 raise ValueError("unicode is no version")
@@ -309,7 +329,7 @@ def _read_text(
     skip = 3 if head == b"\xef\xbb\xbf" else 0
     stream.read(skip)
     if rule.normalize != "none" or on_invalid != "error":
-        clean = CleanText(stream, one.name, on_invalid, rule.normalize)
+        clean = CleanText(stream, one.name, on_invalid, rule.normalize, offset=skip)
         stream = cast(BinaryIO, io.BufferedReader(_BlockReader(clean.blocks(block))))
     buffer = bytearray(block)
     have, offset, lines = 0, skip, 0
@@ -365,7 +385,9 @@ class _BlockReader(io.RawIOBase):
 def _read_counts(
     one: _Opened, stream: BinaryIO, counter: _core.Counter, weight: int
 ) -> CountTotals:
-    line = 2 if one.header else 1
+    header = one.header or {}
+    first = line = 2 if header else 1
+    words_before = counter.totals["words"]
     data = b""
     while True:
         more = stream.read(BLOCK)
@@ -377,7 +399,13 @@ def _read_counts(
         data = data[consumed:]
         if not more:
             break
-    header = one.header or {}
+    words = (counter.totals["words"] - words_before) // weight
+    if header and (line - first, words) != (header["types"], header["words"]):
+        raise InputError(
+            f"{one.name}, line {line}: the file ends with {line - first:,} types and {words:,} "
+            f"words where its header says {header['types']:,} and {header['words']:,}; "
+            "it is cut short or edited"
+        )
     totals = CountTotals(**{name.name: header.get(name.name, 0) for name in fields(CountTotals)})
     return replace(
         totals,

@@ -14,20 +14,25 @@ from volt.errors import InputError
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open `path` for writing; it appears, complete, only if the block ends without an error."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    """Open `path` for writing; it appears, complete, only if the block ends without an error.
+
+    A link is followed. What is no file (a device, a pipe) is written to, not replaced.
+    """
+    path = Path(path)
     try:
-        stream = temporary.open("xb")
+        if path.exists() and not path.is_file():
+            with path.open("wb") as stream:
+                yield stream
+            return
+        target = Path(os.path.realpath(path))
+        temporary = target.with_name(f".volt-{secrets.token_hex(8)}.tmp")
+        try:
+            with temporary.open("xb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}") from error
-    try:
-        with stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -29,7 +29,7 @@ def parse_sizes(text: str) -> list[int]:
 
 
 def _number(text: str, whole: str) -> int:
-    match = re.fullmatch(r"\s*([0-9][0-9_]{0,11})([kK]?)\s*", text)
+    match = re.fullmatch(r"\s*([0-9](?:_?[0-9]){0,11})([kK]?)\s*", text)
     if not match or int(match[1]) == 0:
         raise SettingsError(f"sizes are START:STOP:STEP or a list such as 1000,2000, not {whole!r}")
     return int(match[1]) * (1000 if match[2] else 1)

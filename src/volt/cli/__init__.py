@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 
 def main() -> None:
     """Run `volt`. Exit 0 done, 1 a negative answer, 2 bad usage or bad input."""
-    from volt.cli.app import app
     from volt.errors import VoltError
 
+    if hasattr(signal, "SIGPIPE"):
+        # When the reader of our output has gone, end as other programs do: at once, silently.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
+        from volt.cli.app import app
+
         app(args=arguments, prog_name="volt")
     except VoltError as error:
         if debug:
             raise
         print(f"volt: {error}", file=sys.stderr)
         sys.exit(2)
-    except BrokenPipeError:
-        # The reader of our output has gone; say nothing, and keep Python from saying it at exit.
+    except OSError as error:
+        if debug:
+            raise
+        print(f"volt: cannot write stdout: {error.strerror or error}", file=sys.stderr)
+        # Keep Python from trying, and failing, once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        sys.exit(2)
     except KeyboardInterrupt:
         if debug:
             raise

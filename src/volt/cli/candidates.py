@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 
 import volt
 from volt.candidates import DEFAULT_MERGES
 from volt.cli import options
-from volt.cli.console import print_json, progress_for, say
+from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.cli.count import summary as count_summary
 from volt.errors import SettingsError
 
@@ -61,8 +60,7 @@ def candidates(
         progress=progress,
     )
     if output is None:
-        found.write(sys.stdout.buffer)
-        sys.stdout.flush()
+        write_stdout(found.write)
     else:
         found.save(output)
     curve = found.curve

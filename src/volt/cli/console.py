@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, BinaryIO
 
+from volt.errors import InputError
 from volt.progress import Progress, Report
 
 
@@ -50,6 +51,13 @@ def say(quiet: bool, *lines: str) -> None:
     if not quiet:
         for line in lines:
             print(line, file=sys.stderr)
+
+
+def write_stdout(write: Callable[[BinaryIO], None]) -> None:
+    if sys.stdout is None:
+        raise InputError("cannot write stdout: it is closed")
+    write(sys.stdout.buffer)
+    sys.stdout.flush()
 
 
 def print_json(data: Any) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 
 import volt
 from volt.cli import options
-from volt.cli.console import print_json, progress_for, say
+from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.errors import SettingsError
 
 
@@ -45,8 +44,7 @@ def count(
         progress=progress_for(quiet),
     )
     if output is None:
-        counts.write(sys.stdout.buffer)
-        sys.stdout.flush()
+        write_stdout(counts.write)
     else:
         counts.save(output)
     if json:

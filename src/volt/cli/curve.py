@@ -87,8 +87,9 @@ def _number(value: float) -> str:
 
 
 def _is_candidates(name: str) -> bool:
+    """A pipe is left alone: what is read from it here is lost to whoever counts its words."""
     try:
         with Path(name).open("rb") as stream:
-            return stream.read(len(HEAD)) == HEAD.encode()
+            return stream.seekable() and stream.read(len(HEAD)) == HEAD.encode()
     except OSError:
         return False
