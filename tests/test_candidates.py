@@ -249,7 +249,7 @@ def test_weights_scale_merges_without_changing_them(tmp_path):
     assert halved.tokens == plain.tokens
 
 
-# ------------------------------------------------------------------------------------- save and load
+# ------------------------------------------------------------------------------------ save and load
 
 
 @given(st.lists(any_text, max_size=10), st.sampled_from(PRETOKENIZERS))

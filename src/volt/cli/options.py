@@ -9,6 +9,7 @@ import typer
 
 from volt.corpus import Normalization as NormalizationName
 from volt.corpus import OnInvalid as OnInvalidName
+from volt.counts import MOST
 from volt.counts import Pretokenizer as PretokenizerName
 
 Files = Annotated[
@@ -31,7 +32,10 @@ Normalize = Annotated[
 MaxWordLength = Annotated[
     int | None,
     typer.Option(
-        min=2, help="Longer words are cut, in characters.  [default: 64]", show_default=False
+        min=2,
+        max=MOST,
+        help="Longer words are cut, in characters.  [default: 64]",
+        show_default=False,
     ),
 ]
 OnInvalid = Annotated[OnInvalidName, typer.Option(help="What to do with invalid UTF-8.")]
@@ -51,7 +55,7 @@ InputFormat = Annotated[
     Literal["auto", "text", "counts"],
     typer.Option("--input-format", help="Are the inputs text or word<TAB>count?"),
 ]
-Merges = Annotated[int, typer.Option("--merges", "-n", min=0, help="How many merges.")]
+Merges = Annotated[int, typer.Option("--merges", "-n", min=0, max=MOST, help="How many merges.")]
 Coverage = Annotated[
     float | None,
     typer.Option(
@@ -61,9 +65,10 @@ Coverage = Annotated[
     ),
 ]
 MaxTokenLength = Annotated[
-    int | None, typer.Option(min=1, help="Characters of the longest token.", show_default=False)
+    int | None,
+    typer.Option(min=1, max=MOST, help="Characters of the longest token.", show_default=False),
 ]
-MinFrequency = Annotated[int, typer.Option(min=1, help="Do not merge rarer pairs.")]
+MinFrequency = Annotated[int, typer.Option(min=1, max=MOST, help="Do not merge rarer pairs.")]
 Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Write here.  [default: stdout]", show_default=False),
