@@ -10,6 +10,7 @@
 #include "count.hpp"
 #include "curve.hpp"
 #include "merge.hpp"
+#include "resample.hpp"
 #include "unicode.hpp"
 #include "word_file.hpp"
 
@@ -63,7 +64,7 @@ void check_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
 
 nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                       const ArrayIn<uint64_t>& counts,
-                      const nb::ndarray<const uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& columns,
+                      const nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& columns,
                       const std::string& pretokenizer, uint64_t merges, double coverage,
                       uint32_t max_token_length, uint64_t min_frequency, unsigned threads,
                       const std::function<void(uint64_t)>& progress) {
@@ -127,6 +128,40 @@ nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint
   out["frequent"] = to_numpy(std::move(c.frequent));
   out["frequency"] = to_numpy(std::move(c.frequency));
   return out;
+}
+
+void push_down(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, const ArrayIn<uint8_t>& keep,
+               nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> frequency) {
+  const size_t merges = left.size(), tokens = keep.size();
+  if (right.size() != merges || tokens < merges || frequency.shape(0) != tokens)
+    throw std::invalid_argument("the columns differ in length");
+  for (size_t m = 0; m < merges; ++m)
+    if (left.data()[m] >= tokens - merges + m || right.data()[m] >= tokens - merges + m)
+      throw std::invalid_argument("a merge names a token that does not exist yet");
+  nb::gil_scoped_release release;
+  volt::push_down(left.data(), right.data(), tokens - merges, merges, keep.data(), frequency.data(),
+                  frequency.shape(1));
+}
+
+Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& left,
+                       const ArrayIn<uint32_t>& right, const ArrayIn<uint64_t>& merge_counts,
+                       const ArrayIn<uint64_t>& rows) {
+  const size_t merges = left.size(), alphabet = alphabet_counts.size();
+  if (right.size() != merges || merge_counts.size() != merges)
+    throw std::invalid_argument("the columns differ in length");
+  for (size_t m = 0; m < merges; ++m)
+    if (left.data()[m] >= alphabet + m || right.data()[m] >= alphabet + m)
+      throw std::invalid_argument("a merge names a token that does not exist yet");
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows.data()[i] > merges || (i > 0 && rows.data()[i] <= rows.data()[i - 1]))
+      throw std::invalid_argument("rows must rise and lie within the merges");
+  std::vector<double> scores;
+  {
+    nb::gil_scoped_release release;
+    scores = volt::zipf_fit(alphabet_counts.data(), alphabet, left.data(), right.data(),
+                            merge_counts.data(), rows.data(), rows.size());
+  }
+  return to_numpy(std::move(scores));
 }
 
 }  // namespace
@@ -197,6 +232,20 @@ NB_MODULE(_core, m) {
   }, "text"_a, "offsets"_a, "counts"_a, "The word list as lines `word<TAB>count`.");
   m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "columns"_a, "pretokenizer"_a,
         "merges"_a, "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
+  m.def("resample", [](const ArrayIn<uint64_t>& counts, size_t draws, uint64_t seed, unsigned threads) {
+    uint64_t total = 0;
+    for (size_t i = 0; i < counts.size(); ++i)
+      if (__builtin_add_overflow(total, counts.data()[i], &total) || total >> 63)
+        throw std::overflow_error("the counts do not fit 63 bits");
+    std::vector<uint64_t> out;
+    {
+      nb::gil_scoped_release release;
+      out = volt::resample(counts.data(), counts.size(), draws, seed, threads);
+    }
+    return to_numpy(std::move(out));
+  }, "counts"_a, "draws"_a, "seed"_a, "threads"_a, "Multinomial samples of word counts, a row a word.");
+  m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a);
+  m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace volt {
 namespace {
@@ -71,6 +72,91 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
     record();
   }
   return curve;
+}
+
+void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
+               const uint8_t* keep, uint64_t* frequency, size_t columns) {
+  for (size_t m = merges; m-- > 0;) {
+    if (keep[alphabet + m]) continue;
+    uint64_t* from = frequency + (alphabet + m) * columns;
+    uint64_t* a = frequency + left[m] * columns;
+    uint64_t* b = frequency + right[m] * columns;
+    for (size_t c = 0; c < columns; ++c) a[c] += from[c];
+    for (size_t c = 0; c < columns; ++c) b[c] += from[c];
+    for (size_t c = 0; c < columns; ++c) from[c] = 0;
+  }
+}
+
+namespace {
+
+// Ranks are given out from the highest frequency down; equal frequencies share a block of ranks, so
+// only how many tokens have each frequency matters. `sums` and `squares` are running sums over ranks.
+class RankFit {
+ public:
+  explicit RankFit(size_t most) : sums_(most + 1, 0), squares_(most + 1, 0), histogram_(kDirect, 0) {
+    for (size_t r = 1; r <= most; ++r) {
+      const double x = std::log(static_cast<double>(r));
+      sums_[r] = sums_[r - 1] + x;
+      squares_[r] = squares_[r - 1] + x * x;
+    }
+  }
+
+  double of(const uint64_t* frequency, size_t tokens) {
+    large_.clear();
+    for (size_t t = 0; t < tokens; ++t) {
+      if (frequency[t] >= kDirect)
+        large_.push_back(frequency[t]);
+      else
+        ++histogram_[frequency[t]];
+    }
+    std::sort(large_.begin(), large_.end(), std::greater<>());
+    size_t rank = 0;
+    double y = 0, yy = 0, xy = 0;
+    auto block = [&](uint64_t f, size_t size) {
+      const double ln_f = std::log(static_cast<double>(f));
+      y += ln_f * static_cast<double>(size);
+      yy += ln_f * ln_f * static_cast<double>(size);
+      xy += ln_f * (sums_[rank + size] - sums_[rank]);
+      rank += size;
+    };
+    for (uint64_t f : large_) block(f, 1);
+    for (uint64_t f = kDirect; f-- > 1;)
+      if (histogram_[f] != 0) block(f, histogram_[f]);
+    std::fill(histogram_.begin(), histogram_.end(), 0);
+    const double n = static_cast<double>(rank);
+    const double sxx = squares_[rank] - sums_[rank] * sums_[rank] / n;
+    const double syy = yy - y * y / n, sxy = xy - sums_[rank] * y / n;
+    if (rank < 3 || syy <= 1e-12 * yy) return std::nan("");
+    return sxy * sxy / (sxx * syy);
+  }
+
+ private:
+  static constexpr uint64_t kDirect = 1 << 16;  // frequencies below this are counted, not sorted
+  std::vector<double> sums_, squares_;
+  std::vector<uint32_t> histogram_;
+  std::vector<uint64_t> large_;
+};
+
+}  // namespace
+
+std::vector<double> zipf_fit(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* left,
+                             const uint32_t* right, const uint64_t* merge_counts,
+                             const uint64_t* rows, size_t row_count) {
+  const size_t merges = row_count == 0 ? 0 : rows[row_count - 1];
+  std::vector<uint64_t> frequency(alphabet_counts, alphabet_counts + alphabet);
+  frequency.resize(alphabet + merges, 0);
+  RankFit fit(alphabet + merges);
+  std::vector<double> scores;
+  size_t done = 0;
+  for (size_t i = 0; i < row_count; ++i) {
+    for (; done < rows[i]; ++done) {
+      frequency[left[done]] -= merge_counts[done];
+      frequency[right[done]] -= merge_counts[done];
+      frequency[alphabet + done] += merge_counts[done];
+    }
+    scores.push_back(fit.of(frequency.data(), alphabet + done));
+  }
+  return scores;
 }
 
 }  // namespace volt

@@ -24,4 +24,15 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
                      size_t merges);
 
+// Push-down: every token that is not kept hands its frequency to its two parents, from the last merge
+// to the first. `frequency` has a row a token and `columns` numbers a row. Symbols are always kept.
+void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
+               const uint8_t* keep, uint64_t* frequency, size_t columns);
+
+// R^2 of the least-squares line of ln frequency on ln rank after each number of merges in `rows`
+// (rising), over the types in use. NaN where there are fewer than three, or all are equally frequent.
+std::vector<double> zipf_fit(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* left,
+                             const uint32_t* right, const uint64_t* merge_counts,
+                             const uint64_t* rows, size_t row_count);
+
 }  // namespace volt

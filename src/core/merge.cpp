@@ -416,7 +416,7 @@ class Trainer {
     if (columns != 0)
       for (size_t w = 0; w < words_.size(); ++w)
         for (uint32_t i = 0; i < words_[w].length; ++i) {
-          const uint32_t* weights = input_.columns + w * columns;
+          const uint64_t* weights = input_.columns + w * columns;
           uint64_t* sums = &result_.alphabet_columns[cells_[words_[w].begin + i] * columns];
           for (size_t b = 0; b < columns; ++b) sums[b] += weights[b];
         }
@@ -623,7 +623,8 @@ class Trainer {
         const uint32_t near = words_[entry[kNear]].begin;
         __builtin_prefetch(&cells_[near], 1);
         __builtin_prefetch(&cells_[near] + 12, 1);
-        if (columns != 0) __builtin_prefetch(input_.columns + entry[kNear] * columns);
+        for (size_t c = 0; c < columns; c += 8)
+          __builtin_prefetch(input_.columns + entry[kNear] * columns + c);
       }
       const uint32_t w = *entry;
       Word& word = words_[w];
@@ -655,9 +656,9 @@ class Trainer {
       }
       word.length = out;
       scratch.merged += word.count * matches;
-      const uint32_t* weights = input_.columns + w * columns;
+      const uint64_t* weights = input_.columns + w * columns;
       for (size_t c = 0; c < columns; ++c)
-        scratch.columns[c] += static_cast<uint64_t>(weights[c]) * matches;
+        scratch.columns[c] += weights[c] * matches;
     }
   }
 

@@ -25,7 +25,7 @@ struct WordView {
   const uint64_t* offsets;
   const uint64_t* counts;
   size_t words;
-  const uint32_t* columns = nullptr;
+  const uint64_t* columns = nullptr;
   size_t column_count = 0;
 };
 

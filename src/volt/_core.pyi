@@ -65,7 +65,7 @@ def learn_merges(
     text: _U8,
     offsets: _U64,
     counts: _U64,
-    columns: _U32,
+    columns: _U64,
     pretokenizer: str,
     merges: int,
     coverage: float,
@@ -77,3 +77,8 @@ def learn_merges(
 def curve_sums(
     alphabet_counts: _U64, lengths: _U32, left: _U32, right: _U32, merge_counts: _U64
 ) -> _CurveSums: ...
+def resample(counts: _U64, draws: int, seed: int, threads: int) -> _U64: ...
+def push_down(left: _U32, right: _U32, keep: _U8, frequency: _U64) -> None: ...
+def zipf_fit(
+    alphabet_counts: _U64, left: _U32, right: _U32, merge_counts: _U64, rows: _U64
+) -> NDArray[np.float64]: ...

@@ -10,7 +10,7 @@ import csv
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, BinaryIO
@@ -171,6 +171,10 @@ class Candidates:
     """How many different characters were left out of the alphabet."""
     unit: int = 1
     """Counts are whole numbers of 1/unit, as in the word counts."""
+    alphabet_draws: NDArray[np.uint64] | None = field(default=None, repr=False)
+    """`alphabet_counts` of every bootstrap draw, a column a draw; not saved."""
+    merge_draws: NDArray[np.uint64] | None = field(default=None, repr=False)
+    """`merge_counts` likewise."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -222,6 +226,24 @@ class Candidates:
             f_ln_f=sums["f_ln_f"],
             f_power=sums["f_power"],
             frequent=sums["frequent"].astype(np.int64),
+        )
+
+    @property
+    def draws(self) -> int:
+        """How many bootstrap draws of the word counts went along with the merges."""
+        return 0 if self.merge_draws is None else int(self.merge_draws.shape[1])
+
+    def draw(self, number: int) -> Candidates:
+        """The same merges with the counts of one bootstrap draw. The merges are not re-drawn: they
+        are those that the real counts chose."""
+        if self.alphabet_draws is None or self.merge_draws is None:
+            raise SettingsError("these candidates were made without bootstrap draws")
+        return replace(
+            self,
+            alphabet_counts=np.ascontiguousarray(self.alphabet_draws[:, number]),
+            merge_counts=np.ascontiguousarray(self.merge_draws[:, number]),
+            alphabet_draws=None,
+            merge_draws=None,
         )
 
     # ------------------------------------------------------------------------------ save and load
@@ -330,6 +352,8 @@ def candidates(
     coverage: float | None = None,
     max_token_length: int | None = None,
     min_frequency: int = 2,
+    bootstrap: int = 0,
+    seed: int = 0,
     threads: int | None = None,
     progress: Progress | None = None,
     **count_options: Any,
@@ -340,8 +364,11 @@ def candidates(
     has the lower id. Pairs rarer than `min_frequency` are not merged, nor those that make a token
     of more than `max_token_length` characters. `coverage` is the share of the text's characters
     that the alphabet must hold (default 1, or 0.9995 from 5,000 different characters on).
+    `bootstrap` draws of the word counts are carried along (`Candidates.draw`).
     """
     check_at_least("merges", merges, 0)
+    check_at_least("bootstrap", bootstrap, 0)
+    check_at_least("seed", seed, 0)
     check_at_least("min_frequency", min_frequency, 1)
     check_at_least("max_token_length", max_token_length, 1)
     if coverage is not None and not 0 < coverage <= 1:
@@ -354,9 +381,10 @@ def candidates(
         counts = inputs
     else:
         counts = count(inputs, threads=threads, progress=progress, **count_options)
+    columns = _core.resample(counts.counts, bootstrap, seed, threads)
     with progress.stage("Merging", merges, "merges") as report:
         found = _core.learn_merges(
-            counts.text, counts.offsets, counts.counts, np.zeros((len(counts), 0), np.uint32),
+            counts.text, counts.offsets, counts.counts, columns.reshape(len(counts), bootstrap),
             counts.rule.pretokenizer, merges, coverage or 0.0, max_token_length or 0,
             min_frequency * counts.unit, threads, report,
         )  # fmt: skip
@@ -373,6 +401,8 @@ def candidates(
         unknown=unknown,
         left_out=found["left_out"],
         unit=counts.unit,
+        alphabet_draws=found["alphabet_columns"].reshape(-1, bootstrap) if bootstrap else None,
+        merge_draws=found["merge_columns"].reshape(-1, bootstrap) if bootstrap else None,
     )
 
 

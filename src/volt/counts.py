@@ -202,7 +202,9 @@ def count(
             report(done)
 
     # 3. Sort, and leave out what is too rare.
-    text, offsets, counts = counter.finish(min(min_count * unit, largest))
+    # A minimum of 1 leaves out nothing, not even a word that weighs less than 1: its other
+    # occurrences may be in another shard.
+    text, offsets, counts = counter.finish(min(min_count * unit, largest) if min_count > 1 else 1)
     counted = counter.totals
     words = int(counts.sum())
     totals += CountTotals(
