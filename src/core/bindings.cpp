@@ -9,6 +9,7 @@
 
 #include "count.hpp"
 #include "curve.hpp"
+#include "encode.hpp"
 #include "merge.hpp"
 #include "resample.hpp"
 #include "unicode.hpp"
@@ -164,6 +165,86 @@ Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<u
   return to_numpy(std::move(scores));
 }
 
+// What can't be encoded is refused here: native code trusts that words are valid UTF-8.
+void check_encodable(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets) {
+  const uint8_t* bytes = text.data();
+  if (offsets.size() == 0 || offsets.data()[0] != 0 || offsets.data()[offsets.size() - 1] != text.size())
+    throw std::invalid_argument("offsets do not span the text");
+  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
+    const uint64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
+    if (begin >= end || end > text.size())
+      throw std::invalid_argument("an empty word, or offsets out of order");
+    if (volt::is_continuation(bytes[begin])) throw std::invalid_argument("a word that starts in a character");
+  }
+  if (volt::find_invalid_utf8(bytes, bytes + text.size()))
+    throw std::invalid_argument("the words are not valid UTF-8");
+}
+
+void make_encoder(volt::Encoder* self, const std::string& pretokenizer, const std::string& rule,
+                  const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                  const ArrayIn<uint8_t>& kinds, const ArrayIn<uint8_t>& word_final,
+                  const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
+                  const ArrayIn<uint64_t>& ranks, size_t visible, int64_t unknown) {
+  const size_t size = kinds.size();
+  if (rule != "pairs" && rule != "concat") throw std::invalid_argument("unknown merge rule: " + rule);
+  if (word_final.size() != size || left.size() != size || right.size() != size || ranks.size() != size ||
+      offsets.size() != size + 1)
+    throw std::invalid_argument("the columns differ in length");
+  if (offsets.data()[0] != 0 || offsets.data()[size] != text.size())
+    throw std::invalid_argument("offsets do not span the text");
+  for (size_t i = 0; i < size; ++i)
+    if (offsets.data()[i] > offsets.data()[i + 1] || offsets.data()[i + 1] > text.size())
+      throw std::invalid_argument("offsets out of order");
+  const volt::TokenView tokens{
+      text.data(), offsets.data(), kinds.data(), word_final.data(), left.data(), right.data(),
+      ranks.data(), size, visible, unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown)};
+  nb::gil_scoped_release release;
+  new (self) volt::Encoder(pretokenizer_of(pretokenizer),
+                           rule == "pairs" ? volt::MergeRule::pairs : volt::MergeRule::concat, tokens);
+}
+
+// The UTF-8 of a string; it lives as long as the string does.
+std::pair<const uint8_t*, size_t> utf8_of(nb::handle text) {
+  Py_ssize_t bytes = 0;
+  const char* utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &bytes);
+  if (utf8 == nullptr) throw nb::python_error();
+  return {reinterpret_cast<const uint8_t*>(utf8), static_cast<size_t>(bytes)};
+}
+
+nb::list to_list(const uint32_t* ids, size_t size) {
+  PyObject* list = PyList_New(static_cast<Py_ssize_t>(size));
+  if (list == nullptr) throw nb::python_error();
+  nb::list owner = nb::steal<nb::list>(list);
+  for (size_t i = 0; i < size; ++i) {
+    PyObject* id = PyLong_FromUnsignedLong(ids[i]);
+    if (id == nullptr) throw nb::python_error();
+    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), id);
+  }
+  return owner;
+}
+
+nb::list encode(const volt::Encoder& self, nb::str text) {
+  const auto [utf8, bytes] = utf8_of(text);
+  volt::IdBuffer ids;
+  {
+    nb::gil_scoped_release release;
+    self.encode(utf8, bytes, 0, {}, ids);
+  }
+  return to_list(ids.data(), ids.size());
+}
+
+nb::tuple encode_words(const volt::Encoder& self, const ArrayIn<uint8_t>& text,
+                       const ArrayIn<uint64_t>& offsets, unsigned threads) {
+  check_encodable(text, offsets);
+  std::vector<uint32_t> ids;
+  std::vector<uint64_t> id_offsets;
+  {
+    nb::gil_scoped_release release;
+    self.encode_words(text.data(), offsets.data(), offsets.size() - 1, threads, ids, id_offsets);
+  }
+  return nb::make_tuple(to_numpy(std::move(ids)), to_numpy(std::move(id_offsets)));
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -248,4 +329,10 @@ NB_MODULE(_core, m) {
   m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a);
+
+  nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
+      .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,
+           "word_final"_a, "left"_a, "right"_a, "ranks"_a, "visible"_a, "unknown"_a)
+      .def("encode", &encode, "text"_a)
+      .def("encode_words", &encode_words, "text"_a, "offsets"_a, "threads"_a);
 }

@@ -4,19 +4,29 @@ from volt._version import __version__
 from volt.candidates import Candidates, Curve, candidates, load_candidates
 from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
+from volt.learn import LearnResult, LearnSettings, learn
+from volt.search import SearchResult, search
+from volt.vocabulary import Vocabulary, load_vocabulary
 
 __all__ = [
     "Candidates",
     "CountTotals",
     "Curve",
     "InputError",
+    "LearnResult",
+    "LearnSettings",
+    "SearchResult",
     "SettingsError",
     "TransportError",
+    "Vocabulary",
     "VoltError",
     "WordCounts",
     "WordRule",
     "__version__",
     "candidates",
     "count",
+    "learn",
     "load_candidates",
+    "load_vocabulary",
+    "search",
 ]

@@ -82,3 +82,21 @@ def push_down(left: _U32, right: _U32, keep: _U8, frequency: _U64) -> None: ...
 def zipf_fit(
     alphabet_counts: _U64, left: _U32, right: _U32, merge_counts: _U64, rows: _U64
 ) -> NDArray[np.float64]: ...
+
+class Encoder:
+    def __init__(
+        self,
+        pretokenizer: str,
+        merge_rule: str,
+        text: _U8,
+        offsets: _U64,
+        kinds: _U8,
+        word_final: _U8,
+        left: _U32,
+        right: _U32,
+        ranks: _U64,
+        visible: int,
+        unknown: int,
+    ) -> None: ...
+    def encode(self, text: str) -> list[int]: ...
+    def encode_words(self, text: _U8, offsets: _U64, threads: int) -> tuple[_U32, _U64]: ...

@@ -5,6 +5,7 @@ From here on only counts matter: no later stage sees the text again.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
@@ -94,6 +95,8 @@ class WordCounts:
     counts: NDArray[np.uint64] = field(repr=False)
     totals: CountTotals = field(default_factory=CountTotals)
     unit: int = 1
+    lines_of: list[tuple[str, int]] = field(default_factory=list, repr=False)
+    """Each input's name and lines, in order; not saved."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -118,6 +121,10 @@ class WordCounts:
     def write(self, stream: BinaryIO) -> None:
         stream.write(COUNTS_HEAD + json.dumps(self._header()).encode() + b"\n")
         stream.write(_core.write_words(self.text, self.offsets, self.counts))
+
+    def digest(self) -> str:
+        """sha256 of the words and counts: the same however the text was split into files."""
+        return hashlib.sha256(_core.write_words(self.text, self.offsets, self.counts)).hexdigest()
 
     def _header(self) -> dict[str, Any]:
         rule = asdict(self.rule)
@@ -180,6 +187,7 @@ def count(
         rule.pretokenizer, rule.max_word_length, threads, min(max_types or 0, largest)
     )
     totals = CountTotals()
+    lines_of: list[tuple[str, int]] = []
     sizes = [one.source.size() for one in opened]
     known = sum(size for size in sizes if size is not None)
     with progress.stage("Counting words", known if None not in sizes else None, "B") as report:
@@ -189,15 +197,17 @@ def count(
                 with one.stream() as stream:
                     weight = int(one.source.weight * unit / one.file_unit)
                     if one.is_counts:
-                        totals += _read_counts(one, stream, counter, weight)
+                        read = _read_counts(one, stream, counter, weight)
                     else:
-                        totals += _read_text(
+                        read = _read_text(
                             one, stream, counter, weight, rule, on_invalid, report, done, size
                         )
             except OverflowError:
                 raise InputError(f"{one.name}: the counts do not fit 63 bits") from None
             except OSError as error:
                 raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
+            totals += read
+            lines_of.append((one.name, read.lines))
             done += size or 0
             report(done)
 
@@ -217,7 +227,7 @@ def count(
     for name, value in asdict(totals).items():
         if value >= largest:
             raise InputError(f"{name} of all inputs together does not fit 63 bits")
-    return WordCounts(rule, text, offsets, counts, totals, unit)
+    return WordCounts(rule, text, offsets, counts, totals, unit, lines_of)
 
 
 class _Opened:

@@ -81,17 +81,21 @@ def renyi(curve: Curve) -> Score:
     return _best("renyi", curve, np.where(curve.size > 1, values, np.nan), np.nanargmax)
 
 
-def zipf(candidates: Candidates) -> Score:
-    """R^2 of the line of ln frequency on ln rank, over the types in use; the largest is best."""
+def zipf(candidates: Candidates, rows: Integers | None = None) -> Score:
+    """R^2 of the line of ln frequency on ln rank, over the types in use; the largest is best.
+
+    It is fitted after the numbers of merges in `rows`; by default at ZIPF_SIZES sizes.
+    """
     curve = candidates.curve
-    ends = np.log(curve.size[[0, -1]])
-    spaced = np.exp(np.linspace(ends[0], ends[1], ZIPF_SIZES)) - curve.size[0]
-    rows = np.unique(np.clip(np.rint(spaced), 0, len(curve) - 1).astype(np.uint64))
+    if rows is None:
+        spaced = np.geomspace(curve.size[0], curve.size[-1], ZIPF_SIZES) - curve.size[0]
+        rows = np.unique(np.clip(np.rint(spaced), 0, len(curve) - 1).astype(np.int64))
     values = _core.zipf_fit(
-        candidates.alphabet_counts, candidates.left, candidates.right, candidates.merge_counts, rows
-    )
+        candidates.alphabet_counts, candidates.left, candidates.right, candidates.merge_counts,
+        rows.astype(np.uint64),
+    )  # fmt: skip
     best = None if np.isnan(values).all() else int(np.nanargmax(values))
-    return Score("zipf", curve.size[rows.astype(np.int64)], values, best)
+    return Score("zipf", curve.size[rows], values, best)
 
 
 def knee(curve: Curve) -> Score:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from volt.errors import InputError
+from volt.errors import InputError, SettingsError
 
 
 @contextmanager
@@ -36,3 +37,45 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Iterator[Path]:
+    """A new folder to write into; it takes its place, complete, if the block ends without an error.
+
+    An existing folder is replaced only with `force`, and only if it is empty or one of ours (it has
+    a volt.json), so that a slip of the hand deletes nobody's files.
+    """
+    target = Path(path)
+    check_folder(target, force=force)
+    suffix = secrets.token_hex(4)
+    temporary = target.with_name(f".{target.name}.{suffix}.tmp")
+    old = target.with_name(f".{target.name}.{suffix}.old")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.mkdir()
+        yield temporary
+        check_folder(target, force=force)
+        if target.exists():
+            target.rename(old)
+        temporary.rename(target)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def check_folder(path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Refuse a folder that must not be written."""
+    target = Path(path)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise SettingsError(f"{target} is a file; name a folder")
+    if not any(target.iterdir()):
+        return
+    if not force:
+        raise SettingsError(f"{target} exists; use --force to replace it, or name another folder")
+    if not ((target / "volt.json").exists() or (target / "source" / "volt.json").exists()):
+        raise SettingsError(f"{target} is not a folder that volt made; it is not replaced")

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from volt import _core
-from volt.candidates import Candidates
+from volt.candidates import UNKNOWN, WORD_FINAL, Candidates
 from volt.errors import SettingsError, VoltError
 
 Frequencies = NDArray[np.uint64]
+
+BEYOND_UNICODE = 0x110000
 
 
 def rank_candidates(candidates: Candidates, by: str) -> NDArray[np.int64]:
@@ -58,3 +61,26 @@ def push_down(
             f"{after.tolist()}; this is a defect of volt, please report it"
         )
     return columns.reshape(table.shape)
+
+
+def token_characters(candidates: Candidates) -> tuple[csr_array, list[str]]:
+    """How often each character occurs in each token (tokens x characters), and the characters.
+
+    A mark that is no text is left out; `▁` stands for a space and is a character. All characters
+    left out of the alphabet count as one, `<unk>`.
+    """
+    texts = list(candidates.tokens)
+    if candidates.rule.pretokenizer == "whitespace":
+        texts = [text.removesuffix(WORD_FINAL) for text in texts]
+    if candidates.unknown is not None:
+        texts[candidates.unknown] = "?"
+    letters = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32).copy()
+    rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    if candidates.unknown is not None:
+        letters[rows == candidates.unknown] = BEYOND_UNICODE
+    code_points, columns = np.unique(letters, return_inverse=True)
+    table = csr_array(
+        (np.ones(len(letters)), (rows, columns)), shape=(len(texts), len(code_points))
+    )
+    table.sum_duplicates()
+    return table, [chr(c) if c < BEYOND_UNICODE else UNKNOWN for c in code_points.tolist()]

@@ -59,9 +59,9 @@ THRESHOLD = 0.001
 MAX_ITERATIONS = 2000
 
 SMALLEST_EXPONENT = -300.0
-"""No token's mass falls below exp(this) of what it asks for, and no entry of the plan below exp(this)
-of its token's mass. So no character's mass is ever rounded to zero, and its logarithm exists. What
-this adds is a hundred orders of magnitude below rounding."""
+"""No token's mass falls below exp(this) of what it asks for, and no entry of the plan below
+exp(this) of its token's mass. So no character's mass is ever rounded to zero, and its logarithm
+exists. What this adds is a hundred orders of magnitude below rounding."""
 FEASIBILITY_INTERVAL = 50
 """Iterations between two looks for a proof that the problem has no solution."""
 
@@ -352,11 +352,11 @@ def solve(
     previous size's. Without convergence this is an error, unless `check=False` asks for the last
     plan as it is, marked `converged=False`. A problem proved infeasible is an error always.
 
-    Each iteration tries one step. It is taken if it at least halves the smallest residual so far,
-    or if it lowers the dual by no less than a Sinkhorn step is sure to; else it is tried again with
-    a smaller theta, down to Sinkhorn's own step, which is always taken. The first can happen some
-    thirty times before the tolerance is met and the second makes Sinkhorn's progress, so what is
-    known of Sinkhorn's convergence holds here too.
+    Each iteration tries one step. It is taken if it lowers the dual by no less than a Sinkhorn step
+    is sure to; else it is tried again with a smaller theta, down to Sinkhorn's own step, which is
+    always taken. So every step taken makes the progress that Sinkhorn's convergence rests on.
+    (Taking steps that halve the residual while the dual rises was tried: now and then they lead
+    astray, and one of 7,200 random problems took over 2,000 iterations instead of 90.)
     """
     if not tolerance > 0 or max_iterations < 1:
         raise TransportError(
@@ -378,11 +378,11 @@ def solve(
     damping = 1.0  # theta = 1 / (1 + damping)
     here = support.half_steps(alpha)
     iterations = 1
-    best = here.residual
     travel: Floats | float = 1.0
     coupling: csr_array | None = None
-    # Half the tolerance: the other half is for the rounding of the last character half step.
-    while here.residual > tolerance / 2:
+    # The residual bounds the error relative to a token's mass, at most 1 + epsilon of what it asks
+    # for. Half of the tolerance is left for rounding.
+    while here.residual > tolerance / 2 / (1 + problem.epsilon):
         if iterations % FEASIBILITY_INTERVAL == 1:
             support.refuse_infeasible(alpha, tolerance)
         if iterations >= max_iterations:
@@ -393,13 +393,12 @@ def solve(
         step = here.sinkhorn if plain else _accelerate(here, coupling, 1 / (1 + damping))
         there = support.half_steps(alpha + step)
         iterations += 1
-        if plain or there.residual <= best / 2 or there.improves(here, step):
+        if plain or there.improves(here, step):
             # 3 and 6: 1,299 iterations over 24 problems (three sizes, epsilon 0 to 0.5, gamma 0.01
             # to 1) against 1,656 with 10 and 20, 1,443 with 2 and 2, 1,513 with 4 and 4.
             damping = max(damping / 3, 1e-10)
             travel = np.abs(there.log_sum - here.log_sum)
             alpha, here, coupling = alpha + step, there, None
-            best = min(best, here.residual)
         else:
             damping *= 6
 

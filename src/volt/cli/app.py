@@ -10,6 +10,8 @@ from volt._version import __version__
 from volt.cli.candidates import candidates
 from volt.cli.count import count
 from volt.cli.curve import curve
+from volt.cli.learn import learn
+from volt.cli.search import search
 
 app = typer.Typer(
     name="volt",
@@ -38,6 +40,8 @@ def options(
     """The right subword vocabulary, its size included, without trial training."""
 
 
+app.command()(learn)
+app.command()(search)
 app.command()(count)
 app.command()(candidates)
 app.command()(curve)

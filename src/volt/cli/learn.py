@@ -1,0 +1,265 @@
+"""volt learn: the whole job, from text to a vocabulary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+import volt
+from volt.cli import options
+from volt.cli.console import print_json, progress_for, say
+from volt.cli.count import summary as count_summary
+from volt.errors import SettingsError
+from volt.files import atomic_folder, check_folder
+from volt.learn import LearnResult, LearnSettings
+
+DEFAULT = LearnSettings()
+
+
+def learn(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE...]",
+            help="Text or counts files, folders, or - for stdin; gz, bz2, xz, zst as they are. "
+            "FILE:2.0 gives a file a weight.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default=False),
+    ] = None,
+    source: Annotated[
+        list[str] | None, typer.Option(help="Text of the source side.", show_default=False)
+    ] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="Text of the target side.", show_default=False)
+    ] = None,
+    separate: Annotated[
+        bool, typer.Option("--separate", help="One vocabulary for each side.")
+    ] = False,
+    profile: Annotated[
+        Literal["paper"], typer.Option(help="A set of defaults: those of the paper.")
+    ] = "paper",
+    criterion: Annotated[
+        Literal["muv", "mdl", "frequency", "renyi", "zipf", "knee"],
+        typer.Option(help="What decides the size."),
+    ] = "muv",
+    size: Annotated[
+        int | None,
+        typer.Option(min=1, help="Fix the size of the whole vocabulary.", show_default=False),
+    ] = None,
+    sizes: Annotated[
+        str | None,
+        typer.Option(
+            help="S, the sizes to try: START:STOP:STEP or a list.  [default: 1000:10000:1000]",
+            show_default=False,
+        ),
+    ] = None,
+    multilingual: Annotated[
+        bool, typer.Option("--multilingual", help="300,000 candidates, sizes 40000:160000:10000.")
+    ] = False,
+    candidates: Annotated[
+        str | None,
+        typer.Option(help="bpe:N, how many merges.  [default: bpe:100000]", show_default=False),
+    ] = None,
+    rank: Annotated[
+        Literal["frequency", "merge"] | None,
+        typer.Option(
+            help="Which candidates come first.  [default: frequency for muv, else merge]",
+            show_default=False,
+        ),
+    ] = None,
+    length: Annotated[
+        Literal["types", "occurrences"], typer.Option(help="Mean length in the entropy.")
+    ] = DEFAULT.length,
+    gamma: Annotated[float, typer.Option(help="Weight of the plan's entropy.")] = DEFAULT.gamma,
+    epsilon: Annotated[
+        float, typer.Option(help="Relative play of a token's mass.")
+    ] = DEFAULT.epsilon,
+    threshold: Annotated[
+        float, typer.Option(help="Drop tokens that get less of what they ask for.")
+    ] = DEFAULT.threshold,
+    model_width: Annotated[
+        int, typer.Option(min=1, help="Embedding width, the price of a token in mdl.")
+    ] = DEFAULT.model_width,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Draws for the intervals.")
+    ] = DEFAULT.bootstrap,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = DEFAULT.seed,
+    encoding: Annotated[
+        Literal["merge", "split"], typer.Option(help="How text is cut with the vocabulary.")
+    ] = DEFAULT.encoding,
+    merge_rule: Annotated[
+        Literal["pairs", "concat"] | None,
+        typer.Option(help="What may merge.  [default: by pre-tokenizer]", show_default=False),
+    ] = None,
+    unknown: Annotated[
+        Literal["byte", "unk"] | None,
+        typer.Option(
+            help="Characters outside the vocabulary.  [default: byte; whitespace: unk]",
+            show_default=False,
+        ),
+    ] = None,
+    special: Annotated[
+        str, typer.Option(help="Special tokens, with ids from 0 on, separated by commas.")
+    ] = ",".join(DEFAULT.special),
+    symbol: Annotated[
+        list[str] | None, typer.Option(help="A symbol that is never split.", show_default=False)
+    ] = None,
+    coverage: options.Coverage = None,
+    max_token_length: options.MaxTokenLength = None,
+    min_frequency: options.MinFrequency = 2,
+    pretokenizer: options.Pretokenizer = None,
+    normalize: options.Normalize = None,
+    max_word_length: options.MaxWordLength = None,
+    on_invalid: options.OnInvalid = "error",
+    min_count: options.MinCount = 1,
+    max_types: options.MaxTypes = None,
+    weight: options.Weights = None,
+    glob: options.Glob = "*",
+    input_format: options.InputFormat = "auto",
+    threads: options.Threads = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Learn a vocabulary, its size included, and write it to a folder."""
+    if output is None:
+        raise SettingsError("name the folder to write with -o")
+    inputs = [*(files or []), *(source or []), *(target or [])]
+    if not inputs:
+        raise SettingsError("no input: name at least one file, folder, or - for stdin")
+    if separate and not (source and target):
+        raise SettingsError("--separate needs --source and --target")
+    if separate and files:
+        raise SettingsError("--separate: every file belongs to --source or to --target")
+    check_folder(output, force=force)
+    common: dict[str, Any] = {
+        "pretokenizer": pretokenizer,
+        "normalize": normalize,
+        "max_word_length": max_word_length,
+        "on_invalid": on_invalid,
+        "min_count": min_count,
+        "max_types": max_types,
+        "weights": weight or None,
+        "glob": glob,
+        "input_format": input_format,
+        "threads": threads,
+        "progress": progress_for(quiet),
+        "criterion": criterion,
+        "size": size,
+        "sizes": sizes,
+        "multilingual": multilingual,
+        "merges": _merges(candidates),
+        "rank": rank,
+        "length": length,
+        "gamma": gamma,
+        "epsilon": epsilon,
+        "threshold": threshold,
+        "model_width": model_width,
+        "bootstrap": bootstrap,
+        "seed": seed,
+        "coverage": coverage,
+        "max_token_length": max_token_length,
+        "min_frequency": min_frequency,
+        "encoding": encoding,
+        "merge_rule": merge_rule,
+        "unknown": unknown,
+        "special": [name for name in special.split(",") if name],
+        "symbols": symbol or [],
+    }
+    if separate:
+        sides = {"source": volt.learn(source or [], **common),
+                 "target": volt.learn(target or [], **common)}  # fmt: skip
+        warnings = _mismatch(sides["source"].counts.lines_of, sides["target"].counts.lines_of)
+        with atomic_folder(output, force=force) as folder:
+            for side, result in sides.items():
+                result.save(folder / side)
+        if json:
+            print_json({side: result.summary() for side, result in sides.items()})
+        for side, result in sides.items():
+            say(quiet, f"{side}:", *summary(result, output / side), "")
+        say(quiet, *warnings)
+        return
+    result = volt.learn(inputs, **common)
+    lines = result.counts.lines_of
+    pairs = _mismatch(lines[-len(target) - len(source) : -len(target)], lines[-len(target) :]) if (
+        source and target
+    ) else _mismatch(lines[:1], lines[1:]) if _is_pair(inputs) else []  # fmt: skip
+    result.save(output, force=force)
+    if json:
+        print_json(result.summary())
+    say(quiet, *count_summary(result.counts), *summary(result, output), *pairs)
+
+
+def _merges(candidates: str | None) -> int | None:
+    if candidates is None:
+        return None
+    kind, _, number = candidates.rpartition(":")
+    if kind not in ("", "bpe") or not number.isascii() or not number.isdecimal():
+        raise SettingsError(f"--candidates is bpe:N, such as bpe:100000, not {candidates!r}")
+    return int(number)
+
+
+def _is_pair(inputs: list[str]) -> bool:
+    """Two files whose names differ in the language suffix only, such as train.de and train.en."""
+    names = [Path(name) for name in inputs]
+    return len(names) == 2 and names[0].stem == names[1].stem and names[0] != names[1]
+
+
+def _mismatch(source: list[tuple[str, int]], target: list[tuple[str, int]]) -> list[str]:
+    """A warning for every pair of files whose lines cannot belong together."""
+    if len(source) != len(target):
+        return [
+            f"warning: {len(source)} files on the source side, {len(target)} on the target side"
+        ]
+    return [
+        f"warning: {a} has {n:,} lines, {b} has {m:,}: they are not parallel"
+        for (a, n), (b, m) in zip(source, target, strict=True)
+        if n != m
+    ]
+
+
+def summary(result: LearnResult, folder: Path) -> list[str]:
+    """At most a screen: the choice and how sure, the table of criteria, where the files are."""
+    vocabulary = result.vocabulary
+    choice = result.choice
+    sure = ""
+    if choice is not None and choice.interval:
+        low, high = choice.interval
+        sure = (
+            f", 95% of the draws from {low:,} to {high:,}" if low != high else ", all draws agree"
+        )
+    learned = f"{len(vocabulary):,} tokens"
+    if vocabulary.scaffolds:
+        learned += f", {vocabulary.scaffolds:,} of them scaffolds"
+    if vocabulary.hidden:
+        learned += f", {len(vocabulary.hidden):,} more hidden"
+    step = next((one for one in result.steps if one.size == result.chosen_size), None)
+    lines = [
+        "",
+        f"{result.criterion} chose {result.chosen_size:,}{sure}" if result.criterion != "size"
+        else f"size fixed at {result.chosen_size:,}",
+        f"vocabulary: {learned}",
+    ]  # fmt: skip
+    if step is not None and result.criterion == "muv":
+        lines.append(step.solution.summary())
+    if result.overlap is not None:
+        lines.append(f"{result.overlap:.1%} of the merged tokens are those of BPE of that size")
+    if vocabulary.unreachable:
+        lines.append(f"{len(vocabulary.unreachable):,} tokens are unreachable (see volt.json)")
+    lines += ["", f"{'criterion':<10} {'size':>8}  {'interval':>17}  {'figure':>11}  meaning"]
+    for one in result.choices:
+        size = "-" if one.size is None else f"{one.size:,}"
+        interval = "-" if one.interval is None else f"{one.interval[0]:,} .. {one.interval[1]:,}"
+        figure = "-" if one.value is None else f"{one.value:.4g}"
+        doubt = " (in doubt)" if one.doubts else ""
+        lines.append(f"{one.criterion:<10} {size:>8}  {interval:>17}  {figure:>11}  "
+                     f"{one.meaning}{doubt}")  # fmt: skip
+    lines += ["", *(f"note: {message}" for message in result.messages)]
+    lines.append(f"written to {folder}: volt.json, curve.csv, choices.json, signature.txt")
+    return lines

@@ -1,0 +1,564 @@
+"""The pipeline: text -> counts -> candidates -> transport at each size -> choice -> vocabulary."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt._version import __version__
+from volt.candidates import DEFAULT_MERGES, Candidates, Curve, candidates
+from volt.corpus import Text
+from volt.counts import WordCounts, check_at_least, check_choice, count, thread_count
+from volt.criteria import CRITERIA, MODEL_WIDTH, Score, curve_scores, muv
+from volt.entropy import Length, entropy_per_length
+from volt.errors import InputError, SettingsError
+from volt.files import atomic_folder
+from volt.frequencies import push_down, rank_candidates, token_characters, token_set
+from volt.progress import Progress, Report
+from volt.selection import Choice, choose
+from volt.sizes import parse_sizes
+from volt.tokenizer import Tokenizer
+from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
+from volt.vocabulary import (
+    DEFAULT_SPECIAL,
+    Encoding,
+    MergeRule,
+    Unknown,
+    Vocabulary,
+    build_vocabulary,
+    closure,
+)
+
+BILINGUAL_SIZES = "1000:10000:1000"
+MULTILINGUAL_SIZES = "40000:160000:10000"
+MULTILINGUAL_MERGES = 300_000
+BOOTSTRAP = 20
+CURVE_ROWS = 1000
+
+Rank = Literal["frequency", "merge"]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One size of S: its transport problem, solved, and what follows."""
+
+    size: int
+    """S_t: merged tokens that may be used, beside the alphabet."""
+    tokens: NDArray[np.int64] = field(repr=False)
+    """Candidates in use at this size, by id, the alphabet's among them: the rows of the plan."""
+    solution: TransportSolution = field(repr=False)
+    enough: NDArray[np.bool_] = field(repr=False)
+    """Which of them get enough mass to be kept."""
+    entropy: float
+    """H_t by Eq. 2 over the kept tokens."""
+    muv: float | None = None
+    """M_t by Eq. 1; the first size has none."""
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """The vocabulary of this step."""
+        return self.tokens[self.enough]
+
+    @property
+    def dropped(self) -> int:
+        """Tokens in use that the threshold dropped."""
+        return int((~self.enough).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class LearnResult:
+    """Everything `learn` found."""
+
+    vocabulary: Vocabulary
+    counts: WordCounts = field(repr=False)
+    candidates: Candidates = field(repr=False)
+    steps: list[Step] = field(repr=False)
+    choices: list[Choice]
+    """One for each criterion."""
+    criterion: str
+    """The one that decided, or `size` where the size was fixed."""
+    chosen_size: int
+    """What the criterion chose: S_t for `muv`, the BPE size otherwise."""
+    closure_size: int
+    """Learned tokens with all they are made from: characters, chosen tokens, scaffolds."""
+    overlap: float | None
+    """Share of the chosen merged tokens that BPE with as many merges has too."""
+    messages: list[str]
+    """What the user should know: sizes left out, files that do not match, words of doubt."""
+
+    @property
+    def curve(self) -> Curve:
+        """BPE at every size; `curve.to_frame()` with pandas."""
+        return self.candidates.curve
+
+    @property
+    def solutions(self) -> list[TransportSolution]:
+        return [step.solution for step in self.steps]
+
+    @cached_property
+    def choice(self) -> Choice | None:
+        return next((one for one in self.choices if one.criterion == self.criterion), None)
+
+    @property
+    def signature(self) -> str:
+        return self.vocabulary.signature
+
+    def summary(self) -> dict[str, Any]:
+        """What choices.json holds: plain data, the same for the same text."""
+        return {
+            "signature": self.signature,
+            "criterion": self.criterion,
+            "chosen_size": self.chosen_size,
+            "vocabulary_size": len(self.vocabulary),
+            "closure_size": self.closure_size,
+            "scaffolds": self.vocabulary.scaffolds,
+            "hidden": len(self.vocabulary.hidden),
+            "unreachable": len(self.vocabulary.unreachable),
+            "overlap_with_bpe": self.overlap,
+            "choices": [asdict(choice) for choice in self.choices],
+            "steps": [_step_summary(step) for step in self.steps],
+            "messages": self.messages,
+        }
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the result's folder, whole or not at all; an existing one only with `force`."""
+        with atomic_folder(folder, force=force) as temporary:
+            self.vocabulary.save(temporary / "volt.json")
+            self.curve.save(temporary / "curve.csv", self._curve_rows())
+            text = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
+            (temporary / "choices.json").write_text(text + "\n", encoding="utf-8")
+            (temporary / "signature.txt").write_text(self.signature + "\n", encoding="utf-8")
+
+    def _curve_rows(self) -> list[int]:
+        """Rows for the file: about a thousand, evenly spaced on a logarithmic axis, and every size
+        that was tried or chosen. `volt curve -o` writes all of them."""
+        curve = self.curve
+        spaced = np.geomspace(curve.size[0], curve.size[-1], CURVE_ROWS) - curve.size[0]
+        sizes = [
+            choice.size for choice in self.choices if choice.size and choice.criterion != "muv"
+        ]
+        rows = {*np.rint(spaced).astype(int).tolist(), *map(curve.at_size, sizes)}
+        rows |= {step.size for step in self.steps}
+        return sorted(row for row in rows if 0 <= row < len(curve))
+
+
+def _step_summary(step: Step) -> dict[str, Any]:
+    solution = step.solution
+    return {
+        "size": step.size,
+        "tokens": int(solution.token_mass.size),
+        "kept": len(step.kept),
+        "dropped": step.dropped,
+        "entropy": step.entropy,
+        "muv": step.muv,
+        "iterations": solution.iterations,
+        "character_error": solution.character_error,
+        "token_error": solution.token_error,
+        "moved": solution.moved,
+        "largest_change": solution.largest_change,
+    }
+
+
+@dataclass(frozen=True)
+class LearnSettings:
+    """What can be set in `learn`, beside how text is read (`volt.count`)."""
+
+    criterion: str = "muv"
+    """Which criterion decides: muv (the paper), mdl, frequency, renyi, zipf, knee."""
+    size: int | None = None
+    """Instead of a criterion: how many tokens the vocabulary has in all."""
+    sizes: str | Sequence[int] | None = None
+    """S, where transport is solved: START:STOP:STEP or a list; the paper's by default."""
+    multilingual: bool = False
+    """The paper's setting for many languages: 300,000 candidates, S = 40K, 50K, ..., 160K."""
+    merges: int | None = None
+    """Candidates to make; 100,000 by default."""
+    rank: Rank | None = None
+    """Which candidates come first; by frequency for muv, by merge for the others."""
+    length: Length = "types"
+    """The mean length in H: over types (the paper) or over occurrences."""
+    gamma: float = GAMMA
+    epsilon: float = EPSILON
+    threshold: float = THRESHOLD
+    """Tokens that get less than this share of the mass they ask for are dropped."""
+    model_width: int = MODEL_WIDTH
+    """Parameters of one embedding, the price of a token in mdl."""
+    bootstrap: int = BOOTSTRAP
+    """Draws of the word counts for the intervals."""
+    seed: int = 0
+    coverage: float | None = None
+    max_token_length: int | None = None
+    min_frequency: int = 2
+    encoding: Encoding = "merge"
+    merge_rule: MergeRule | None = None
+    unknown: Unknown | None = None
+    special: Sequence[str] = DEFAULT_SPECIAL
+    symbols: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("rank", self.rank, get_args(Rank))
+        check_choice("length", self.length, get_args(Length))
+        check_at_least("size", self.size, 1)
+        check_at_least("model_width", self.model_width, 1)
+        check_at_least("threshold", self.threshold, 0)
+
+    @property
+    def decides(self) -> str:
+        return self.criterion if self.size is None else "size"
+
+    @property
+    def merges_asked(self) -> int:
+        if self.merges is not None:
+            return self.merges
+        return MULTILINGUAL_MERGES if self.multilingual else DEFAULT_MERGES
+
+
+def learn(
+    inputs: WordCounts | Text | Iterable[Text],
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> LearnResult:
+    """Learn a vocabulary, its size included.
+
+    `options` are the fields of `LearnSettings` and, for text, the options of `volt.count`.
+    """
+    names = {one.name for one in fields(LearnSettings)}
+    settings = LearnSettings(**{name: options.pop(name) for name in names & options.keys()})
+    threads = thread_count(threads)
+    progress = progress or Progress()
+    messages: list[str] = []
+
+    # 1. Text -> word counts.
+    counts = _counted(inputs, options, threads, progress)
+
+    # 2. Word counts -> candidates, with the resampled counts carried along.
+    found = candidates(
+        counts, merges=settings.merges_asked, coverage=settings.coverage,
+        max_token_length=settings.max_token_length, min_frequency=settings.min_frequency,
+        bootstrap=settings.bootstrap, seed=settings.seed, threads=threads, progress=progress,
+    )  # fmt: skip
+    if found.merges < settings.merges_asked:
+        messages.append(f"the text gives {found.merges:,} merges, not {settings.merges_asked:,}")
+
+    # 3. Transport at each size of S.
+    sizes = _sizes(settings, found.merges, messages)
+    ranking = rank_candidates(found, settings.rank or "frequency")
+    with progress.stage("Transport", len(sizes), "sizes") as report:
+        steps = solve_steps(found, ranking, sizes, settings, report)
+
+    # 4. Every criterion, over the real counts and over each draw.
+    with progress.stage("Criteria", max(1, found.draws), "draws") as report:
+        choices = score_all(found, ranking, steps, settings, threads, report)
+
+    # 5. The choice, and the vocabulary that follows from it.
+    chosen, chosen_size = _chosen_tokens(found, steps, choices, settings)
+    vocabulary = build_vocabulary(
+        found, chosen, encoding=settings.encoding, merge_rule=settings.merge_rule,
+        unknown=settings.unknown, special=settings.special, symbols=settings.symbols,
+    )  # fmt: skip
+
+    # 6. Measure it: encode every word type with it.
+    vocabulary = measure(vocabulary, counts, threads)
+    vocabulary = replace(
+        vocabulary, signature=_signature(counts, vocabulary, sizes, chosen_size, settings)
+    )
+
+    decided = next((one for one in choices if one.criterion == settings.decides), None)
+    messages += [f"{chosen_size:,}: {doubt}" for doubt in (decided.doubts if decided else ())]
+    merged = chosen[chosen >= found.alphabet_size]
+    return LearnResult(
+        vocabulary=vocabulary,
+        counts=counts,
+        candidates=found,
+        steps=steps,
+        choices=choices,
+        criterion=settings.decides,
+        chosen_size=chosen_size,
+        closure_size=int(closure(found, token_set(found, chosen, len(chosen))).sum()),
+        overlap=float((merged < found.alphabet_size + len(merged)).mean()) if len(merged) else None,
+        messages=messages,
+    )
+
+
+# ------------------------------------------------------------------------------------------- stages
+
+
+def _counted(
+    inputs: WordCounts | Text | Iterable[Text],
+    options: dict[str, Any],
+    threads: int,
+    progress: Progress,
+) -> WordCounts:
+    known = inspect.signature(count).parameters.keys() - {"inputs", "threads", "progress"}
+    if options.keys() - known:
+        raise SettingsError(f"there is no option {', '.join(sorted(options.keys() - known))}")
+    if isinstance(inputs, WordCounts):
+        if options:
+            raise SettingsError(f"the words are counted already: {', '.join(options)}")
+        counts = inputs
+    else:
+        counts = count(inputs, threads=threads, progress=progress, **options)
+    if len(counts) == 0:
+        raise InputError("there is not one word in the input: nothing to learn from")
+    return counts
+
+
+def _sizes(settings: LearnSettings, most: int, messages: list[str]) -> NDArray[np.int64]:
+    """S: what was asked for, or the paper's, as far as there are candidates."""
+    asked = settings.sizes
+    if asked is None:
+        asked = MULTILINGUAL_SIZES if settings.multilingual else BILINGUAL_SIZES
+    sizes = parse_sizes(asked) if isinstance(asked, str) else sorted({int(s) for s in asked})
+    if len(sizes) < 2 or sizes[0] < 1:
+        raise SettingsError(f"S is two or more sizes above 0, not {asked!r}")
+    fitting = [size for size in sizes if size <= most]
+    if len(fitting) == len(sizes):
+        return np.array(sizes)
+    if len(fitting) < 3:
+        # Too little text for S: the same shape, scaled down to the candidates there are.
+        fitting = sorted({max(1, size * most // sizes[-1]) for size in sizes if size * most})
+        if len(fitting) < 2:
+            raise InputError(
+                f"the text gives {most} merges, too few for two sizes: give it more text"
+            )
+        messages.append(
+            f"S of {sizes[0]:,} to {sizes[-1]:,} scaled down to {fitting[0]:,} to {fitting[-1]:,}: "
+            f"the text gives {most:,} candidates"
+        )
+    else:
+        messages.append(
+            f"sizes above {fitting[-1]:,} left out of S: the text gives {most:,} candidates"
+        )
+    return np.array(fitting)
+
+
+def solve_steps(
+    found: Candidates,
+    ranking: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    settings: LearnSettings,
+    report: Report = lambda done: None,
+) -> list[Step]:
+    """Solve the transport problem at every size, each starting from the one before."""
+    spelled, characters = token_characters(found)
+    lengths = found.lengths.astype(np.float64)
+    steps: list[Step] = []
+    start: NDArray[np.float64] | None = None
+    for number, size in enumerate(sizes.tolist(), 1):
+        frequency = push_down(found, token_set(found, ranking, size))
+        used = np.flatnonzero(frequency)
+        problem = TransportProblem.from_tokens(
+            lengths[used], frequency[used], spelled[used],
+            gamma=settings.gamma, epsilon=settings.epsilon,
+            token_names=[found.tokens[t] for t in used.tolist()], character_names=characters,
+        )  # fmt: skip
+        solution = solve(problem, start=start)
+        start = solution.character_potentials
+        enough = solution.kept(settings.threshold)
+        kept = lengths[used[enough]]
+        entropy = entropy_per_length(solution.token_mass[enough] / kept, kept, settings.length)
+        utility = None if not steps else (
+            -(entropy - steps[-1].entropy) / (size - steps[-1].size)
+        )  # fmt: skip
+        steps.append(Step(size, used, solution, enough, entropy, utility))
+        report(number)
+    return steps
+
+
+def score_all(
+    found: Candidates,
+    ranking: NDArray[np.int64],
+    steps: list[Step],
+    settings: LearnSettings,
+    threads: int,
+    report: Report = lambda done: None,
+) -> list[Choice]:
+    """Every criterion's choice with its interval."""
+    sizes = np.array([step.size for step in steps])
+    scores = {"muv": muv(sizes, np.array([step.entropy for step in steps]))}
+    scores |= curve_scores(found, settings.model_width)
+    draws: dict[str, list[Score]] = {name: [] for name in CRITERIA}
+    if found.draws:
+        drawn = [found.draw(number) for number in range(found.draws)]
+        with ThreadPoolExecutor(threads) as pool:
+            scored = pool.map(lambda draw: curve_scores(draw, settings.model_width), drawn)
+            for number, one in enumerate(scored, 1):
+                for name, score in one.items():
+                    draws[name].append(score)
+                report(number)
+        table = np.stack([one.frequency for one in drawn], axis=1).astype(np.uint64)
+        entropies = np.array([
+            _drawn_entropies(found, step, token_set(found, ranking, step.size), table, settings)
+            for step in steps
+        ])  # fmt: skip
+        draws["muv"] = [muv(sizes, column) for column in entropies.T]
+    return [choose(scores[name], draws[name]) for name in CRITERIA]
+
+
+def _drawn_entropies(
+    found: Candidates,
+    step: Step,
+    inside: NDArray[np.bool_],
+    table: NDArray[np.uint64],
+    settings: LearnSettings,
+) -> list[float]:
+    """H_t of every draw. A draw's tokens get the share of what they ask for that the real ones got:
+    at epsilon = 0 that is all of it, and this is exact."""
+    frequency = push_down(found, inside, table)[step.kept].astype(np.float64)
+    got = (step.solution.token_mass / step.solution.problem.token_marginal)[step.enough]
+    lengths = found.lengths[step.kept].astype(np.float64)
+    return [entropy_per_length(column * got, lengths, settings.length) for column in frequency.T]
+
+
+def _chosen_tokens(
+    found: Candidates, steps: list[Step], choices: list[Choice], settings: LearnSettings
+) -> tuple[NDArray[np.int64], int]:
+    """The candidates of the final vocabulary, and the size that was chosen."""
+    if settings.size is not None:
+        return _tokens_for_size(found, settings.size, settings), settings.size
+    choice = next(one for one in choices if one.criterion == settings.criterion)
+    if choice.size is None:
+        raise InputError(
+            f"{settings.criterion} chooses no size on this text ({choice.doubts[0]}): "
+            "use another criterion, or --size"
+        )
+    if settings.criterion == "muv":
+        return next(step.kept for step in steps if step.size == choice.size), choice.size
+    ranking = rank_candidates(found, settings.rank or "merge")
+    return ranking[: choice.size - found.alphabet_size], choice.size
+
+
+def _tokens_for_size(found: Candidates, size: int, settings: LearnSettings) -> NDArray[np.int64]:
+    """The best candidates such that the vocabulary has `size` tokens in all, or just below it
+    where scaffolds come in twos."""
+    spelled = found.rule.pretokenizer == "metaspace" and settings.unknown != "unk"
+    fixed = len(settings.special) + len(settings.symbols) + (256 if spelled else 0)
+    fixed += found.alphabet_size - (found.unknown is not None)
+    room = size - fixed
+    ranking = rank_candidates(found, settings.rank or "merge")
+    if room < 0:
+        raise SettingsError(
+            f"--size {size:,} has no room for the {fixed:,} special tokens, bytes and characters; "
+            "ask for more, or lower --coverage"
+        )
+    if room > len(ranking):
+        raise InputError(
+            f"--size {size:,} needs {room:,} merges; the text gives {len(ranking):,}, which makes "
+            f"{fixed + len(ranking):,} tokens"
+        )
+    if settings.rank != "frequency" or settings.encoding == "split":
+        return ranking[:room]
+
+    def merged(count: int) -> int:
+        inside = token_set(found, ranking, count)
+        return int(closure(found, inside).sum()) - found.alphabet_size
+
+    low, high = 0, room
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if merged(middle) <= room else (low, middle - 1)
+    return ranking[:low]
+
+
+def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Vocabulary:
+    """Frequencies, unreachable tokens and the self-test, all by encoding with the vocabulary."""
+    tokenizer = Tokenizer(vocabulary, threads=threads)
+    ids, offsets = tokenizer.encode_words(counts)
+    repeats = np.diff(offsets).astype(np.int64)
+    weights = np.repeat(counts.counts, repeats)
+    frequencies = np.zeros(len(vocabulary), np.uint64)
+    np.add.at(frequencies, ids, weights)
+    return replace(
+        vocabulary.with_frequencies(frequencies.tolist()),
+        unreachable=[],
+        self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
+    )
+
+
+FIXED_TEXTS = (
+    "",
+    " ",
+    "a",
+    "Hello, world! 1234567890",
+    "  two  spaces, a tab\there and trailing ",
+    "naïve café, Übermäßigkeit, señor, fiancée",
+    "пример текста, παράδειγμα, דוגמה, مثال, उदाहरण",
+    "語彙は大切です。词汇很重要。 어휘는 중요합니다.",
+    "e\u0301 and é, ﬁ, ①②③, ½, x²",
+    "👩‍🚀🏳️‍🌈 \U0001f9ff \ue000",
+    "don't they'll we've I'm 's",
+    "▁literal▁mark </w> <unk> <s> @@ ##",
+)
+
+
+def self_test_texts(vocabulary: Vocabulary) -> list[str]:
+    """A few dozen texts: fixed ones, and tokens of the vocabulary strung together. None is a
+    sentence of the corpus."""
+    parts = [
+        vocabulary.plain_text(token).decode(errors="ignore")
+        for token in vocabulary.tokens
+        if token.kind in ("character", "merged")
+    ]
+    parts = [part for part in parts if part.strip(" \t\r\n")]
+    strung = [
+        "".join(parts[(start * 7919 + i * 104729) % len(parts)] for i in range(5))
+        for start in range(24)
+    ] if parts else []  # fmt: skip
+    return [*FIXED_TEXTS, *strung]
+
+
+def _signature(
+    counts: WordCounts,
+    vocabulary: Vocabulary,
+    sizes: NDArray[np.int64],
+    chosen: int,
+    settings: LearnSettings,
+) -> str:
+    """One line that tells how the vocabulary was made; equal lines, equal vocabularies."""
+    steps = np.diff(sizes)
+    listed = (
+        f"{sizes[0]}:{sizes[-1]}:{steps[0]}"
+        if (steps == steps[0]).all()
+        else ",".join(map(str, sizes.tolist()))
+    )
+    rule = counts.rule
+    ranked = settings.rank or ("frequency" if settings.decides == "muv" else "merge")
+    parts: dict[str, Any] = {
+        "cand": f"bpe-{settings.merges_asked}",
+        "min": settings.min_frequency,
+        "cov": "auto" if settings.coverage is None else f"{settings.coverage:g}",
+        "long": settings.max_token_length or "any",
+        "pre": rule.pretokenizer,
+        "norm": rule.normalize,
+        "cut": rule.max_word_length,
+        "uni": rule.unicode,
+        "sizes": listed,
+        "crit": settings.decides,
+        "chose": chosen,
+        "rank": ranked,
+        "len": settings.length,
+        "gamma": f"{settings.gamma:g}",
+        "eps": f"{settings.epsilon:g}",
+        "thr": f"{settings.threshold:g}",
+        "width": settings.model_width,
+        "boot": f"{settings.bootstrap}-{settings.seed}",
+        "enc": vocabulary.encoding,
+        "rule": vocabulary.merge_rule,
+        "unk": vocabulary.unknown,
+        "size": len(vocabulary),
+        "corpus": counts.digest(),
+        "v": __version__,
+    }
+    return "volt|" + "|".join(f"{name}:{value}" for name, value in parts.items())

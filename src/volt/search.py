@@ -1,0 +1,89 @@
+"""MUV-Search and its kin: score BPE at a list of sizes, from one run, and name the winner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from volt.candidates import Candidates, candidates
+from volt.corpus import Text
+from volt.counts import WordCounts, check_choice
+from volt.criteria import CRITERIA, FREQUENT_SHARE, MODEL_WIDTH, Score, curve_scores, muv
+from volt.entropy import Length
+from volt.errors import InputError, SettingsError
+from volt.selection import Choice, choose
+from volt.sizes import parse_sizes
+
+DEFAULT_SIZES = "1000:10000:1000,20000,30000"
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """A row per size and the winner."""
+
+    candidates: Candidates
+    score: Score
+    """The criterion's value at each size."""
+    choice: Choice
+    left_out: list[int]
+    """Sizes that were asked for and that the text does not reach."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        curve = self.candidates.curve
+        found = curve.rows(curve.at_size(size) for size in self.score.sizes.tolist())
+        for row, value in zip(found, self.score.values.tolist(), strict=True):
+            del row["muv_types"], row["muv_occurrences"]
+            row[self.score.criterion] = value
+        return found
+
+
+def search(
+    inputs: Candidates | WordCounts | Text | Iterable[Text],
+    *,
+    by: str = "muv",
+    sizes: str | Sequence[int] = DEFAULT_SIZES,
+    length: Length = "types",
+    model_width: int = MODEL_WIDTH,
+    **candidate_options: Any,
+) -> SearchResult:
+    """Score BPE at the sizes (of the whole vocabulary: alphabet and merges) by one criterion."""
+    check_choice("by", by, CRITERIA)
+    asked = parse_sizes(sizes) if isinstance(sizes, str) else sorted({int(s) for s in sizes})
+    if isinstance(inputs, Candidates):
+        found = inputs
+    else:
+        candidate_options.setdefault("merges", max(asked, default=0))
+        found = candidates(inputs, **candidate_options)
+    curve = found.curve
+    reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
+    if len(reached) < 2:
+        raise InputError(
+            f"the text gives sizes {curve.size[0]:,} to {curve.size[-1]:,}; "
+            "name at least two of these (--sizes)"
+        )
+    score = _score(found, by, np.array(reached), length, model_width)
+    if score.best is None and by != "frequency":
+        raise SettingsError(f"{by} could not be computed at these sizes")
+    left_out = [size for size in asked if size not in reached]
+    return SearchResult(found, score, choose(score), left_out)
+
+
+def _score(found: Candidates, by: str, sizes: Any, length: Length, model_width: int) -> Score:
+    curve = found.curve
+    rows = sizes - curve.size[0]
+    if by == "muv":
+        return muv(sizes, curve.entropy_by(length)[rows])
+    whole = curve_scores(found, model_width, zipf_rows=rows)[by]
+    values = whole.values if by == "zipf" else whole.values[rows]
+    best: int | None
+    if by == "frequency":
+        enough = np.flatnonzero(values >= FREQUENT_SHARE)
+        best = int(enough[-1]) if len(enough) else None
+    elif np.isnan(values).all():
+        best = None
+    else:
+        best = int(np.nanargmin(values) if by == "mdl" else np.nanargmax(values))
+    return Score(by, sizes, values, best)
