@@ -130,14 +130,16 @@ MEANING = {
 CRITERIA = tuple(MEANING)
 
 
-def curve_scores(candidates: Candidates, model_width: int = MODEL_WIDTH) -> dict[str, Score]:
+def curve_scores(
+    candidates: Candidates, model_width: int = MODEL_WIDTH, zipf_rows: Integers | None = None
+) -> dict[str, Score]:
     """Every criterion that reads the curve."""
     curve = candidates.curve
     scores = [
         mdl(curve, model_width),
         frequency(curve),
         renyi(curve),
-        zipf(candidates),
+        zipf(candidates, zipf_rows),
         knee(curve),
     ]
     return {score.criterion: score for score in scores}
