@@ -23,8 +23,9 @@ $(INSTALLED): $(SOURCES)
 
 demo: $(INSTALLED)
 	@$(BIN)/python tools/demo_text.py demo/python-docs.txt
-	$(BIN)/volt candidates demo/python-docs.txt -n 20000 -o demo/candidates.tsv
-	$(BIN)/volt curve demo/candidates.tsv -o demo/curve.csv
+	$(BIN)/volt learn demo/python-docs.txt -o demo/vocabulary --force
+	@echo; echo "A sentence, cut with it:"
+	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
 
 test: $(INSTALLED) demo lint
 	$(BIN)/python -m pytest

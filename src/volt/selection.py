@@ -60,10 +60,10 @@ def _doubts(
     if first == last:
         doubts.append("only one size could be scored, so there was nothing to choose from")
     elif score.best == first:
-        before = f" ({low:,} to {score.size:,})" if score.criterion == "muv" else ""
-        doubts.append(
-            f"the best step{before} is the first of {tried}: where it starts decided, not the data"
-        )
+        best = "best size"
+        if score.criterion == "muv":
+            best = f"best step ({low:,} to {score.size:,})"
+        doubts.append(f"the {best} is the first of {tried}: where it starts decided, not the data")
     elif score.best == last:
         doubts.append(
             f"the best size is the last of {tried} ({high:,}): where it ends decided, not the data"
