@@ -5,7 +5,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 #include "count.hpp"
 #include "curve.hpp"
@@ -223,14 +225,55 @@ nb::list to_list(const uint32_t* ids, size_t size) {
   return owner;
 }
 
-nb::list encode(const volt::Encoder& self, nb::str text) {
+// A mask of allowed special tokens: nothing, or a byte for every token.
+const uint8_t* allowed_of(const volt::Encoder& encoder, const nb::bytes& allowed) {
+  if (allowed.size() == 0) return nullptr;
+  if (allowed.size() != encoder.size()) throw std::invalid_argument("allowed has not one byte a token");
+  return reinterpret_cast<const uint8_t*>(allowed.c_str());
+}
+
+nb::list encode(const volt::Encoder& self, nb::str text, const nb::bytes& allowed, double dropout,
+                uint64_t seed) {
   const auto [utf8, bytes] = utf8_of(text);
+  const volt::TextView view{utf8, bytes};
+  const volt::EncodeOptions options{allowed_of(self, allowed), {dropout, seed}};
   volt::IdBuffer ids;
-  {
+  std::vector<uint64_t> ends;
+  constexpr size_t kLong = 1 << 14;  // a short text takes less time than to hand over the interpreter
+  if (bytes < kLong) {
+    self.encode(&view, 1, 0, options, 1, ids, ends);
+  } else {
     nb::gil_scoped_release release;
-    self.encode(utf8, bytes, 0, {}, ids);
+    self.encode(&view, 1, 0, options, 1, ids, ends);
   }
   return to_list(ids.data(), ids.size());
+}
+
+nb::list encode_batch(const volt::Encoder& self, nb::list texts, const nb::bytes& allowed, double dropout,
+                      uint64_t seed, unsigned threads) {
+  // The strings are kept, in case another thread changes the list.
+  std::vector<nb::object> kept;
+  std::vector<volt::TextView> views;
+  for (nb::handle text : texts) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text that is no string");
+    kept.push_back(nb::borrow(text));
+    const auto [utf8, bytes] = utf8_of(text);
+    views.push_back({utf8, bytes});
+  }
+  const volt::EncodeOptions options{allowed_of(self, allowed), {dropout, seed}};
+  volt::IdBuffer ids;
+  std::vector<uint64_t> ends;
+  {
+    nb::gil_scoped_release release;
+    self.encode(views.data(), views.size(), 0, options, threads, ids, ends);
+  }
+  nb::list out;
+  uint64_t begin = 0;
+  for (const uint64_t end : ends) {
+    out.append(to_list(ids.data() + begin, end - begin));
+    begin = end;
+  }
+  return out;
 }
 
 nb::tuple encode_words(const volt::Encoder& self, const ArrayIn<uint8_t>& text,
@@ -333,6 +376,53 @@ NB_MODULE(_core, m) {
   nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
       .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,
            "word_final"_a, "left"_a, "right"_a, "ranks"_a, "visible"_a, "unknown"_a)
-      .def("encode", &encode, "text"_a)
+      .def("encode", &encode, "text"_a, "allowed"_a, "dropout"_a, "seed"_a)
+      .def("encode_batch", &encode_batch, "texts"_a, "allowed"_a, "dropout"_a, "seed"_a, "threads"_a)
       .def("encode_words", &encode_words, "text"_a, "offsets"_a, "threads"_a);
+
+  nb::class_<volt::PrintTable>(m, "PrintTable", "What each token looks like in a line of output.")
+      .def("__init__", [](volt::PrintTable* self, const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets) {
+        if (offsets.size() == 0 || offsets.data()[offsets.size() - 1] != text.size())
+          throw std::invalid_argument("offsets do not span the text");
+        for (size_t i = 0; i + 1 < offsets.size(); ++i)
+          if (offsets.data()[i] > offsets.data()[i + 1]) throw std::invalid_argument("offsets out of order");
+        new (self) volt::PrintTable{{text.data(), text.data() + text.size()},
+                                    {offsets.data(), offsets.data() + offsets.size()}};
+      }, "text"_a, "offsets"_a);
+
+  nb::class_<volt::LineEncoder>(m, "LineEncoder", "Encodes the lines of a file fed to it in parts.")
+      .def("__init__", [](volt::LineEncoder* self, const volt::Encoder& encoder, const nb::bytes& allowed,
+                          double dropout, uint64_t seed, unsigned threads) {
+        const auto* mask = reinterpret_cast<const uint8_t*>(allowed.c_str());
+        new (self) volt::LineEncoder(encoder, {mask, mask + allowed.size()}, {dropout, seed}, threads);
+      }, "encoder"_a, "allowed"_a, "dropout"_a, "seed"_a, "threads"_a, nb::keep_alive<1, 2>())
+      .def("feed", [](volt::LineEncoder& self, nb::handle data, bool last) {
+        BufferView buffer(data);
+        volt::FeedResult r;
+        {
+          nb::gil_scoped_release release;
+          r = self.feed(buffer.data(), buffer.size(), last);
+        }
+        return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
+      }, "data"_a, "last"_a, "Returns (bytes consumed, lines, offset of invalid UTF-8 or -1).")
+      .def_prop_ro("unfinished", &volt::LineEncoder::unfinished)
+      .def("print", [](volt::LineEncoder& self, const volt::PrintTable& table) {
+        std::vector<uint8_t> text;
+        {
+          nb::gil_scoped_release release;
+          text = self.print(table);
+        }
+        return nb::bytes(text.data(), text.size());
+      }, "table"_a, "What was fed last, as lines of tokens.")
+      .def("collect", &volt::LineEncoder::collect, nb::call_guard<nb::gil_scoped_release>(),
+           "Keep what was fed last.")
+      .def("take", [](volt::LineEncoder& self) {
+        volt::IdBuffer& ids = self.collected();
+        ids.room(1);  // a capsule holds no null pointer
+        const size_t size = ids.size();
+        uint32_t* data = ids.release();
+        nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+        Array<uint32_t> array(data, {size}, owner);
+        return nb::make_tuple(array, to_numpy(std::exchange(self.line_ends(), {})));
+      }, "What was kept: ids, and where in them, counted from the very first, lines end.");
 }

@@ -120,7 +120,7 @@ void WordTable::add_long(const uint8_t* word, size_t bytes, uint64_t count) {
 }
 
 void WordTable::grow_short() {
-  std::vector<ShortSlot> old(short_slots_.size() * 2);
+  HugeVector<ShortSlot> old(short_slots_.size() * 2);
   old.swap(short_slots_);
   const size_t mask = short_slots_.size() - 1;
   for (const ShortSlot& slot : old) {
@@ -132,7 +132,7 @@ void WordTable::grow_short() {
 }
 
 void WordTable::grow_long() {
-  std::vector<LongSlot> old(long_slots_.size() * 2);
+  HugeVector<LongSlot> old(long_slots_.size() * 2);
   old.swap(long_slots_);
   const size_t mask = long_slots_.size() - 1;
   for (const LongSlot& slot : old) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "huge.hpp"
+
 namespace volt {
 
 // How a line is cut into words; docs/words.md has the exact rules, volt/reference.py the slow twins.
@@ -58,8 +60,8 @@ class WordTable {
   void grow_long();
   const uint8_t* keep(const uint8_t* word, size_t bytes);
 
-  std::vector<ShortSlot> short_slots_;
-  std::vector<LongSlot> long_slots_;
+  HugeVector<ShortSlot> short_slots_;
+  HugeVector<LongSlot> long_slots_;
   size_t short_size_ = 0, long_size_ = 0;
   std::vector<std::unique_ptr<uint8_t[]>> arena_;
   size_t arena_used_ = 0, arena_capacity_ = 0;

@@ -1,6 +1,7 @@
 #include "encode.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -19,6 +20,8 @@ namespace {
 constexpr size_t kFew = 32;                  // up to this many symbols a scan beats a heap
 constexpr size_t kMostPairs = size_t{1} << 26;
 constexpr uint32_t kWhole = 0xFFFFFFFF;      // the longest word of a scanner: none is cut
+constexpr size_t kChunk = 256 * 1024;        // a thread takes about this much text at a time
+constexpr uint8_t kMarkText[] = {0xE2, 0x96, 0x81};  // U+2581
 
 inline uint64_t load(const uint8_t* p) {
   uint64_t value;
@@ -92,19 +95,25 @@ uint32_t* IdBuffer::release() {
 void PairTable::reserve(size_t pairs) {
   unsigned bits = 6;
   while ((size_t{1} << bits) < 2 * pairs) ++bits;
-  slots_.assign(size_t{1} << bits, Slot{0, 0, kNoToken});
+  std::vector<Slot> old(size_t{1} << bits, Slot{0, 0, kNoToken});
+  old.swap(slots_);
   mask_ = slots_.size() - 1;
   shift_ = 64 - bits;
+  size_ = 0;
+  for (const Slot& slot : old)
+    if (slot.value != kNoToken) set(slot.left, slot.right, slot.value);
 }
 
-void PairTable::set(uint32_t left, uint32_t right, uint32_t rank) {
+void PairTable::set(uint32_t left, uint32_t right, uint32_t value) {
+  if (2 * (size_ + 1) > slots_.size()) reserve(2 * (size_ + 1));
   size_t i = slot_of(left, right);
-  while (slots_[i].rank != kNoToken) {
+  while (slots_[i].value != kNoToken) {
     if (slots_[i].left == left && slots_[i].right == right)
       throw std::invalid_argument("two tokens are made of the same pair");
     i = (i + 1) & mask_;
   }
-  slots_[i] = {left, right, rank};
+  slots_[i] = {left, right, value};
+  ++size_;
 }
 
 bool CharacterTable::set(uint32_t code_point, uint32_t token) {
@@ -119,14 +128,59 @@ bool CharacterTable::set(uint32_t code_point, uint32_t token) {
   return true;
 }
 
+void NameTable::add(const uint8_t* name, size_t bytes, uint32_t token, bool always) {
+  uint32_t node = 0;
+  for (size_t i = 0; i < bytes; ++i) {
+    uint32_t to = next_.find(node, name[i]);
+    if (to == kNoToken) {
+      to = static_cast<uint32_t>(name_at_.size());
+      if (to == kNoToken) throw std::length_error("too many special tokens and symbols");
+      name_at_.push_back(kNoToken);
+      next_.set(node, name[i], to);
+    }
+    node = to;
+  }
+  if (name_at_[node] != kNoToken) throw std::invalid_argument("two tokens have the same name");
+  name_at_[node] = static_cast<uint32_t>(names_.size());
+  names_.push_back({token, bytes, *name, always});
+}
+
+NameTable::Active NameTable::active(const uint8_t* allowed) const {
+  Active active;
+  active.allowed = allowed;
+  for (const Name& name : names_)
+    if (name.always || (allowed && allowed[name.token])) {
+      active.longest = std::max(active.longest, name.bytes);
+      active.starts[name.first] = true;
+    }
+  return active;
+}
+
+NameTable::Match NameTable::find(const uint8_t* p, const uint8_t* limit, const uint8_t* end,
+                                 const Active& active) const {
+  for (; p < limit; ++p) {
+    if (!active.starts[*p]) continue;
+    Match longest{p, p, kNoToken};
+    uint32_t node = 0;
+    for (const uint8_t* q = p; q < end; ++q) {
+      node = next_.find(node, *q);
+      if (node == kNoToken) break;
+      if (name_at_[node] == kNoToken) continue;
+      const Name& name = names_[name_at_[node]];
+      if (name.always || (active.allowed && active.allowed[name.token])) longest = {p, q + 1, name.token};
+    }
+    if (longest.token != kNoToken) return longest;
+  }
+  return {limit, limit, kNoToken};
+}
+
 // ------------------------------------------------------------------------------------------ Encoder
 
 Encoder::Encoder(Pretokenizer pretokenizer, MergeRule rule, const TokenView& tokens)
     : pretokenizer_(pretokenizer),
       visible_(tokens.visible),
       unknown_(tokens.unknown),
-      splits_(tokens.size > tokens.visible),
-      tracks_merges_(splits_ && rule == MergeRule::concat) {
+      tracks_merges_(tokens.size > tokens.visible && rule == MergeRule::concat) {
   if (tokens.size >= kNoToken || tokens.visible > tokens.size)
     throw std::invalid_argument("too many tokens");
   add_characters(tokens);
@@ -156,6 +210,7 @@ void Encoder::add_characters(const TokenView& tokens) {
       byte_tokens[*text] = t;
       ++bytes_known;
     }
+    if (kind <= TokenKind::symbol) names_.add(text, bytes, t, kind == TokenKind::symbol);
     if (kind != TokenKind::character) continue;
     ++characters_known;
     uint32_t code_point = *text;
@@ -256,25 +311,254 @@ void Encoder::add_pairs(const TokenView& tokens, MergeRule rule) {
 
 // ------------------------------------------------------------------------------------- EncodeWorker
 
-// Encodes words for one thread at a time.
-class EncodeWorker {
+// Draws of one word (splitmix64).
+class Coin {
  public:
-  explicit EncodeWorker(const Encoder& encoder) : encoder_(encoder) {}
-
-  // Encode one word, with a space before it if `prefix`. There is room at `out` for an id for every
-  // byte and the space. Returns one past the last id.
-  uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out) {
-    if (bytes + prefix > symbols_.size()) symbols_.resize(std::max<size_t>(2 * bytes, 64));
-    const size_t size = spell(prefix, word, bytes);
-    if (encoder_.tracks_merges_) return merge<true>(size, out);
-    return merge<false>(size, out);
+  Coin(const Dropout& dropout, uint64_t line, uint64_t word) : probability_(dropout.probability) {
+    state_ = step(step(step(dropout.seed) ^ line) ^ word);
+  }
+  bool skips() {
+    state_ += kGolden;
+    return static_cast<double>(step(state_ - kGolden) >> 11) * 0x1p-53 < probability_;
   }
 
  private:
+  static constexpr uint64_t kGolden = 0x9E3779B97F4A7C15ull;
+  static uint64_t step(uint64_t x) {
+    x += kGolden;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBull;
+    return x ^ x >> 31;
+  }
+  double probability_;
+  uint64_t state_;
+};
+
+// Encodes words for one thread at a time, and remembers what common words became.
+class EncodeWorker {
+ public:
+  explicit EncodeWorker(const Encoder& encoder)
+      : encoder_(encoder), short_words_(kShortSlots), middle_words_(kMiddleSlots) {}
+
+  // Where the ids of the next words go, and in `ends` how many there are when a text ends.
+  void start(const NameTable::Active& active, const Dropout& dropout, IdBuffer& ids,
+             std::vector<uint64_t>& ends) {
+    active_ = &active;
+    dropout_ = dropout;
+    ids_ = &ids;
+    ends_ = &ends;
+    pending_size_ = pending_bytes_ = 0;
+  }
+
+  // Encode the text, or what is sure of it if it is not complete; returns how far that is. Names in
+  // the text are tokens; what is between two of them is cut into words by itself. Memory may be read
+  // up to `readable`; it must stay until `flush`.
+  const uint8_t* encode_text(const uint8_t* p, const uint8_t* end, const uint8_t* readable, bool complete,
+                             TextState& state) {
+    state_ = &state;
+    readable_ = readable;
+    const NameTable::Active& active = *active_;
+    if (active.longest == 0) return scan(p, end, complete);
+    const uint8_t* limit = end;
+    if (!complete) {
+      limit -= std::min<ptrdiff_t>(end - p, active.longest);
+      while (limit > p && is_continuation(*limit)) --limit;
+    }
+    while (p < limit) {
+      const NameTable::Match match = encoder_.names_.find(p, limit, end, active);
+      if (match.token == kNoToken) return scan(p, limit, complete);
+      scan(p, match.begin, true);
+      flush();
+      uint32_t* out = ids_->room(1);
+      *out = match.token;
+      ids_->advance(out + 1);
+      state.line.at_start = false;  // the space understood before a text is not before a name
+      p = match.end;
+    }
+    return p;
+  }
+
+  // Note where the ids of the text end.
+  void end_text() {
+    pending_[pending_size_].kind = Pending::text_end;
+    if (++pending_size_ == kBatch) flush();
+  }
+
+  // Encode one word, with a space before it if `prefix`. There is room at `out` for an id for every
+  // byte and the space. Returns one past the last id.
+  uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out,
+                        Coin* coin = nullptr) {
+    if (bytes + prefix > symbols_.size()) symbols_.resize(std::max<size_t>(2 * bytes, 64));
+    const size_t size = spell(prefix, word, bytes);
+    if (encoder_.tracks_merges_) return merge<true>(size, out, coin);
+    return merge<false>(size, out, coin);
+  }
+
+  // Encode the words that wait.
+  void flush() {
+    // A word of n bytes has at most n ids; copies of remembered ones may write some too many.
+    uint32_t* out = ids_->room(pending_bytes_ + kShortIds);
+    for (size_t i = 0; i < pending_size_; ++i) {
+      const Pending& word = pending_[i];
+      switch (word.kind) {
+        case Pending::short_word: {
+          ShortSlot& slot = short_words_[word.hash & (kShortSlots - 1)];
+          if (slot.low == word.key[0] && slot.high == word.key[1]) [[likely]] {
+            std::memcpy(out, slot.ids, 4 * sizeof(uint32_t));
+            if (slot.size > 4) [[unlikely]]
+              std::memcpy(out + 4, slot.ids + 4, (kShortIds - 4) * sizeof(uint32_t));
+            out += slot.size;
+            break;
+          }
+          uint32_t* after = encode_key(word, out);
+          if (after - out <= static_cast<ptrdiff_t>(kShortIds)) {
+            slot.low = word.key[0];
+            slot.high = word.key[1];
+            slot.size = static_cast<uint32_t>(after - out);
+            std::copy(out, after, slot.ids);
+          }
+          out = after;
+          break;
+        }
+        case Pending::middle_word: {
+          MiddleSlot& slot = middle_words_[word.hash & (kMiddleSlots - 1)];
+          if (std::memcmp(slot.key, word.key, sizeof slot.key) == 0) [[likely]] {
+            std::memcpy(out, slot.ids, kMiddleIds * sizeof(uint32_t));
+            out += slot.size;
+            break;
+          }
+          uint32_t* after = encode_key(word, out);
+          if (after - out <= static_cast<ptrdiff_t>(kMiddleIds)) {
+            std::memcpy(slot.key, word.key, sizeof slot.key);
+            slot.size = static_cast<uint32_t>(after - out);
+            std::copy(out, after, slot.ids);
+          }
+          out = after;
+          break;
+        }
+        case Pending::long_word:
+          out = encode_word(word.prefix, word.word, word.bytes, out);
+          break;
+        case Pending::text_end:
+          ids_->advance(out);
+          ends_->push_back(ids_->size());
+      }
+    }
+    ids_->advance(out);
+    pending_size_ = pending_bytes_ = 0;
+  }
+
+  // A word from a scanner.
+  void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool) {
+    const size_t bytes = end - begin;
+    const uint64_t number = state_->words++;
+    if (dropout_.probability > 0) [[unlikely]] {
+      flush();
+      Coin coin(dropout_, state_->number, number);
+      ids_->advance(encode_word(prefix, begin, bytes, ids_->room(bytes + prefix), &coin));
+      return;
+    }
+    Pending& word = pending_[pending_size_];
+    const size_t size = bytes + prefix;
+    pending_bytes_ += size;
+    if (size <= 15) [[likely]] {
+      word.kind = Pending::short_word;
+      uint64_t low, high;
+      if (!prefix && readable_ - begin >= 16) [[likely]] {
+        low = load(begin);
+        high = load(begin + 8);
+        if (bytes < 8) {
+          low = low_bytes(low, bytes);
+          high = 0;
+        } else {
+          high = low_bytes(high, bytes - 8);
+        }
+      } else {
+        uint8_t copy[16] = {' '};
+        std::memcpy(copy + prefix, begin, bytes);
+        low = load(copy);
+        high = load(copy + 8);
+      }
+      high |= static_cast<uint64_t>(size) << 56;
+      word.key[0] = low;
+      word.key[1] = high;
+      word.hash = mix(low ^ 0x9E3779B97F4A7C15ull, high ^ 0xE7037ED1A0B428DBull);
+      word.bytes = static_cast<uint32_t>(size);
+      __builtin_prefetch(&short_words_[word.hash & (kShortSlots - 1)]);
+    } else if (size <= 31) {
+      word.kind = Pending::middle_word;
+      uint8_t copy[32] = {' '};
+      std::memcpy(copy + prefix, begin, bytes);
+      copy[31] = static_cast<uint8_t>(size);
+      std::memcpy(word.key, copy, sizeof copy);
+      word.hash = mix(mix(word.key[0] ^ 0x9E3779B97F4A7C15ull, word.key[1] ^ 0xE7037ED1A0B428DBull) ^ word.key[2],
+                      word.key[3] ^ 0xA0761D6478BD642Full);
+      word.bytes = static_cast<uint32_t>(size);
+      __builtin_prefetch(&middle_words_[word.hash & (kMiddleSlots - 1)]);
+    } else {
+      word.kind = Pending::long_word;
+      word.prefix = prefix;
+      word.word = begin;
+      word.bytes = bytes;
+    }
+    if (++pending_size_ == kBatch) flush();
+  }
+
+  // U+2581 in the text is no mark, and in no token.
+  void reserved() { (*this)(kMarkText, kMarkText + 3, false, false); }
+  void cut() {}
+
+ private:
+  static constexpr size_t kShortSlots = 1 << 16, kMiddleSlots = 1 << 14;  // 64 bytes each
+  static constexpr size_t kShortIds = 11, kMiddleIds = 7;
+  static constexpr size_t kBatch = 32;
+
+  // What a word of up to 15 bytes became. The last byte of the key is the length; 0: empty.
+  struct alignas(64) ShortSlot {
+    uint64_t low = 0, high = 0;
+    uint32_t size = 0;
+    uint32_t ids[kShortIds];
+  };
+  // The same of a word of up to 31 bytes.
+  struct alignas(64) MiddleSlot {
+    uint64_t key[4] = {};
+    uint32_t size = 0;
+    uint32_t ids[kMiddleIds];
+  };
+  // A word whose slot has been asked for, but may not be in the processor's cache yet.
+  struct Pending {
+    enum Kind : uint8_t { short_word, middle_word, long_word, text_end } kind;
+    bool prefix;
+    size_t bytes;
+    uint64_t hash;
+    uint64_t key[4];
+    const uint8_t* word;
+  };
   // Which two tokens were merged, and from what those were.
   struct Join {
     uint32_t left, left_join, right, right_join;
   };
+  struct Link {
+    uint32_t id, previous, next;
+    uint32_t rank;  // of what this and the next symbol make
+    uint32_t join;
+  };
+
+  static uint64_t low_bytes(uint64_t value, size_t n) { return value & ((uint64_t{1} << (8 * n)) - 1); }
+
+  const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
+    switch (encoder_.pretokenizer_) {
+      case Pretokenizer::whitespace: return scan_whitespace(p, end, state_->line, complete, kWhole, *this);
+      case Pretokenizer::metaspace: return scan_metaspace(p, end, state_->line, complete, kWhole, *this);
+      default: return scan_byte_level(p, end, state_->line, complete, kWhole, *this);
+    }
+  }
+
+  uint32_t* encode_key(const Pending& word, uint32_t* out) {
+    uint8_t copy[32];
+    std::memcpy(copy, word.key, sizeof copy);
+    return encode_word(false, copy, word.bytes, out);
+  }
 
   // The symbols of a word, and how many.
   size_t spell(bool prefix, const uint8_t* p, size_t bytes) {
@@ -312,9 +596,9 @@ class EncodeWorker {
   }
 
   template <bool track>
-  uint32_t* merge(size_t size, uint32_t* out) {
+  uint32_t* merge(size_t size, uint32_t* out, Coin* coin) {
     joins_.clear();
-    return size <= kFew ? merge_few<track>(size, out) : merge_many<track>(size, out);
+    return size <= kFew && coin == nullptr ? merge_few<track>(size, out) : merge_many<track>(size, out, coin);
   }
 
   // The best pair is looked for anew before every merge; what the pairs make is remembered.
@@ -346,12 +630,14 @@ class EncodeWorker {
   }
 
   // A list of symbols and a heap of pairs (rank, position): near-linear for words of any length. An
-  // entry is out of date if the pair at its position makes something else by now.
+  // entry is out of date if the pair at its position makes something else by now. Merges that the
+  // coin skips come back after the next one that is made.
   template <bool track>
-  uint32_t* merge_many(size_t size, uint32_t* out) {
+  uint32_t* merge_many(size_t size, uint32_t* out, Coin* coin) {
     if (size >= kNoToken) throw std::length_error("a word of more than 4,294,967,294 characters");
     links_.resize(size);
     heap_.clear();
+    skipped_.clear();
     for (uint32_t i = 0; i < size; ++i) {
       links_[i] = {symbols_[i], i - 1, i + 1 < size ? i + 1 : kNoToken, kNoToken, kNoToken};
       if (i > 0) rank_pair(i - 1, i);
@@ -364,6 +650,10 @@ class EncodeWorker {
       const auto rank = static_cast<uint32_t>(top >> 32), at = static_cast<uint32_t>(top);
       Link& link = links_[at];
       if (link.rank != rank) continue;
+      if (coin != nullptr && coin->skips()) {
+        skipped_.push_back(top);
+        continue;
+      }
       Link& gone = links_[link.next];
       if (track) link.join = join(link.id, link.join, gone.id, gone.join);
       link.id = encoder_.made_[rank];
@@ -374,17 +664,12 @@ class EncodeWorker {
         links_[link.next].previous = at;
         push_pair(at, link.next);
       }
+      for (const uint64_t entry : skipped_) push(entry);
+      skipped_.clear();
     }
-    for (uint32_t i = 0; i != kNoToken && i < size; i = links_[i].next)
-      out = emit(links_[i].id, links_[i].join, out);
+    for (uint32_t i = 0; i < size; i = links_[i].next) out = emit(links_[i].id, links_[i].join, out);
     return out;
   }
-
-  struct Link {
-    uint32_t id, previous, next;
-    uint32_t rank;  // of what this and the next symbol make
-    uint32_t join;
-  };
 
   bool rank_pair(uint32_t at, uint32_t next) {
     links_[at].rank = encoder_.pairs_.find(links_[at].id, links_[next].id);
@@ -394,6 +679,10 @@ class EncodeWorker {
   }
   void push_pair(uint32_t at, uint32_t next) {
     if (rank_pair(at, next)) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  void push(uint64_t entry) {
+    heap_.push_back(entry);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
   }
 
   uint32_t join(uint32_t left, uint32_t left_join, uint32_t right, uint32_t right_join) {
@@ -426,9 +715,21 @@ class EncodeWorker {
   }
 
   const Encoder& encoder_;
+  const NameTable::Active* active_ = nullptr;
+  Dropout dropout_;
+  IdBuffer* ids_ = nullptr;
+  std::vector<uint64_t>* ends_ = nullptr;
+  const uint8_t* readable_ = nullptr;
+  TextState* state_ = nullptr;
+
+  std::vector<ShortSlot> short_words_;
+  std::vector<MiddleSlot> middle_words_;
+  Pending pending_[kBatch];
+  size_t pending_size_ = 0, pending_bytes_ = 0;
+
   std::vector<uint32_t> symbols_;
   std::vector<Link> links_;
-  std::vector<uint64_t> heap_;
+  std::vector<uint64_t> heap_, skipped_;
   std::vector<Join> joins_;
   std::vector<std::pair<uint32_t, uint32_t>> stack_;
 };
@@ -443,8 +744,8 @@ struct Encoder::Borrowed {
   explicit Borrowed(const Encoder& from) : encoder(from) {
     std::lock_guard lock(encoder.mutex_);
     if (encoder.idle_.empty()) {
-      encoder.idle_.reserve(encoder.idle_.capacity() + 1);  // so that giving back can't fail
       worker = std::make_unique<EncodeWorker>(encoder);
+      encoder.idle_.reserve(++encoder.workers_);  // so that giving back can't fail
     } else {
       worker = std::move(encoder.idle_.back());
       encoder.idle_.pop_back();
@@ -460,34 +761,77 @@ struct Encoder::Borrowed {
 
 namespace {
 
-// Takes the words of a scanner to a worker.
-struct WordSink {
-  EncodeWorker& worker;
-  IdBuffer& ids;
+// Call work(0), work(1), ... from several threads, each as soon as one of them is free.
+template <class Start>
+void run_tasks(unsigned threads, size_t tasks, Start&& start) {
+  std::atomic<size_t> next{0};
+  run_parallel(static_cast<unsigned>(std::clamp<size_t>(tasks, 1, std::max(1u, threads))), [&](unsigned) {
+    auto work = start();
+    for (size_t task; (task = next.fetch_add(1)) < tasks;) work(task);
+  });
+}
 
-  void cut() {}
-  void reserved() {
-    // U+2581 in the text is no mark, and in no token.
-    static constexpr uint8_t kMarkText[] = {0xE2, 0x96, 0x81};
-    (*this)(kMarkText, kMarkText + 3, false, false);
+// One past the next line end in [p, end), or end.
+const uint8_t* next_line_end(const uint8_t* p, const uint8_t* end) {
+  const void* found = p < end ? std::memchr(p, '\n', end - p) : nullptr;
+  return found ? static_cast<const uint8_t*>(found) + 1 : end;
+}
+
+// `end` less a character at its end whose last bytes are still to come.
+const uint8_t* whole_characters(const uint8_t* p, const uint8_t* end) {
+  for (int i = 1; i <= 3 && end - p >= i; ++i) {
+    const uint8_t byte = end[-i];
+    if (is_continuation(byte)) continue;
+    return byte >= 0xC0 && sequence_length(byte) > static_cast<uint32_t>(i) ? end - i : end;
   }
-  void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool) {
-    const size_t bytes = end - begin;
-    ids.advance(worker.encode_word(prefix, begin, bytes, ids.room(bytes + prefix)));
-  }
-};
+  return end;
+}
 
 }  // namespace
 
-void Encoder::encode(const uint8_t* text, size_t bytes, uint64_t, const EncodeOptions&,
-                     IdBuffer& ids) const {
-  Borrowed borrowed(*this);
-  WordSink sink{*borrowed.worker, ids};
-  LineState state;
-  const auto scan = pretokenizer_ == Pretokenizer::whitespace  ? scan_whitespace<WordSink>
-                    : pretokenizer_ == Pretokenizer::metaspace ? scan_metaspace<WordSink>
-                                                               : scan_byte_level<WordSink>;
-  scan(text, text + bytes, state, true, kWhole, sink);
+void Encoder::encode(const TextView* texts, size_t size, uint64_t number, const EncodeOptions& options,
+                     unsigned threads, IdBuffer& ids, std::vector<uint64_t>& ends) const {
+  const NameTable::Active active = names_.active(options.allowed);
+  auto encode_range = [&](EncodeWorker& worker, size_t first, size_t last, IdBuffer& to,
+                          std::vector<uint64_t>& to_ends) {
+    worker.start(active, options.dropout, to, to_ends);
+    for (size_t t = first; t < last; ++t) {
+      const uint8_t* end = texts[t].text + texts[t].bytes;
+      TextState state;
+      state.number = number + t;
+      worker.encode_text(texts[t].text, end, end, true, state);
+      worker.end_text();
+    }
+    worker.flush();
+  };
+  if (size == 1 || threads <= 1) {
+    Borrowed borrowed(*this);
+    return encode_range(*borrowed.worker, 0, size, ids, ends);
+  }
+
+  // 1. Cut the list into parts of about kChunk bytes. 2. Encode them. 3. One behind the other.
+  std::vector<size_t> bounds{0};
+  for (size_t t = 0, bytes = 0; t < size; ++t) {
+    bytes += texts[t].bytes + 16;
+    if (bytes >= kChunk || t + 1 == size) {
+      bounds.push_back(t + 1);
+      bytes = 0;
+    }
+  }
+  const size_t parts = bounds.size() - 1;
+  std::vector<IdBuffer> part_ids(parts);
+  std::vector<std::vector<uint64_t>> part_ends(parts);
+  run_tasks(threads, parts, [&] {
+    return [&, borrowed = std::make_unique<Borrowed>(*this)](size_t part) {
+      encode_range(*borrowed->worker, bounds[part], bounds[part + 1], part_ids[part], part_ends[part]);
+    };
+  });
+  for (size_t part = 0; part < parts; ++part) {
+    const size_t before = ids.size();
+    uint32_t* out = ids.room(part_ids[part].size());
+    ids.advance(std::copy_n(part_ids[part].data(), part_ids[part].size(), out));
+    for (const uint64_t end : part_ends[part]) ends.push_back(before + end);
+  }
 }
 
 void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t words, unsigned threads,
@@ -507,9 +851,9 @@ void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t 
       const uint8_t* word = text + offsets[w];
       size_t bytes = offsets[w + 1] - offsets[w];
       // The mark at the start of a word is a space.
-      const bool prefix = pretokenizer_ == Pretokenizer::metaspace && bytes >= 3 && word[0] == 0xE2 &&
-                          word[1] == 0x96 && word[2] == 0x81;
-      if (prefix) word += 3, bytes -= 3;
+      const bool prefix = pretokenizer_ == Pretokenizer::metaspace && bytes >= sizeof kMarkText &&
+                          std::memcmp(word, kMarkText, sizeof kMarkText) == 0;
+      if (prefix) word += sizeof kMarkText, bytes -= sizeof kMarkText;
       uint32_t* out = parts[i].room(bytes + prefix);
       parts[i].advance(borrowed.worker->encode_word(prefix, word, bytes, out));
       id_offsets[w + 1] = parts[i].size();
@@ -525,6 +869,192 @@ void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t 
     std::copy_n(parts[i].data(), parts[i].size(), ids.data() + starts[i]);
     for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) id_offsets[w + 1] += starts[i];
   });
+}
+
+// -------------------------------------------------------------------------------------- LineEncoder
+
+LineEncoder::LineEncoder(const Encoder& encoder, std::vector<uint8_t> allowed, Dropout dropout,
+                         unsigned threads)
+    : encoder_(encoder),
+      allowed_(std::move(allowed)),
+      dropout_(dropout),
+      threads_(threads),
+      active_(encoder.names_.active(allowed_.empty() ? nullptr : allowed_.data())) {
+  if (!allowed_.empty() && allowed_.size() != encoder.size())
+    throw std::invalid_argument("allowed has not one byte a token");
+}
+
+// Is p, inside a line, where a word ends and the next begins with a space, whatever surrounds the two?
+bool LineEncoder::may_cut(const uint8_t* p) const {
+  return *p == ' ' && p[-1] > ' ' && p[-1] < 0x7F;
+}
+
+// A line end about kChunk behind p; in a long line a place between two words will do.
+const uint8_t* LineEncoder::chunk_end(const uint8_t* p, const uint8_t* end) const {
+  if (end - p <= static_cast<ptrdiff_t>(kChunk)) return end;
+  const uint8_t* stop = p + kChunk;
+  const uint8_t* line_end = next_line_end(stop, end);
+  // Names may have spaces in them, and dropout numbers the words of a line.
+  if (line_end - stop <= static_cast<ptrdiff_t>(kChunk) || active_.longest || dropout_.probability > 0)
+    return line_end;
+  while (stop < line_end && !may_cut(stop)) ++stop;
+  return stop;
+}
+
+void LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* end) {
+  if (used_chunks_ == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
+  Chunk& chunk = *chunks_[used_chunks_++];
+  chunk.begin = begin;
+  chunk.end = end;
+  chunk.state = state_;
+  chunk.invalid = nullptr;
+  chunk.ids.clear();
+  chunk.line_ends.clear();
+  chunk.printed.clear();
+  // How the next chunk begins.
+  if (end[-1] == '\n') {
+    state_.line = LineState{};
+    state_.words = 0;
+  } else {
+    state_.line.at_start = false;
+  }
+  state_.number += static_cast<uint64_t>(std::count(begin, end, '\n'));
+}
+
+void LineEncoder::encode_chunk(Chunk& chunk, EncodeWorker& worker) const {
+  if ((chunk.invalid = find_invalid_utf8(chunk.begin, chunk.end))) return;
+  worker.start(active_, dropout_, chunk.ids, chunk.line_ends);
+  TextState& state = chunk.state;
+  for (const uint8_t* p = chunk.begin; p < chunk.end;) {
+    const uint8_t* next = next_line_end(p, chunk.end);
+    const bool ended = next[-1] == '\n';
+    worker.encode_text(p, next - ended, chunk.end, true, state);
+    if (ended) {
+      worker.end_text();
+      state.line = LineState{};
+      ++state.number;
+      state.words = 0;
+    }
+    p = next;
+  }
+  worker.flush();
+}
+
+FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
+  FeedResult result;
+  used_chunks_ = 0;
+  const uint8_t* end = data + bytes;
+  const uint8_t* stop = end;
+  if (!last) {
+    while (stop > data && stop[-1] != '\n') --stop;
+    if (stop == data && active_.longest == 0 && dropout_.probability == 0)
+      // A line longer than the data: up to its last word.
+      for (stop = end - (bytes != 0); stop > data && !may_cut(stop); --stop) {}
+  }
+  if (stop > data) {
+    for (const uint8_t* p = data; p < stop;) {
+      const uint8_t* next = chunk_end(p, stop);
+      add_chunk(p, next);
+      p = next;
+    }
+    run_tasks(threads_, used_chunks_, [&] {
+      return [&, borrowed = std::make_unique<Encoder::Borrowed>(encoder_)](size_t i) {
+        encode_chunk(*chunks_[i], *borrowed->worker);
+      };
+    });
+    result.consumed = stop - data;
+  } else if (!last && bytes > 0) {
+    // Take what words of it are sure.
+    const uint8_t* whole = whole_characters(data, end);
+    if (whole > data) {
+      const TextState before = state_;
+      add_chunk(data, whole);
+      state_ = before;
+      Chunk& chunk = *chunks_[0];
+      if (!(chunk.invalid = find_invalid_utf8(data, whole))) {
+        Encoder::Borrowed borrowed(encoder_);
+        borrowed.worker->start(active_, dropout_, chunk.ids, chunk.line_ends);
+        result.consumed = borrowed.worker->encode_text(data, whole, end, false, state_) - data;
+        borrowed.worker->flush();
+      }
+    }
+  }
+  for (size_t i = 0; i < used_chunks_; ++i) {
+    Chunk& chunk = *chunks_[i];
+    if (chunk.invalid) {
+      result.invalid_at = chunk.invalid - data;
+      break;
+    }
+    chunk.in_line = line_has_ids_;
+    result.lines += chunk.line_ends.size();
+    const uint64_t last_end = chunk.line_ends.empty() ? 0 : chunk.line_ends.back();
+    line_has_ids_ = (chunk.line_ends.empty() && line_has_ids_) || chunk.ids.size() > last_end;
+  }
+  if (result.consumed > 0) line_open_ = data[result.consumed - 1] != '\n';
+  unfinished_ = last && line_open_;
+  if (last) {
+    state_.number += line_open_;
+    state_.line = LineState{};
+    state_.words = 0;
+    line_open_ = line_has_ids_ = false;
+  }
+  return result;
+}
+
+void LineEncoder::collect() {
+  std::vector<size_t> starts{0};
+  for (size_t i = 0; i < used_chunks_; ++i) {
+    starts.push_back(starts.back() + chunks_[i]->ids.size());
+    for (const uint64_t end : chunks_[i]->line_ends) line_ends_.push_back(total_ + starts[i] + end);
+  }
+  uint32_t* out = collected_.room(starts.back());
+  run_tasks(threads_, used_chunks_, [&] {
+    return [&](size_t i) { std::copy_n(chunks_[i]->ids.data(), chunks_[i]->ids.size(), out + starts[i]); };
+  });
+  collected_.advance(out + starts.back());
+  total_ += starts.back();
+  if (unfinished_) line_ends_.push_back(total_);
+}
+
+std::vector<uint8_t> LineEncoder::print(const PrintTable& table) {
+  if (table.offsets.size() != encoder_.size() + 1)
+    throw std::invalid_argument("the table has not one text a token");
+  run_tasks(threads_, used_chunks_, [&] {
+    return [&](size_t i) { print_chunk(*chunks_[i], table); };
+  });
+  std::vector<uint8_t> all;
+  size_t bytes = 0;
+  for (size_t i = 0; i < used_chunks_; ++i) bytes += chunks_[i]->printed.size();
+  all.reserve(bytes);
+  for (size_t i = 0; i < used_chunks_; ++i)
+    all.insert(all.end(), chunks_[i]->printed.begin(), chunks_[i]->printed.end());
+  return all;
+}
+
+void LineEncoder::print_chunk(Chunk& chunk, const PrintTable& table) {
+  const uint32_t* ids = chunk.ids.data();
+  size_t bytes = chunk.ids.size() + 1 + chunk.line_ends.size();
+  for (size_t i = 0; i < chunk.ids.size(); ++i) bytes += table.offsets[ids[i] + 1] - table.offsets[ids[i]];
+  chunk.printed.resize(bytes);
+  uint8_t* out = chunk.printed.data();
+  bool in_line = chunk.in_line;
+  size_t i = 0;
+  auto print_to = [&](size_t end) {
+    for (; i < end; ++i) {
+      if (in_line) *out++ = ' ';
+      in_line = true;
+      const uint64_t begin = table.offsets[ids[i]], size = table.offsets[ids[i] + 1] - begin;
+      std::memcpy(out, table.text.data() + begin, size);
+      out += size;
+    }
+  };
+  for (const uint64_t line_end : chunk.line_ends) {
+    print_to(line_end);
+    *out++ = '\n';
+    in_line = false;
+  }
+  print_to(chunk.ids.size());
+  chunk.printed.resize(out - chunk.printed.data());
 }
 
 }  // namespace volt

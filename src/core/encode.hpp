@@ -3,6 +3,7 @@
 // volt/reference.py has the slow twin.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -62,28 +63,30 @@ class IdBuffer {
   size_t size_ = 0, capacity_ = 0;
 };
 
-// (left, right) -> place of what they make in the order of merges. Open addressing, no removal.
+// A pair of numbers -> a number. Open addressing, linear probing, no removal.
 class PairTable {
  public:
+  PairTable() { reserve(0); }
   void reserve(size_t pairs);
-  void set(uint32_t left, uint32_t right, uint32_t rank);
+  // Throws std::invalid_argument if the pair is there already.
+  void set(uint32_t left, uint32_t right, uint32_t value);
   uint32_t find(uint32_t left, uint32_t right) const {
     for (size_t i = slot_of(left, right);; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
-      if (slot.rank == kNoToken || (slot.left == left && slot.right == right)) return slot.rank;
+      if (slot.value == kNoToken || (slot.left == left && slot.right == right)) return slot.value;
     }
   }
 
  private:
   struct Slot {
-    uint32_t left, right, rank;
+    uint32_t left, right, value;  // value kNoToken: empty
   };
   size_t slot_of(uint32_t left, uint32_t right) const {
     const uint64_t key = static_cast<uint64_t>(left) << 32 | right;
     return (key * 0x9E3779B97F4A7C15ull) >> shift_;
   }
   std::vector<Slot> slots_;
-  size_t mask_ = 0;
+  size_t mask_ = 0, size_ = 0;
   unsigned shift_ = 0;
 };
 
@@ -102,7 +105,38 @@ class CharacterTable {
   std::vector<uint32_t> tokens_;   // the first page is empty
 };
 
-// Every possible merge is skipped with this probability at every step (Provilkov et al. 2020).
+// The names of special tokens and symbols, as a tree of bytes.
+class NameTable {
+ public:
+  struct Match {
+    const uint8_t *begin, *end;
+    uint32_t token;  // kNoToken: none
+  };
+  void add(const uint8_t* name, size_t bytes, uint32_t token, bool always);
+  // Which names count: those of symbols always, a special token's where `allowed` is not 0.
+  struct Active {
+    const uint8_t* allowed = nullptr;
+    size_t longest = 0;  // bytes; 0: none counts
+    std::array<bool, 256> starts{};
+  };
+  Active active(const uint8_t* allowed) const;
+  // The first name that starts in [p, limit), the longest one there; it ends at or before `end`.
+  Match find(const uint8_t* p, const uint8_t* limit, const uint8_t* end, const Active& active) const;
+
+ private:
+  struct Name {
+    uint32_t token;
+    size_t bytes;
+    uint8_t first;
+    bool always;
+  };
+  std::vector<Name> names_;
+  std::vector<uint32_t> name_at_{kNoToken};  // by node: place in names_
+  PairTable next_;                           // (node, byte) -> node
+};
+
+// Every possible merge is skipped with this probability at every step (Provilkov et al. 2020). The
+// draws of a word depend on the seed, the number of its line and its own number in the line.
 struct Dropout {
   double probability = 0;
   uint64_t seed = 0;
@@ -113,6 +147,18 @@ struct Dropout {
 struct EncodeOptions {
   const uint8_t* allowed = nullptr;
   Dropout dropout;
+};
+
+// Where a text stands that is encoded in parts.
+struct TextState {
+  LineState line;
+  uint64_t number = 0;  // of the line
+  uint64_t words = 0;   // of the line so far
+};
+
+struct TextView {
+  const uint8_t* text;
+  size_t bytes;
 };
 
 class EncodeWorker;
@@ -127,9 +173,10 @@ class Encoder {
 
   size_t size() const { return visible_; }
 
-  // Encode one text, which is valid UTF-8. `line` tells texts apart that are encoded with one seed.
-  void encode(const uint8_t* text, size_t bytes, uint64_t line, const EncodeOptions& options,
-              IdBuffer& ids) const;
+  // Encode texts of valid UTF-8, the first of which is line `number`. Text t becomes
+  // ids[ends[t-1]..ends[t]).
+  void encode(const TextView* texts, size_t size, uint64_t number, const EncodeOptions& options,
+              unsigned threads, IdBuffer& ids, std::vector<uint64_t>& ends) const;
 
   // Encode word types as they stand in a word list; word w is text[offsets[w]..offsets[w+1]).
   void encode_words(const uint8_t* text, const uint64_t* offsets, size_t words, unsigned threads,
@@ -137,6 +184,7 @@ class Encoder {
 
  private:
   friend class EncodeWorker;
+  friend class LineEncoder;
   struct Borrowed;
 
   void add_characters(const TokenView& tokens);
@@ -146,17 +194,81 @@ class Encoder {
   Pretokenizer pretokenizer_;
   size_t visible_;
   uint32_t unknown_;
-  bool splits_;         // there are hidden tokens
-  bool tracks_merges_;  // and which two tokens one was merged from differs from word to word
+  bool tracks_merges_;  // which two tokens a hidden one was merged from differs from word to word
   CharacterTable characters_, final_characters_;  // byte-level: by byte
   std::vector<uint32_t> byte_tokens_;             // empty if unknown characters are not spelled in bytes
-  PairTable pairs_;
-  std::vector<uint32_t> made_;         // by place in the order of merges
+  NameTable names_;
+  PairTable pairs_;                     // two tokens -> place of what they make in the order of merges
+  std::vector<uint32_t> made_;          // by place in the order of merges
   std::vector<uint32_t> left_, right_;  // parents
 
   // Workers keep what they remember from call to call; a call borrows one for each of its threads.
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<EncodeWorker>> idle_;
+  mutable size_t workers_ = 0;
+};
+
+// What each token looks like in a line of output: token t is text[offsets[t]..offsets[t+1]).
+struct PrintTable {
+  std::vector<uint8_t> text;
+  std::vector<uint64_t> offsets;
+};
+
+// Encodes a file line by line, fed in parts. A line is all up to LF.
+class LineEncoder {
+ public:
+  LineEncoder(const Encoder& encoder, std::vector<uint8_t> allowed, Dropout dropout, unsigned threads);
+  LineEncoder(const LineEncoder&) = delete;
+  LineEncoder& operator=(const LineEncoder&) = delete;
+
+  // Encode the next part of a file. Call until all is consumed; `last` when the file ends with this
+  // part. What the part before gave is gone unless it was collected.
+  FeedResult feed(const uint8_t* data, size_t bytes, bool last);
+
+  // Did the file end in a line without a line end?
+  bool unfinished() const { return unfinished_; }
+
+  // What the last part gave, as lines of tokens with a space between.
+  std::vector<uint8_t> print(const PrintTable& table);
+
+  // Keep what the last part gave, and hand over all that was kept: ids, and where in them, counted
+  // from the very first, lines end.
+  void collect();
+  IdBuffer& collected() { return collected_; }
+  std::vector<uint64_t>& line_ends() { return line_ends_; }
+
+ private:
+  struct Chunk {
+    const uint8_t *begin, *end;
+    TextState state;
+    const uint8_t* invalid;
+    IdBuffer ids;
+    std::vector<uint64_t> line_ends;
+    bool in_line;  // its first id has another before it in its line
+    std::vector<uint8_t> printed;
+  };
+
+  bool may_cut(const uint8_t* p) const;
+  const uint8_t* chunk_end(const uint8_t* p, const uint8_t* end) const;
+  void add_chunk(const uint8_t* begin, const uint8_t* end);
+  void encode_chunk(Chunk& chunk, EncodeWorker& worker) const;
+  static void print_chunk(Chunk& chunk, const PrintTable& table);
+
+  const Encoder& encoder_;
+  const std::vector<uint8_t> allowed_;
+  const Dropout dropout_;
+  const unsigned threads_;
+  const NameTable::Active active_;
+
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // their memory is used again
+  size_t used_chunks_ = 0;
+  TextState state_;
+  bool line_open_ = false;     // text since the last line end
+  bool line_has_ids_ = false;  // and ids
+  bool unfinished_ = false;    // the file ended without a line end
+  uint64_t total_ = 0;         // ids collected, those handed over included
+  IdBuffer collected_;
+  std::vector<uint64_t> line_ends_;
 };
 
 }  // namespace volt

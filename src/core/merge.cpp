@@ -8,6 +8,7 @@
 #include <string>
 
 #include "crew.hpp"
+#include "huge.hpp"
 #include "parallel.hpp"
 #include "unicode.hpp"
 
@@ -90,13 +91,13 @@ class PairIndex {
     return i;
   }
   void grow() {
-    std::vector<Slot> old(slots_.size() * 2, Slot{0, 0, kNone});
+    HugeVector<Slot> old(slots_.size() * 2, Slot{0, 0, kNone});
     old.swap(slots_);
     for (const Slot& slot : old)
       if (slot.pair != kNone) slots_[slot_of(slot.left, slot.right)] = slot;
   }
 
-  std::vector<Slot> slots_;
+  HugeVector<Slot> slots_;
   size_t size_ = 0;
 };
 
@@ -705,8 +706,8 @@ class Trainer {
   MergeResult result_;
   uint32_t unknown_ = kNone;
   std::vector<uint32_t> symbol_of_;
-  std::vector<Word> words_;
-  std::vector<uint32_t> cells_;
+  HugeVector<Word> words_;
+  HugeVector<uint32_t> cells_;
   std::vector<Pair> pairs_;
   PairIndex index_;
   PairQueue queue_;

@@ -18,12 +18,13 @@ namespace volt {
 // A word that ends this many bytes before the end of the data ends there whatever comes next.
 constexpr ptrdiff_t kLookahead = 16;
 
-enum Kind : uint8_t { kOther, kLetter, kNumber, kSpace, kMark };
+enum Kind : uint8_t { kOther, kLetter, kNumber, kSpace, kMark, kLonger };
 
 constexpr uint32_t kSpaceMark = 0x2581;  // '▁'
 
-// Metaspace: letters with their marks, numbers, all else; U+2581 alone.
+// Metaspace: letters with their marks, numbers, all else; the space and U+2581 by themselves.
 inline Kind metaspace_kind(uint32_t c) {
+  if (c == ' ') return kSpace;
   switch (char_class(c)) {
     case CharClass::letter:
     case CharClass::mark: return kLetter;
@@ -42,25 +43,46 @@ inline Kind byte_level_kind(uint32_t c) {
   }
 }
 
+// The kinds of one pre-tokenizer, by first byte where that tells.
 template <Kind (*kind_of)(uint32_t)>
-struct KindTable {
-  std::array<Kind, 128> ascii;
+class KindTable {
+ public:
   KindTable() {
-    for (uint32_t c = 0; c < 128; ++c) ascii[c] = kind_of(c);
+    for (uint32_t byte = 0; byte < 256; ++byte) of_byte_[byte] = byte < 0x80 ? kind_of(byte) : kLonger;
   }
   static const KindTable& get() {
     static const KindTable table;
     return table;
   }
+  // Kind and length of the character at p.
   Kind at(const uint8_t* p, uint32_t& bytes) const {
-    if (*p < 0x80) {
+    const Kind kind = of_byte_[*p];
+    if (kind != kLonger) [[likely]] {
       bytes = 1;
-      return ascii[*p];
+      return kind;
     }
     const Decoded d = decode(p);
     bytes = d.bytes;
     return kind_of(d.code_point);
   }
+  // The first character from p on that is of another kind.
+  const uint8_t* run_end(const uint8_t* p, const uint8_t* end, Kind kind) const {
+    while (p < end) {
+      const Kind next = of_byte_[*p];
+      if (next == kind) [[likely]] {
+        ++p;
+        continue;
+      }
+      if (next != kLonger) break;
+      const Decoded d = decode(p);
+      if (kind_of(d.code_point) != kind) break;
+      p += d.bytes;
+    }
+    return p;
+  }
+
+ private:
+  std::array<Kind, 256> of_byte_;
 };
 
 // Hand over whole pieces of the word [p, end) that may go on past the data, and return the rest. At
@@ -113,20 +135,15 @@ const uint8_t* scan_metaspace(const uint8_t* p, const uint8_t* end, LineState& s
     const uint8_t* q = p;
     if (!prefix && !state.continuing && *q == ' ') ++q;
     Kind kind = kOther;
-    uint32_t bytes = 0;
-    if (q < end && *q != ' ') {
+    if (q < end) {
+      uint32_t bytes;
       kind = kinds.at(q, bytes);
-      if (kind == kMark) {
-        if (q == begin && !prefix) {  // U+2581 by itself: not a word
-          sink.reserved();
-          p = q + bytes;
-          continue;
-        }
-      } else {
-        do {
-          q += bytes;
-        } while (q < end && *q != ' ' && kinds.at(q, bytes) == kind);
+      if (kind == kMark && q == begin && !prefix) {  // U+2581 by itself: not a word
+        sink.reserved();
+        p = q + bytes;
+        continue;
       }
+      if (kind != kMark && kind != kSpace) q = kinds.run_end(q + bytes, end, kind);
     }
     if (!complete && end - q < kLookahead)
       return cut_unfinished(begin, q, kind, prefix, state, max_length, sink);
@@ -168,15 +185,14 @@ const uint8_t* scan_byte_level(const uint8_t* p, const uint8_t* end, LineState& 
           bytes = 1;
         }
       }
-      const uint8_t* last = q;
-      size_t characters = 0;
-      do {
-        last = q;
-        q += bytes;
-        ++characters;
-      } while (q < end && kinds.at(q, bytes) == kind);
+      const uint8_t* run = q;
+      q = kinds.run_end(q + bytes, end, kind);
       // White space before a word leaves its last character to that word.
-      if (kind == kSpace && q < end && characters > 1) q = last;
+      if (kind == kSpace && q < end) {
+        const uint8_t* last = q - 1;
+        while (is_continuation(*last)) --last;
+        if (last > run) q = last;
+      }
     }
     if (!complete && end - q < kLookahead)
       return suffix ? begin : cut_unfinished(begin, q, kind, false, state, max_length, sink);

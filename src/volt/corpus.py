@@ -57,7 +57,12 @@ class Source:
                 raise InputError("stdin is closed: there is nothing to read")
             return _decompressed(cast(BinaryIO, sys.stdin.buffer), self.name)
         try:
-            return _decompressed(self.path.open("rb"), self.name)
+            file = self.path.open("rb")
+            try:
+                return _decompressed(file, self.name)
+            except OSError:
+                file.close()
+                raise
         except OSError as error:
             raise InputError(f"cannot read {self.name}: {error.strerror}") from error
 

@@ -56,10 +56,10 @@ def muv(sizes: Integers, entropies: Floats) -> Score:
     return Score("muv", sizes, values, int(np.nanargmax(values)))
 
 
-def mdl(curve: Curve, model_width: int = MODEL_WIDTH) -> Score:
+def mdl(curve: Curve, model_width: int = MODEL_WIDTH, unit: int = 1) -> Score:
     """Bits of the corpus under a unigram code, and a BIC price for the d parameters of a token:
-    n H2 + d/2 log2(n) V. The smallest is best."""
-    tokens = curve.tokens.astype(np.float64)
+    n H2 + d/2 log2(n) V. The smallest is best. Counts are whole numbers of 1/unit."""
+    tokens = curve.tokens / unit
     code = tokens * curve.entropy / np.log(2)
     price = 0.5 * model_width * np.log2(np.maximum(tokens, 1)) * curve.size
     return _best("mdl", curve, code + price, np.argmin)
@@ -136,7 +136,7 @@ def curve_scores(
     """Every criterion that reads the curve."""
     curve = candidates.curve
     scores = [
-        mdl(curve, model_width),
+        mdl(curve, model_width, candidates.unit),
         frequency(curve),
         renyi(curve),
         zipf(candidates, zipf_rows),

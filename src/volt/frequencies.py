@@ -51,7 +51,7 @@ def push_down(
     by default the candidates' own.
     """
     table = candidates.frequency.astype(np.uint64) if frequency is None else frequency.copy()
-    columns = table.reshape(len(candidates), -1)
+    columns = table[:, None] if table.ndim == 1 else table
     before = candidates.lengths.astype(np.uint64) @ columns
     _core.push_down(candidates.left, candidates.right, inside.astype(np.uint8), columns)
     after = candidates.lengths.astype(np.uint64) @ columns

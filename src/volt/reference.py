@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -253,3 +254,230 @@ def entropy_per_length(frequencies: dict[str, int], length_of: dict[str, int], b
     else:
         mean = sum(f * length_of[token] for token, f in used.items()) / sum(used.values())
     return entropy(used.values()) / mean
+
+
+# ------------------------------------------------------------------------------ smaller token sets
+
+
+def push_down(
+    frequencies: dict[str, int], parents: dict[str, tuple[str, str]], inside: set[str]
+) -> Counter[str]:
+    """Split every token outside the set into the two it was merged from, the latest merge first.
+
+    `parents` lists the merged tokens in the order of their merges; all others are characters.
+
+    >>> push_down({"low": 2, "l": 1}, {"lo": ("l", "o"), "low": ("lo", "w")}, {"lo"})
+    Counter({'lo': 2, 'w': 2, 'l': 1})
+    """
+    left = Counter(frequencies)
+    for token in reversed(parents):
+        if token not in inside:
+            count = left.pop(token, 0)
+            for parent in parents[token]:
+                left[parent] += count
+    return +left
+
+
+# ------------------------------------------------------------------------------------- the criteria
+
+
+def muv(sizes: Sequence[int], entropies: Sequence[float]) -> list[float]:
+    """M_t of Eq. 1 at every size but the first, which has none before it.
+
+    >>> muv([10, 20, 40], [3.0, 2.0, 1.0])
+    [0.1, 0.05]
+    """
+    return [
+        -(after - before) / (size - smaller)
+        for (smaller, size), (before, after) in zip(
+            pairwise(sizes), pairwise(entropies), strict=True
+        )
+    ]
+
+
+def mdl(frequencies: Sequence[int], size: int, model_width: int) -> float:
+    """Bits of the corpus under its unigram code, and d/2 log2(n) bits for each of V tokens."""
+    tokens = sum(frequencies)
+    code = math.fsum(f * math.log2(tokens / f) for f in frequencies if f)
+    return code + 0.5 * model_width * math.log2(tokens) * size
+
+
+def frequency(frequencies: Sequence[int], size: int) -> float:
+    """Share of the V types that are seen at least 100 times."""
+    return sum(f >= 100 for f in frequencies) / size
+
+
+def renyi(frequencies: Sequence[int], size: int) -> float:
+    """Rényi entropy of order 2.5 over ln V, the entropy of V equally frequent tokens."""
+    tokens = sum(frequencies)
+    power = math.fsum((f / tokens) ** 2.5 for f in frequencies)
+    return math.log(power) / (1 - 2.5) / math.log(size)
+
+
+def zipf(frequencies: Sequence[int]) -> float:
+    """R^2 of the line of ln f on ln rank. NaN for fewer than three types, or if all are equal."""
+    used = sorted((f for f in frequencies if f), reverse=True)
+    if len(used) < 3 or used[0] == used[-1]:
+        return math.nan
+    ranks = [math.log(rank) for rank in range(1, len(used) + 1)]
+    return statistics.correlation(ranks, [math.log(f) for f in used]) ** 2
+
+
+def knee(sizes: Sequence[int], entropies: Sequence[float]) -> list[float]:
+    """Distance of each point (ln V, H) from the line through the first and the last, both axes
+    scaled to 0..1."""
+
+    def scaled(values: Sequence[float]) -> list[float]:
+        low, high = min(values), max(values)
+        return [(value - low) / (high - low) if high > low else 0.0 for value in values]
+
+    points = list(zip(scaled([math.log(size) for size in sizes]), scaled(entropies), strict=True))
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    chord = math.hypot(x1 - x0, y1 - y0) or 1.0
+    return [abs((x1 - x0) * (y - y0) - (y1 - y0) * (x - x0)) / chord for x, y in points]
+
+
+# ------------------------------------------------------------------------------------ text -> tokens
+
+
+@dataclass
+class Node:
+    """A token in a word, and the two it was merged from in this word."""
+
+    text: str
+    parts: tuple[Node, Node] | None = None
+    merges: bool = True
+    """False for what stands for an unknown character."""
+
+
+def encode(
+    text: str,
+    vocabulary: Vocabulary,
+    *,
+    allowed_special: Iterable[str] = (),
+    dropout: float = 0.0,
+    seed: int = 0,
+    line: int = 0,
+) -> list[str]:
+    """The tokens of a text: names, and between them words, each merged and split by itself."""
+    names = {*vocabulary.of_kind("symbol"), *allowed_special}
+    longest_first = sorted(names, key=len, reverse=True)
+    pattern = "|".join(re.escape(name) for name in longest_first)
+    pieces = re.split(f"({pattern})", text) if names else [text]
+    tokens: list[str] = []
+    words_before = 0
+    for i, piece in enumerate(pieces):
+        if piece in names:
+            tokens.append(piece)
+            continue
+        for symbols in spelled_words(piece, vocabulary, at_start=i == 0):
+            draw = draws(seed, line, words_before)
+            nodes = merge_symbols(symbols, vocabulary, lambda draw=draw: next(draw) < dropout)
+            for node in nodes:
+                tokens += split(node, set(vocabulary.texts))
+            words_before += 1
+    return tokens
+
+
+def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[list[Node]]:
+    """The words of a piece of text, in symbols. In metaspace mode a space is understood before the
+    start of the text; a `▁` in the text is a word by itself, of one unknown character."""
+    pretokenizer = vocabulary.rule.pretokenizer
+    if pretokenizer != "metaspace":
+        return [spell_known(word, vocabulary) for word in words(piece, pretokenizer)]
+    found: list[list[Node]] = []
+    for i, part in enumerate(piece.split("▁")):
+        if i > 0:
+            found.append(spell_unknown("▁", vocabulary))
+        cut = _metaspace(part)
+        if part and (i > 0 or not at_start):
+            cut[0] = cut[0].removeprefix("▁")  # no space here
+        if i == 0 and at_start and not part and piece:
+            cut = ["▁"]
+        found += [spell_known(word, vocabulary) for word in cut if word]
+    return found
+
+
+def spell_known(word: str, vocabulary: Vocabulary) -> list[Node]:
+    known = set(vocabulary.of_kind("character"))
+    if vocabulary.rule.pretokenizer == "byte-level":
+        return [Node(byte_letter(byte)) for byte in word.encode()]
+    symbols: list[Node] = []
+    for i, character in enumerate(word):
+        final = vocabulary.rule.pretokenizer == "whitespace" and i == len(word) - 1
+        symbol = character + "</w>" if final else character
+        symbols += [Node(symbol)] if symbol in known else spell_unknown(character, vocabulary)
+    return symbols
+
+
+def spell_unknown(character: str, vocabulary: Vocabulary) -> list[Node]:
+    """Byte tokens, or `<unk>`. A `▁` that is no known symbol stands for a space, but in a text."""
+    if vocabulary.unknown == "unk":
+        return [Node("<unk>", merges=False)]
+    return [Node(f"<0x{byte:02X}>", merges=False) for byte in character.encode()]
+
+
+def byte_letter(byte: int) -> str:
+    """GPT-2's letter of a byte: the printing ones are themselves."""
+    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    if byte in printing:
+        return chr(byte)
+    return chr(0x100 + [other for other in range(256) if other not in printing].index(byte))
+
+
+def merge_symbols(
+    symbols: list[Node], vocabulary: Vocabulary, skips: Callable[[], bool]
+) -> list[Node]:
+    """Merge neighbours while any may merge: the lowest rank first, leftmost on a tie."""
+    pool = vocabulary.pool
+    ranks = {token.text: token.rank for token in pool if token.parents}
+    pairs = {
+        (pool[token.parents[0]].text, pool[token.parents[1]].text): token.rank
+        for token in pool
+        if token.parents
+    }
+
+    def rank_of(left: Node, right: Node) -> int | None:
+        if not (left.merges and right.merges):
+            return None
+        if vocabulary.merge_rule == "pairs":
+            return pairs.get((left.text, right.text))
+        return ranks.get(left.text + right.text)
+
+    nodes = list(symbols)
+    while True:
+        possible = sorted(
+            (rank, i)
+            for i, (left, right) in enumerate(pairwise(nodes))
+            if (rank := rank_of(left, right)) is not None
+        )
+        # Dropout: each is skipped at random, at every step anew.
+        chosen = next((i for _, i in possible if not skips()), None)
+        if chosen is None:
+            return nodes
+        left, right = nodes[chosen : chosen + 2]
+        nodes[chosen : chosen + 2] = [Node(left.text + right.text, (left, right))]
+
+
+def split(node: Node, visible: set[str]) -> list[str]:
+    """Break a token that is not in the vocabulary into those it was merged from."""
+    if node.text in visible or node.parts is None:
+        return [node.text]
+    left, right = node.parts
+    return split(left, visible) + split(right, visible)
+
+
+def draws(seed: int, line: int, word: int) -> Iterator[float]:
+    """Numbers between 0 and 1 (splitmix64) for the word of this number in this line."""
+    golden, mask = 0x9E3779B97F4A7C15, (1 << 64) - 1
+
+    def step(x: int) -> int:
+        x = (x + golden) & mask
+        x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & mask
+        x = (x ^ x >> 27) * 0x94D049BB133111EB & mask
+        return x ^ x >> 31
+
+    state = step(step(step(seed) ^ line) ^ word)
+    while True:
+        yield (step(state) >> 11) * 2.0**-53
+        state = (state + golden) & mask

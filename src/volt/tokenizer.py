@@ -1,42 +1,141 @@
-"""Tokenizer: text to ids and back, with a finished vocabulary."""
+"""Tokenizer: text to ids and back, with a finished vocabulary.
+
+>>> import volt
+>>> from volt.vocabulary import build_vocabulary
+>>> found = volt.candidates([["low lower lowest"] * 3], min_frequency=3)
+>>> tok = Tokenizer(build_vocabulary(found, range(len(found))))
+>>> [tok.id_to_token(i) for i in tok.encode("low  slow")]
+['▁low', '▁', '▁', 's', 'low']
+>>> tok.decode(tok.encode("low  slow"))
+'low  slow'
+
+In metaspace mode a space is understood before every text that does not start with a special token
+or a symbol; `decode` takes it away again. Neither is changed by what follows the text.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate
-from typing import get_args
+from typing import Any, BinaryIO, Literal, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
 from volt.candidates import WORD_FINAL
-from volt.counts import WordCounts, thread_count
+from volt.corpus import BLOCK, CleanText, Source, Text, find_sources, invalid_utf8
+from volt.counts import WordCounts, _BlockReader, check_choice, thread_count
 from volt.errors import InputError, SettingsError
-from volt.vocabulary import Kind, Token, Vocabulary
+from volt.progress import Progress, Report
+from volt.vocabulary import Kind, Token, Vocabulary, load_vocabulary
+
+AllowedSpecial = Iterable[str] | Literal["all"]
+Ids = Sequence[int] | NDArray[Any]
+OnInvalid = Literal["error", "replace"]
+"""What to do with invalid UTF-8 in a file. No line may be left out: a line in is a line out."""
 
 KINDS = get_args(Kind)
 
 
+def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
+    """Load the vocabulary of a folder, or a `volt.json`, and see that it encodes its samples as it
+    did when it was made."""
+    tokenizer = Tokenizer(load_vocabulary(path), threads=threads)
+    for i, (text, expected) in enumerate(tokenizer.vocabulary.self_test):
+        found = tokenizer.encode(text)
+        if found != expected:
+            raise InputError(
+                f"{os.fspath(path)}: self_test[{i}]: {text[:60]!r} is encoded as {found[:20]}, "
+                f"the file says {expected[:20]}; it was edited, or made by another volt"
+            )
+    return tokenizer
+
+
 class Tokenizer:
-    """Encodes with a vocabulary. Several Python threads may use one at the same time."""
+    """Encodes with a vocabulary, decodes with it. Python threads may share one.
+
+    `threads` is how many native threads a batch or a file takes (default: one a core). Where text
+    is normalised (`vocabulary.rule.normalize`), that happens first, and offsets are those of the
+    normalised text.
+    """
 
     def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
         self.vocabulary = vocabulary
         self.threads = thread_count(threads)
         self._encoder = _native(vocabulary)
+        self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (self.vocabulary, self.threads)
+
+    def __repr__(self) -> str:
+        rule = self.vocabulary.rule.pretokenizer
+        return f"Tokenizer({len(self)} tokens, {rule}, threads={self.threads})"
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
-    def encode(self, text: str) -> list[int]:
-        """The ids of a text."""
+    @cached_property
+    def tokens(self) -> list[str]:
+        """The text of every token, by id, with marks: `▁low`, `low</w>`, `Ġlow`, `<0x0A>`."""
+        return self.vocabulary.texts
+
+    def token_to_id(self, token: str) -> int | None:
+        return self.vocabulary.ids.get(token)
+
+    def id_to_token(self, token_id: int) -> str:
+        self._check_ids([token_id])
+        return self.tokens[token_id]
+
+    # ------------------------------------------------------------------------------------- encode
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+    ) -> list[int]:
+        """The ids of a text.
+
+        The name of a special token is ordinary text, unless it is in `allowed_special` (or that is
+        "all"); symbols are tokens wherever they stand, the longest first.
+        `dropout` skips every possible merge with this probability at every step (BPE-dropout); the
+        same text and seed give the same ids.
+        """
+        mask = self._allowed(allowed_special)
+        _check_dropout(dropout, seed)
+        text = self._normalized(text)
         try:
-            return self._encoder.encode(text)
+            return self._encoder.encode(text, mask, dropout, seed)
         except UnicodeEncodeError as error:
-            raise InputError(
-                f"character {error.start} is a lone surrogate "
-                f"(U+{ord(text[error.start]):04X}), which is no text"
-            ) from None
+            raise _surrogate("the text", error) from None
+
+    def encode_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+    ) -> list[list[int]]:
+        """The ids of each text. With dropout, text `i` draws as line `i` of a file does."""
+        mask = self._allowed(allowed_special)
+        _check_dropout(dropout, seed)
+        if isinstance(texts, str):
+            raise InputError("encode_batch takes a list of texts; encode takes one")
+        batch = [self._normalized(text) for text in texts]
+        try:
+            return self._encoder.encode_batch(batch, mask, dropout, seed, self.threads)
+        except UnicodeEncodeError as error:
+            number = next(i for i, text in enumerate(batch) if text == error.object)
+            raise _surrogate(f"text {number}", error) from None
 
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of every word type, one after the other, and where each word's begin: word `w`
@@ -46,30 +145,390 @@ class Tokenizer:
             raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
         return self._encoder.encode_words(counts.text, counts.offsets, self.threads)
 
+    def encode_with_offsets(
+        self, text: str, *, allowed_special: AllowedSpecial = ()
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids, and for each the characters of the text `(start, end)` it stands for.
+
+        A token that is part of a character has the span of all of it. The space understood before
+        the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
+        """
+        text = self._normalized(text)
+        allowed = self._names(allowed_special)
+        ids = self.encode(text, allowed_special=allowed)
+        if self.vocabulary.rule.pretokenizer == "byte-level":
+            return ids, self._byte_spans(text, ids)
+        return ids, self._character_spans(text, ids, allowed)
+
+    def encode_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+        on_invalid: OnInvalid = "error",
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
+        all up to its line feed, the line feed excluded. No Python object is made for a token.
+        """
+        encoder = self._line_encoder(allowed_special, dropout, seed)
+        for _ in self._feed(encoder, path, on_invalid, progress):
+            encoder.collect()
+        ids, ends = encoder.take()
+        return ids, np.concatenate([np.zeros(1, np.uint64), ends])
+
+    def encode_to_arrays(
+        self,
+        inputs: Text | Iterable[Text],
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+        on_invalid: OnInvalid = "error",
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
+        """The ids of files of any size, block by block: the next ids, and where lines end among all
+        ids so far. A line may go on in the next block."""
+        encoder = self._line_encoder(allowed_special, dropout, seed)
+        for _ in self._feed(encoder, inputs, on_invalid, progress):
+            encoder.collect()
+            yield encoder.take()
+
+    def encode_to_text(
+        self,
+        inputs: Text | Iterable[Text],
+        form: Literal["tokens", "ids"] = "tokens",
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+        on_invalid: OnInvalid = "error",
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """Files of any size as lines of tokens (see `printed`) or ids with a space between, block
+        by block. A last line without line end has none here."""
+        check_choice("form", form, ("tokens", "ids"))
+        table = _print_table(self.printed if form == "tokens" else map(str, range(len(self))))
+        encoder = self._line_encoder(allowed_special, dropout, seed)
+        unfinished = False
+        for _ in self._feed(encoder, inputs, on_invalid, progress):
+            block = encoder.print(table)
+            if unfinished and block:
+                yield b"\n"  # the last line of a file does not go on in the next file
+            yield block
+            unfinished = encoder.unfinished
+
+    @cached_property
+    def printed(self) -> list[str]:
+        r"""The tokens as they stand in a line of output: what is white space or ends a line, to
+        Unicode or to Python, is `\u{...}`, and so is a backslash that could be taken for that."""
+        return [_UNPRINTABLE.sub(_print_character, token) for token in self.tokens]
+
+    def _line_encoder(
+        self, allowed_special: AllowedSpecial, dropout: float, seed: int
+    ) -> _core.LineEncoder:
+        _check_dropout(dropout, seed)
+        mask = self._allowed(allowed_special)
+        return _core.LineEncoder(self._encoder, mask, dropout, seed, self.threads)
+
+    def _feed(
+        self,
+        encoder: _core.LineEncoder,
+        inputs: Text | Iterable[Text],
+        on_invalid: OnInvalid,
+        progress: Progress | None,
+    ) -> Iterator[None]:
+        """Feed files to the encoder; stops after every part of one, when that part is encoded."""
+        check_choice("on_invalid", on_invalid, get_args(OnInvalid))
+        sources = find_sources(inputs)
+        for source in sources:
+            if source.weight != 1:
+                raise SettingsError(f"{source.name}: a weight is for counting; leave it out")
+        sizes = [source.size() for source in sources]
+        known = sum(size for size in sizes if size is not None)
+        total = known if None not in sizes else None
+        with (progress or Progress()).stage("Encoding", total, "B") as report:
+            done = 0
+            for source, size in zip(sources, sizes, strict=True):
+                try:
+                    yield from self._feed_one(encoder, source, on_invalid, report, done)
+                except OSError as error:
+                    raise InputError(
+                        f"cannot read {source.name}: {error.strerror or error}"
+                    ) from error
+                done += size or 0
+                report(done)
+
+    def _feed_one(
+        self,
+        encoder: _core.LineEncoder,
+        source: Source,
+        on_invalid: OnInvalid,
+        report: Report,
+        done: int,
+    ) -> Iterator[None]:
+        normalize = self.vocabulary.rule.normalize
+        with source.open() as stream:
+            if normalize != "none" or on_invalid != "error":
+                clean = CleanText(stream, source.name, on_invalid, normalize)
+                stream = cast(BinaryIO, _BlockReader(clean.blocks()))
+            buffer = bytearray(BLOCK)
+            have, offset, lines = 0, 0, 0
+            while True:
+                got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
+                have += got
+                if got and have < len(buffer):
+                    continue
+                consumed, ends, invalid = encoder.feed(memoryview(buffer)[:have], got == 0)
+                if invalid >= 0:
+                    line = lines + buffer.count(b"\n", 0, invalid) + 1
+                    raise invalid_utf8(source.name, line, offset + invalid, buffer[invalid])
+                yield
+                if not got:
+                    return
+                lines += ends
+                offset += consumed
+                rest = have - consumed
+                if rest == len(buffer):
+                    buffer.extend(bytes(len(buffer)))  # a word that fills the buffer
+                else:
+                    buffer[:rest] = buffer[consumed:have]
+                have = rest
+                report(done + offset)
+
+    def _normalized(self, text: str) -> str:
+        if not isinstance(text, str):
+            raise InputError(f"a {type(text).__name__} is no text: give a str")
+        form = self.vocabulary.rule.normalize
+        return text if form == "none" else unicodedata.normalize(cast(Any, form.upper()), text)
+
+    def _names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
+        if isinstance(allowed_special, str):
+            if allowed_special != "all":
+                raise SettingsError(
+                    f'allowed_special is a set of names or "all", not {allowed_special!r}'
+                )
+            return frozenset(self.vocabulary.of_kind("special"))
+        return frozenset(allowed_special)
+
+    def _allowed(self, allowed_special: AllowedSpecial) -> bytes:
+        """A byte for every token: 1 for a special token that is allowed. Nothing if none is."""
+        names = self._names(allowed_special) if allowed_special else frozenset()
+        mask = self._masks.get(names)
+        if mask is None:
+            unknown = names - set(self.vocabulary.of_kind("special"))
+            if unknown:
+                raise SettingsError(f"no special tokens: {', '.join(sorted(unknown))}")
+            mask = bytes(token.text in names for token in self.vocabulary.tokens)
+            self._masks[names] = mask
+        return mask
+
+    # ------------------------------------------------------------------------------------ offsets
+
+    def _byte_spans(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
+        data = np.frombuffer(text.encode(), np.uint8)
+        character_of = (np.cumsum((data & 0xC0) != 0x80) - 1).tolist()
+        spans = []
+        end = 0
+        for token in ids:
+            start, end = end, end + len(self._pieces[token])
+            spans.append((character_of[start], character_of[end - 1] + 1))
+        return spans
+
+    def _character_spans(
+        self, text: str, ids: list[int], allowed: frozenset[str]
+    ) -> list[tuple[int, int]]:
+        tokens = self.vocabulary.tokens
+        metaspace = self.vocabulary.rule.pretokenizer == "metaspace"
+        # The space understood before the text is at -1.
+        position = -1 if metaspace and ids and tokens[ids[0]].kind not in _NAMES else 0
+        bytes_left = 0  # of a character that is spelled in byte tokens
+        spans = []
+        for token_id in ids:
+            token = tokens[token_id]
+            if not metaspace:
+                while text[position] in " \t\r\n":
+                    position += 1
+            length = 1
+            if token.kind in _NAMES:
+                # The unknown token stands for one character, unless it was called by its name.
+                if token.kind == "symbol" or (
+                    token.text in allowed and text.startswith(token.text, position)
+                ):
+                    length = len(token.text)
+            elif token.kind == "byte":
+                if bytes_left == 0:
+                    bytes_left = len(text[position].encode()) if position >= 0 else 1
+                bytes_left -= 1
+                length = int(bytes_left == 0)
+            else:
+                length = len(self._pieces[token_id].decode())
+            end = position + length
+            spans.append((max(position, 0), max(end, 0) + int(length == 0)))
+            position = end
+        return spans
+
+    # ------------------------------------------------------------------------------------- decode
+
+    def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "replace") -> str:
+        """The text of ids; what `encode` gave comes back as it was, but for unknown characters
+        (`<unk>`) and, in whitespace mode, for what is between words: one space.
+
+        `skip_special` leaves special tokens out, `<unk>` excepted. Ids may spell bytes that are no
+        UTF-8: `errors` is that of `bytes.decode`.
+        """
+        return self.decode_bytes(ids, skip_special=skip_special).decode(errors=errors)
+
+    def decode_bytes(self, ids: Ids, *, skip_special: bool = False) -> bytes:
+        """The text of ids as bytes, which may be no UTF-8 if the ids come from elsewhere."""
+        return b"".join(self._decoded_pieces(ids, skip_special))
+
+    def decode_batch(
+        self, batch: Iterable[Ids], *, skip_special: bool = False, errors: str = "replace"
+    ) -> list[str]:
+        return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
+
+    def decode_with_losses(self, ids: Ids) -> tuple[str, list[tuple[int, int]]]:
+        """The text of ids, and where in it `(start, end)` an unknown character was lost."""
+        parts: list[str] = []
+        losses = []
+        waiting: list[bytes] = []
+        length = 0
+        unknown = self.vocabulary.unknown_id
+        for token, piece in zip(_as_list(ids), self._decoded_pieces(ids, False), strict=True):
+            waiting.append(piece)
+            if token == unknown:
+                parts.append(b"".join(waiting).decode(errors="replace"))
+                waiting.clear()
+                length += len(parts[-1])
+                losses.append((length - len(self.tokens[token]), length))
+        parts.append(b"".join(waiting).decode(errors="replace"))
+        return "".join(parts), losses
+
+    def _decoded_pieces(self, ids: Ids, skip_special: bool) -> list[bytes]:
+        """For each id, the bytes it adds to the text."""
+        ids = _as_list(ids)
+        self._check_ids(ids)
+        if skip_special:
+            ids = [i for i in ids if i not in self._special]
+        if self.vocabulary.rule.pretokenizer == "whitespace":
+            return self._joined_words(ids)
+        pieces = [self._pieces[i] for i in ids]
+        if (
+            self.vocabulary.rule.pretokenizer == "metaspace"
+            and ids
+            and self.vocabulary.tokens[ids[0]].kind not in _NAMES
+        ):
+            pieces[0] = pieces[0].removeprefix(b" ")
+        return pieces
+
+    def _joined_words(self, ids: list[int]) -> list[bytes]:
+        """Words, special tokens and symbols with one space between."""
+        tokens, final, unknown = self.vocabulary.tokens, self._final, self.vocabulary.unknown_id
+        pieces = []
+        inside, ended = False, False  # in a word; at the end of one
+        for i in ids:
+            is_name = tokens[i].kind in _NAMES and i != unknown
+            space = ended or (is_name and inside)
+            pieces.append(b" " + self._pieces[i] if space else self._pieces[i])
+            ended = is_name or final[i]
+            inside = not ended
+        return pieces
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        if ids and (min(ids) < 0 or max(ids) >= len(self)):
+            wrong = next(i for i in ids if not 0 <= i < len(self))
+            raise InputError(f"there is no token {wrong}: ids are 0 to {len(self) - 1}")
+
+    @cached_property
+    def _final(self) -> list[bool]:
+        return _word_final(self.vocabulary)[: len(self)]
+
+    @cached_property
+    def _pieces(self) -> list[bytes]:
+        """The bytes each token stands for, by id."""
+        tokens = self.vocabulary.tokens
+        final = _word_final(self.vocabulary)[: len(tokens)]
+        return [
+            _text(self.vocabulary, token, mark) for token, mark in zip(tokens, final, strict=True)
+        ]
+
+    @cached_property
+    def _special(self) -> frozenset[int]:
+        """Special tokens that stand for no text."""
+        return frozenset(
+            i
+            for i, token in enumerate(self.vocabulary.tokens)
+            if token.kind == "special" and i != self.vocabulary.unknown_id
+        )
+
+
+_NAMES = ("special", "symbol")
+"""The kinds of token whose text is a name."""
+
+
+def _as_list(ids: Ids) -> list[int]:
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
+    return Tokenizer(vocabulary, threads=threads)
+
+
+def _check_dropout(dropout: float, seed: int) -> None:
+    if not 0 <= dropout <= 1:
+        raise SettingsError(f"dropout is between 0 and 1, not {dropout}")
+    if not 0 <= seed < 1 << 64:
+        raise SettingsError(f"a seed is between 0 and 2^64 - 1, not {seed}")
+
+
+def _surrogate(where: str, error: UnicodeEncodeError) -> InputError:
+    return InputError(
+        f"{where}, character {error.start}: a lone surrogate "
+        f"(U+{ord(error.object[error.start]):04X}) is no text"
+    )
+
+
+# ----------------------------------------------------------------------------------- tokens in text
+
+_UNPRINTABLE = re.compile(r"[\s\x1c-\x1f\x85\u180e]|\\(?=u\{)")
+_PRINTED = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
+
+
+def _print_character(found: re.Match[str]) -> str:
+    return f"\\u{{{ord(found[0]):X}}}"
+
+
+def read_printed(printed: str) -> str:
+    """The token that `Tokenizer.printed` shows so."""
+    return _PRINTED.sub(lambda found: chr(int(found[1], 16)), printed)
+
+
+def _print_table(texts: Iterable[str]) -> _core.PrintTable:
+    data = [text.encode() for text in texts]
+    offsets = np.array([0, *accumulate(map(len, data))], np.uint64)
+    return _core.PrintTable(np.frombuffer(b"".join(data), np.uint8), offsets)
+
+
+# ------------------------------------------------------------------------------- the native encoder
+
 
 def _native(vocabulary: Vocabulary) -> _core.Encoder:
     pool = vocabulary.pool
-    whitespace = vocabulary.rule.pretokenizer == "whitespace"
-    final = [False] * len(pool)
-    if whitespace:
-        # Not every text that ends in `</w>` carries the mark, so the parents tell.
-        for i in sorted(range(len(pool)), key=lambda i: pool[i].rank):
-            parents = pool[i].parents
-            if parents is not None:
-                final[i] = final[parents[1]]
-            elif pool[i].kind == "character":
-                final[i] = len(pool[i].text) > 1
+    final = _word_final(vocabulary)
     texts = [_text(vocabulary, token, mark) for token, mark in zip(pool, final, strict=True)]
     merges = [token.parents or (0, 0) for token in pool]
-    offsets = [0, *accumulate(map(len, texts))]
     unknown = vocabulary.unknown_id
+    number = {kind: i for i, kind in enumerate(KINDS)}
     try:
         return _core.Encoder(
             vocabulary.rule.pretokenizer,
             vocabulary.merge_rule,
             np.frombuffer(b"".join(texts), np.uint8),
-            np.array(offsets, np.uint64),
-            np.array([KINDS.index(token.kind) for token in pool], np.uint8),
+            np.array([0, *accumulate(map(len, texts))], np.uint64),
+            np.array([number[token.kind] for token in pool], np.uint8),
             np.array(final, np.uint8),
             np.array([left for left, _ in merges], np.uint32),
             np.array([right for _, right in merges], np.uint32),
@@ -78,14 +537,29 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
             -1 if unknown is None else unknown,
         )
     except (ValueError, OverflowError) as error:
-        raise InputError(f"the vocabulary can't be used: {error}") from None
+        raise InputError(f"the vocabulary contradicts itself: {error}") from None
+
+
+def _word_final(vocabulary: Vocabulary) -> list[bool]:
+    """Which tokens of the pool carry the word-final mark."""
+    pool = vocabulary.pool
+    final = [False] * len(pool)
+    if vocabulary.rule.pretokenizer == "whitespace":
+        # Not every text that ends in `</w>` carries the mark; the parents tell.
+        for i in sorted(range(len(pool)), key=lambda i: pool[i].rank):
+            parents = pool[i].parents
+            if parents is not None:
+                final[i] = final[parents[1]]
+            elif pool[i].kind == "character":
+                final[i] = len(pool[i].text) > 1
+    return final
 
 
 def _text(vocabulary: Vocabulary, token: Token, final: bool) -> bytes:
     """The bytes a token stands for; of a special token or symbol its name."""
     if token.kind == "byte":
         return bytes([int(token.text[3:5], 16)])
-    if token.kind in ("special", "symbol"):
+    if token.kind in _NAMES:
         return token.text.encode()
     if vocabulary.rule.pretokenizer == "whitespace":
         return token.text.removesuffix(WORD_FINAL if final else "").encode()

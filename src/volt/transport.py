@@ -215,8 +215,12 @@ class TransportProblem:
             _NO_TEXT,
             self.token_ids,
         )
-        if not np.isfinite(self.costs.data / self.gamma).all():
-            raise TransportError("every stored cost, and cost / gamma, must be finite")
+        largest = np.abs(self.costs.data).max()
+        if not largest < 1e100 * self.gamma:
+            raise TransportError(
+                f"stored costs must be finite and gamma not too small for them; the largest cost "
+                f"is {largest:g}, gamma {self.gamma:g}"
+            )
         contained = np.zeros(a.size, dtype=bool)
         contained[self.costs.indices] = True
         _refuse(
@@ -617,7 +621,10 @@ def _accelerate(here: _HalfSteps, coupling: csr_array, theta: float) -> Floats:
         left -= length * image
         previous, square = square, float(left @ left)
         direction = left + (square / previous) * direction
-    return result / scale
+    step = result / scale
+    # A rare character's potential can be thrown far without the dual noticing, and would come back
+    # by no more than the smallest exponent at a time.
+    return step * min(1.0, -SMALLEST_EXPONENT / float(np.abs(step).max()))
 
 
 def _sum_by(index: NDArray[np.integer[Any]], values: Floats, size: int) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import traceback
 
 
 def main() -> None:
@@ -22,18 +23,18 @@ def main() -> None:
         app(args=arguments, prog_name="volt")
     except VoltError as error:
         if debug:
-            raise
+            traceback.print_exc()
         print(f"volt: {error}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         if debug:
-            raise
+            traceback.print_exc()
         print(f"volt: cannot write stdout: {error.strerror or error}", file=sys.stderr)
         # Keep Python from trying, and failing, once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
     except KeyboardInterrupt:
         if debug:
-            raise
+            traceback.print_exc()
         print("volt: interrupted", file=sys.stderr)
         sys.exit(130)

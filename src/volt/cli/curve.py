@@ -40,6 +40,7 @@ def curve(
     json: options.Json = False,
 ) -> None:
     """Show entropy, sequence length and MUV of BPE at chosen sizes; FILE may be candidates."""
+    asked = parse_sizes(sizes) if sizes is not None else []
     if len(files) == 1 and _is_candidates(files[0]):
         found = volt.load_candidates(files[0])
     else:
@@ -56,7 +57,7 @@ def curve(
         )
     table = found.curve
     smallest, largest = int(table.size[0]), int(table.size[-1])
-    asked = parse_sizes(sizes) if sizes else [smallest, *ROUND_SIZES, largest]
+    asked = asked or [smallest, *ROUND_SIZES, largest]
     wanted = sorted({size for size in asked if smallest <= size <= largest})
     if not wanted:
         raise SettingsError(
