@@ -23,19 +23,29 @@ class ExactSum {
   double sum_ = 0, correction_ = 0;
 };
 
+// What one token adds to the sums that need a logarithm or a root; kept, since each is needed twice.
+struct Terms {
+  double f_ln_f = 0, f_power = 0;
+  explicit Terms(uint64_t f) {
+    if (f == 0) return;
+    const double x = static_cast<double>(f);
+    f_ln_f = x * std::log(x);
+    f_power = x * x * std::sqrt(x);
+  }
+};
+
 struct Sums {
   uint64_t tokens = 0, types = 0, type_length = 0, frequent = 0;
   ExactSum f_ln_f, f_power;
 
-  void add(uint64_t f, uint32_t length, int sign) {
+  void add(uint64_t f, const Terms& terms, uint32_t length, int sign) {
     if (f == 0) return;
-    const double x = static_cast<double>(f);
     tokens += sign * f;
     types += sign;
     type_length += static_cast<int64_t>(sign) * length;
     frequent += f >= kFrequent ? sign : 0;
-    f_ln_f.add(sign * x * std::log(x));
-    f_power.add(sign * x * x * std::sqrt(x));
+    f_ln_f.add(sign * terms.f_ln_f);
+    f_power.add(sign * terms.f_power);
   }
 };
 
@@ -47,8 +57,15 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
   CurveSums curve;
   curve.frequency.assign(alphabet + merges, 0);
   std::copy(alphabet_counts, alphabet_counts + alphabet, curve.frequency.begin());
+  for (auto* column : {&curve.tokens, &curve.types, &curve.type_length, &curve.frequent})
+    column->reserve(merges + 1);
+  for (auto* column : {&curve.f_ln_f, &curve.f_power}) column->reserve(merges + 1);
+  std::vector<Terms> terms(alphabet + merges, Terms(0));
   Sums sums;
-  for (size_t t = 0; t < alphabet; ++t) sums.add(curve.frequency[t], lengths[t], +1);
+  for (size_t t = 0; t < alphabet; ++t) {
+    terms[t] = Terms(curve.frequency[t]);
+    sums.add(curve.frequency[t], terms[t], lengths[t], +1);
+  }
   auto record = [&] {
     curve.tokens.push_back(sums.tokens);
     curve.types.push_back(sums.types);
@@ -59,9 +76,10 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
   };
   auto change = [&](uint32_t token, uint64_t by, int sign) {
     uint64_t& f = curve.frequency[token];
-    sums.add(f, lengths[token], -1);
+    sums.add(f, terms[token], lengths[token], -1);
     f += sign * by;
-    sums.add(f, lengths[token], +1);
+    terms[token] = Terms(f);
+    sums.add(f, terms[token], lengths[token], +1);
   };
   record();
   for (size_t m = 0; m < merges; ++m) {
@@ -77,8 +95,8 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
                const uint8_t* keep, uint64_t* frequency, size_t columns) {
   for (size_t m = merges; m-- > 0;) {
-    if (keep[alphabet + m]) continue;
     uint64_t* from = frequency + (alphabet + m) * columns;
+    if (keep[alphabet + m] || from[0] == 0) continue;
     uint64_t* a = frequency + left[m] * columns;
     uint64_t* b = frequency + right[m] * columns;
     for (size_t c = 0; c < columns; ++c) a[c] += from[c];

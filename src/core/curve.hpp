@@ -25,7 +25,8 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
                      size_t merges);
 
 // Push-down: every token that is not kept hands its frequency to its two parents, from the last merge
-// to the first. `frequency` has a row a token and `columns` numbers a row. Symbols are always kept.
+// to the first. `frequency` has a row a token and `columns` numbers a row; a row that starts with 0 is
+// all 0 (the first column is the corpus, the others are draws of its words). Symbols are always kept.
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
                const uint8_t* keep, uint64_t* frequency, size_t columns);
 

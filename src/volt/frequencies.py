@@ -7,6 +7,9 @@ conserved: the sum of frequency times length stays what it was.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -47,37 +50,74 @@ def push_down(
 ) -> Frequencies:
     """The frequencies when only the tokens of the mask `inside` may be used.
 
-    `frequency` holds those under all candidates, a row a token, with any number of columns (draws);
-    by default the candidates' own.
+    `frequency` holds those under a larger set, by default the candidates' own: a row a token, and
+    a column for the corpus, then any number for draws of its words.
     """
     table = candidates.frequency.astype(np.uint64) if frequency is None else frequency.copy()
-    columns = table[:, None] if table.ndim == 1 else table
-    before = candidates.lengths.astype(np.uint64) @ columns
-    _core.push_down(candidates.left, candidates.right, inside.astype(np.uint8), columns)
-    after = candidates.lengths.astype(np.uint64) @ columns
-    if not np.array_equal(before, after):
+    _push_down(candidates, inside, table.reshape(len(candidates), -1))
+    return table
+
+
+def _push_down(candidates: Candidates, inside: NDArray[np.bool_], table: Frequencies) -> None:
+    lengths = candidates.lengths.astype(np.uint64)
+    before = lengths @ table[:, 0]
+    _core.push_down(candidates.left, candidates.right, inside.astype(np.uint8), table)
+    after = lengths @ table[:, 0]
+    if before != after or table[~inside, 0].any():
         raise VoltError(
-            f"push-down changed the number of characters from {before.tolist()} to "
-            f"{after.tolist()}; this is a defect of volt, please report it"
+            f"push-down changed the number of characters from {before} to {after}; "
+            "this is a defect of volt, please report it"
         )
-    return columns.reshape(table.shape)
 
 
-def token_characters(candidates: Candidates) -> tuple[csr_array, list[str]]:
-    """How often each character occurs in each token (tokens x characters), and the characters.
+@dataclass(frozen=True, eq=False)
+class SizeFrequencies:
+    """The tokens in use at one size and how often they occur."""
+
+    size: int
+    tokens: NDArray[np.int64]
+    """Candidates with a frequency above zero, by id."""
+    frequency: Frequencies
+    draws: Frequencies
+    """The same in every bootstrap draw, a column a draw."""
+
+
+def frequencies_at(
+    candidates: Candidates,
+    ranking: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    draws: Sequence[Candidates] = (),
+) -> list[SizeFrequencies]:
+    """Push-down at every size. A smaller set is part of a larger one, so each size goes on from
+    the next larger, and the walk only moves what the smaller set lacks."""
+    columns = [candidates.frequency, *(draw.frequency for draw in draws)]
+    table = np.stack(columns, axis=1).astype(np.uint64)
+    found: list[SizeFrequencies] = []
+    for size in sorted(sizes.tolist(), reverse=True):
+        _push_down(candidates, token_set(candidates, ranking, size), table)
+        tokens = np.flatnonzero(table[:, 0])
+        found.append(SizeFrequencies(size, tokens, table[tokens, 0], table[tokens, 1:]))
+    return found[::-1]
+
+
+def token_characters(
+    candidates: Candidates, tokens: NDArray[np.int64]
+) -> tuple[csr_array, list[str]]:
+    """How often each character occurs in each of the tokens (tokens x characters), and the
+    characters.
 
     A mark that is no text is left out; `▁` stands for a space and is a character. All characters
     left out of the alphabet count as one, `<unk>`.
     """
-    texts = list(candidates.tokens)
+    texts = [candidates.tokens[token] for token in tokens.tolist()]
     if candidates.rule.pretokenizer == "whitespace":
         texts = [text.removesuffix(WORD_FINAL) for text in texts]
-    if candidates.unknown is not None:
-        texts[candidates.unknown] = "?"
+    unknown = np.flatnonzero(tokens == (-1 if candidates.unknown is None else candidates.unknown))
+    for row in unknown.tolist():
+        texts[row] = "?"
     letters = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32).copy()
     rows = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
-    if candidates.unknown is not None:
-        letters[rows == candidates.unknown] = BEYOND_UNICODE
+    letters[np.isin(rows, unknown)] = BEYOND_UNICODE
     code_points, columns = np.unique(letters, return_inverse=True)
     table = csr_array(
         (np.ones(len(letters)), (rows, columns)), shape=(len(texts), len(code_points))

@@ -22,7 +22,14 @@ from volt.criteria import CRITERIA, MODEL_WIDTH, Score, curve_scores, muv
 from volt.entropy import Length, entropy_per_length
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder
-from volt.frequencies import push_down, rank_candidates, token_characters, token_set
+from volt.frequencies import (
+    Frequencies,
+    SizeFrequencies,
+    frequencies_at,
+    rank_candidates,
+    token_characters,
+    token_set,
+)
 from volt.progress import Progress, Report
 from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
@@ -252,15 +259,16 @@ def learn(
     if found.merges < settings.merges_asked:
         messages.append(f"the text gives {found.merges:,} merges, not {settings.merges_asked:,}")
 
-    # 3. Transport at each size of S.
+    # 3. Frequencies at each size of S, of the corpus and of every draw; transport; entropy.
     sizes = _sizes(settings, found.merges, messages)
     ranking = rank_candidates(found, settings.rank or "frequency")
+    draws = scored_draws(found, settings, threads)
+    frequencies = frequencies_at(found, ranking, sizes, [draw for draw, _ in draws])
     with progress.stage("Transport", len(sizes), "sizes") as report:
-        steps = solve_steps(found, ranking, sizes, settings, report)
+        steps = solve_steps(found, frequencies, settings, report)
 
     # 4. Every criterion, over the real counts and over each draw.
-    with progress.stage("Criteria", max(1, found.draws), "draws") as report:
-        choices = score_all(found, ranking, steps, settings, threads, report)
+    choices = choose_all(found, frequencies, steps, [scores for _, scores in draws], settings)
 
     # 5. The choice, and the vocabulary that follows from it.
     chosen, chosen_size = _chosen_tokens(found, steps, choices, settings)
@@ -344,82 +352,79 @@ def _sizes(settings: LearnSettings, most: int, messages: list[str]) -> NDArray[n
     return np.array(fitting)
 
 
+def scored_draws(
+    found: Candidates, settings: LearnSettings, threads: int
+) -> list[tuple[Candidates, dict[str, Score]]]:
+    """Every bootstrap draw with its scores by the criteria that read the curve."""
+
+    def scored(number: int) -> tuple[Candidates, dict[str, Score]]:
+        draw = found.draw(number)
+        return draw, curve_scores(draw, settings.model_width)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(scored, range(found.draws)))
+
+
 def solve_steps(
     found: Candidates,
-    ranking: NDArray[np.int64],
-    sizes: NDArray[np.int64],
+    frequencies: list[SizeFrequencies],
     settings: LearnSettings,
     report: Report = lambda done: None,
 ) -> list[Step]:
     """Solve the transport problem at every size, each starting from the one before."""
-    spelled, characters = token_characters(found)
+    used = np.unique(np.concatenate([at.tokens for at in frequencies]))
+    spelled, characters = token_characters(found, used)
     lengths = found.lengths.astype(np.float64)
     steps: list[Step] = []
     start: NDArray[np.float64] | None = None
-    for number, size in enumerate(sizes.tolist(), 1):
-        frequency = push_down(found, token_set(found, ranking, size))
-        used = np.flatnonzero(frequency)
+    for number, at in enumerate(frequencies, 1):
         problem = TransportProblem.from_tokens(
-            lengths[used], frequency[used], spelled[used],
+            lengths[at.tokens], at.frequency, spelled[np.searchsorted(used, at.tokens)],
             gamma=settings.gamma, epsilon=settings.epsilon,
-            token_names=[found.tokens[t] for t in used.tolist()], character_names=characters,
+            token_names=[found.tokens[t] for t in at.tokens.tolist()], character_names=characters,
         )  # fmt: skip
         solution = solve(problem, start=start)
         start = solution.character_potentials
         enough = solution.kept(settings.threshold)
-        kept = lengths[used[enough]]
+        kept = lengths[at.tokens[enough]]
         entropy = entropy_per_length(solution.token_mass[enough] / kept, kept, settings.length)
-        utility = None if not steps else (
-            -(entropy - steps[-1].entropy) / (size - steps[-1].size)
-        )  # fmt: skip
-        steps.append(Step(size, used, solution, enough, entropy, utility))
+        utility = None
+        if steps:
+            utility = -(entropy - steps[-1].entropy) / (at.size - steps[-1].size)
+        steps.append(Step(at.size, at.tokens, solution, enough, entropy, utility))
         report(number)
     return steps
 
 
-def score_all(
+def choose_all(
     found: Candidates,
-    ranking: NDArray[np.int64],
+    frequencies: list[SizeFrequencies],
     steps: list[Step],
+    drawn_scores: list[dict[str, Score]],
     settings: LearnSettings,
-    threads: int,
-    report: Report = lambda done: None,
 ) -> list[Choice]:
     """Every criterion's choice with its interval."""
     sizes = np.array([step.size for step in steps])
     scores = {"muv": muv(sizes, np.array([step.entropy for step in steps]))}
     scores |= curve_scores(found, settings.model_width)
-    draws: dict[str, list[Score]] = {name: [] for name in CRITERIA}
-    if found.draws:
-        drawn = [found.draw(number) for number in range(found.draws)]
-        with ThreadPoolExecutor(threads) as pool:
-            scored = pool.map(lambda draw: curve_scores(draw, settings.model_width), drawn)
-            for number, one in enumerate(scored, 1):
-                for name, score in one.items():
-                    draws[name].append(score)
-                report(number)
-        table = np.stack([one.frequency for one in drawn], axis=1).astype(np.uint64)
-        entropies = np.array([
-            _drawn_entropies(found, step, token_set(found, ranking, step.size), table, settings)
-            for step in steps
-        ])  # fmt: skip
-        draws["muv"] = [muv(sizes, column) for column in entropies.T]
+    draws = {name: [one[name] for one in drawn_scores] for name in CRITERIA if name != "muv"}
+    entropies = np.array([
+        _drawn_entropies(step, at.draws, found.lengths, settings)
+        for step, at in zip(steps, frequencies, strict=True)
+    ])  # fmt: skip
+    draws["muv"] = [muv(sizes, column) for column in entropies.T]
     return [choose(scores[name], draws[name]) for name in CRITERIA]
 
 
 def _drawn_entropies(
-    found: Candidates,
-    step: Step,
-    inside: NDArray[np.bool_],
-    table: NDArray[np.uint64],
-    settings: LearnSettings,
+    step: Step, draws: Frequencies, lengths: NDArray[np.uint32], settings: LearnSettings
 ) -> list[float]:
     """H_t of every draw. A draw's tokens get the share of what they ask for that the real ones got:
     at epsilon = 0 that is all of it, and this is exact."""
-    frequency = push_down(found, inside, table)[step.kept].astype(np.float64)
     got = (step.solution.token_mass / step.solution.problem.token_marginal)[step.enough]
-    lengths = found.lengths[step.kept].astype(np.float64)
-    return [entropy_per_length(column * got, lengths, settings.length) for column in frequency.T]
+    weights = draws[step.enough] * got[:, None]
+    kept = lengths[step.kept].astype(np.float64)
+    return [entropy_per_length(column, kept, settings.length) for column in weights.T]
 
 
 def _chosen_tokens(

@@ -12,13 +12,18 @@
 from __future__ import annotations
 
 import math
+import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from volt import _core
+
+if TYPE_CHECKING:
+    from volt.vocabulary import Vocabulary
 
 OTHER, LETTER, MARK, NUMBER, SPACE = range(5)
 CONTRACTIONS = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
@@ -337,7 +342,7 @@ def knee(sizes: Sequence[int], entropies: Sequence[float]) -> list[float]:
     return [abs((x1 - x0) * (y - y0) - (y1 - y0) * (x - x0)) / chord for x, y in points]
 
 
-# ------------------------------------------------------------------------------------ text -> tokens
+# ----------------------------------------------------------------------------------- text -> tokens
 
 
 @dataclass
@@ -371,9 +376,9 @@ def encode(
             tokens.append(piece)
             continue
         for symbols in spelled_words(piece, vocabulary, at_start=i == 0):
-            draw = draws(seed, line, words_before)
-            nodes = merge_symbols(symbols, vocabulary, lambda draw=draw: next(draw) < dropout)
-            for node in nodes:
+            drawn = draws(seed, line, words_before)
+            skips = (number < dropout for number in drawn)
+            for node in merge_symbols(symbols, vocabulary, skips):
                 tokens += split(node, set(vocabulary.texts))
             words_before += 1
     return tokens
@@ -406,12 +411,16 @@ def spell_known(word: str, vocabulary: Vocabulary) -> list[Node]:
     for i, character in enumerate(word):
         final = vocabulary.rule.pretokenizer == "whitespace" and i == len(word) - 1
         symbol = character + "</w>" if final else character
-        symbols += [Node(symbol)] if symbol in known else spell_unknown(character, vocabulary)
+        if symbol in known:
+            symbols.append(Node(symbol))
+        else:
+            is_space = vocabulary.rule.pretokenizer == "metaspace" and character == "▁"
+            symbols += spell_unknown(" " if is_space else character, vocabulary)
     return symbols
 
 
 def spell_unknown(character: str, vocabulary: Vocabulary) -> list[Node]:
-    """Byte tokens, or `<unk>`. A `▁` that is no known symbol stands for a space, but in a text."""
+    """Byte tokens, or `<unk>`; they merge with nothing."""
     if vocabulary.unknown == "unk":
         return [Node("<unk>", merges=False)]
     return [Node(f"<0x{byte:02X}>", merges=False) for byte in character.encode()]
@@ -425,9 +434,7 @@ def byte_letter(byte: int) -> str:
     return chr(0x100 + [other for other in range(256) if other not in printing].index(byte))
 
 
-def merge_symbols(
-    symbols: list[Node], vocabulary: Vocabulary, skips: Callable[[], bool]
-) -> list[Node]:
+def merge_symbols(symbols: list[Node], vocabulary: Vocabulary, skips: Iterator[bool]) -> list[Node]:
     """Merge neighbours while any may merge: the lowest rank first, leftmost on a tie."""
     pool = vocabulary.pool
     ranks = {token.text: token.rank for token in pool if token.parents}
@@ -452,7 +459,7 @@ def merge_symbols(
             if (rank := rank_of(left, right)) is not None
         )
         # Dropout: each is skipped at random, at every step anew.
-        chosen = next((i for _, i in possible if not skips()), None)
+        chosen = next((i for _, i in possible if not next(skips)), None)
         if chosen is None:
             return nodes
         left, right = nodes[chosen : chosen + 2]
