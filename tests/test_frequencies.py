@@ -12,7 +12,13 @@ import volt
 from volt import reference
 from volt.candidates import BYTE_LETTERS, UNKNOWN
 from volt.errors import SettingsError, VoltError
-from volt.frequencies import push_down, rank_candidates, token_characters, token_set
+from volt.frequencies import (
+    frequencies_at,
+    push_down,
+    rank_candidates,
+    token_characters,
+    token_set,
+)
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 
@@ -107,16 +113,44 @@ def test_the_first_merges_are_bpe_at_that_size(lines, pretokenizer):
 
 @given(lines_of_text, st.sampled_from(PRETOKENIZERS), st.integers(1, 4), any_seed, any_share)
 def test_columns_are_pushed_down_each_by_itself(lines, pretokenizer, draws, seed, share):
+    """The first is the corpus: what it does not use, no draw of its words does."""
     _, found = made(lines, pretokenizer, bootstrap=draws)
     inside = mask_of(found, seed, share)
     each = [found.draw(number) for number in range(draws)]
-    table = np.stack([one.frequency for one in each], axis=1).astype(np.uint64)
+    table = np.stack([one.frequency for one in [found, *each]], axis=1).astype(np.uint64)
     before = table.copy()
     got = push_down(found, inside, table)
-    assert got.shape == (len(found), draws)
+    assert got.shape == (len(found), 1 + draws)
     assert np.array_equal(table, before), "the table that was given is left alone"
-    for number, one in enumerate(each):
+    for number, one in enumerate([found, *each]):
         assert np.array_equal(got[:, number], push_down(one, inside))
+
+
+@given(
+    lines_of_text,
+    st.sampled_from(PRETOKENIZERS),
+    st.sampled_from(["frequency", "merge"]),
+    st.lists(st.integers(0, 70), min_size=1, max_size=5, unique=True),
+    st.integers(0, 3),
+)
+def test_all_sizes_at_once_equal_each_by_itself(lines, pretokenizer, by, sizes, draws):
+    counts, found = made(lines, pretokenizer, bootstrap=draws)
+    if not len(counts):
+        return
+    ranking = rank_candidates(found, by)
+    each = [found.draw(number) for number in range(draws)]
+    at_sizes = frequencies_at(found, ranking, np.array(sizes), each)
+    assert [at.size for at in at_sizes] == sorted(sizes)
+    for at in at_sizes:
+        inside = token_set(found, ranking, at.size)
+        expected = push_down(found, inside)
+        assert np.array_equal(at.tokens, np.flatnonzero(expected))
+        assert np.array_equal(at.frequency, expected[at.tokens])
+        assert at.draws.shape == (len(at.tokens), draws)
+        for number, one in enumerate(each):
+            drawn = push_down(one, inside)
+            assert np.array_equal(at.draws[:, number], drawn[at.tokens])
+            assert drawn.sum() == at.draws[:, number].sum(), "a draw has no token of its own"
 
 
 def test_all_candidates_change_nothing_and_none_gives_characters():
@@ -190,7 +224,7 @@ def test_characters_are_those_of_the_corpus(lines, pretokenizer, coverage):
     counts, found = made(lines, pretokenizer, **options)
     if not len(counts):
         return
-    table, characters = token_characters(found)
+    table, characters = token_characters(found, np.arange(len(found)))
     assert table.shape == (len(found), len(characters))
     assert len(set(characters)) == len(characters)
     assert np.array_equal(table.sum(axis=1), found.lengths)
@@ -209,10 +243,20 @@ def test_characters_are_those_of_the_corpus(lines, pretokenizer, coverage):
     assert (lost > 0) == (found.unknown is not None)
 
 
+def test_characters_of_some_tokens_are_rows_of_all():
+    _, found = made(["low lower lowest", "née née"], "metaspace", coverage=0.9)
+    everything, characters = token_characters(found, np.arange(len(found)))
+    some = np.array([found.unknown, len(found) - 1, 3])
+    rows, names = token_characters(found, some)
+    columns = [characters.index(name) for name in names]
+    assert np.array_equal(rows.toarray(), everything[some].toarray()[:, columns])
+    assert UNKNOWN in names
+
+
 def test_characters_of_the_three_ways_to_spell():
     def spelled(pretokenizer, token):
         _, found = made(["née née"], pretokenizer)
-        table, characters = token_characters(found)
+        table, characters = token_characters(found, np.arange(len(found)))
         row = table[[found.tokens.index(token)]].toarray()[0]
         return {c: int(n) for c, n in zip(characters, row.tolist(), strict=True) if n}
 

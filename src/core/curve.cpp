@@ -111,7 +111,8 @@ namespace {
 // only how many tokens have each frequency matters. `sums` and `squares` are running sums over ranks.
 class RankFit {
  public:
-  explicit RankFit(size_t most) : sums_(most + 1, 0), squares_(most + 1, 0), histogram_(kDirect, 0) {
+  explicit RankFit(size_t most)
+      : sums_(most + 1, 0), squares_(most + 1, 0), logarithm_(logarithms()), histogram_(kDirect, 0) {
     for (size_t r = 1; r <= most; ++r) {
       const double x = std::log(static_cast<double>(r));
       sums_[r] = sums_[r - 1] + x;
@@ -129,28 +130,46 @@ class RankFit {
     }
     std::sort(large_.begin(), large_.end(), std::greater<>());
     size_t rank = 0;
-    double y = 0, yy = 0, xy = 0;
+    double ln_top = 0, y = 0, yy = 0, xy = 0;
     auto block = [&](uint64_t f, size_t size) {
-      const double ln_f = std::log(static_cast<double>(f));
+      // Against the highest, so that nothing cancels where all are nearly equal.
+      if (rank == 0) ln_top = std::log(static_cast<double>(f));
+      const double ln_f = std::log(static_cast<double>(f)) - ln_top;
       y += ln_f * static_cast<double>(size);
       yy += ln_f * ln_f * static_cast<double>(size);
       xy += ln_f * (sums_[rank + size] - sums_[rank]);
       rank += size;
     };
-    for (uint64_t f : large_) block(f, 1);
-    for (uint64_t f = kDirect; f-- > 1;)
-      if (histogram_[f] != 0) block(f, histogram_[f]);
-    std::fill(histogram_.begin(), histogram_.end(), 0);
+    for (uint64_t f : large_) block(std::log(static_cast<double>(f)), 1);
+    // Eight at a time: most frequencies are nobody's.
+    for (uint64_t high = kDirect; high > 0; high -= 8) {
+      uint32_t* eight = &histogram_[high - 8];
+      if ((eight[0] | eight[1] | eight[2] | eight[3] | eight[4] | eight[5] | eight[6] | eight[7]) == 0)
+        continue;
+      for (uint64_t i = 8; i-- > 0;) {
+        if (eight[i] != 0 && high - 8 + i != 0) block(logarithm_[high - 8 + i], eight[i]);
+        eight[i] = 0;
+      }
+    }
     const double n = static_cast<double>(rank);
     const double sxx = squares_[rank] - sums_[rank] * sums_[rank] / n;
     const double syy = yy - y * y / n, sxy = xy - sums_[rank] * y / n;
-    if (rank < 3 || syy <= 1e-12 * yy) return std::nan("");
+    if (rank < 3 || syy <= 0) return std::nan("");
     return sxy * sxy / (sxx * syy);
   }
 
  private:
   static constexpr uint64_t kDirect = 1 << 16;  // frequencies below this are counted, not sorted
+  static const double* logarithms() {
+    static const std::vector<double> table = [] {
+      std::vector<double> of(kDirect, 0);
+      for (uint64_t f = 1; f < kDirect; ++f) of[f] = std::log(static_cast<double>(f));
+      return of;
+    }();
+    return table.data();
+  }
   std::vector<double> sums_, squares_;
+  const double* logarithm_;
   std::vector<uint32_t> histogram_;
   std::vector<uint64_t> large_;
 };

@@ -412,16 +412,27 @@ class Trainer {
         });
       }
     });
-    const size_t columns = input_.column_count;
-    result_.alphabet_columns.assign(result_.lengths.size() * columns, 0);
-    if (columns != 0)
-      for (size_t w = 0; w < words_.size(); ++w)
-        for (uint32_t i = 0; i < words_[w].length; ++i) {
-          const uint64_t* weights = input_.columns + w * columns;
-          uint64_t* sums = &result_.alphabet_columns[cells_[words_[w].begin + i] * columns];
-          for (size_t b = 0; b < columns; ++b) sums[b] += weights[b];
-        }
     symbol_of_ = {};
+    const size_t columns = input_.column_count;
+    if (columns == 0) return;
+    std::vector<std::vector<uint64_t>> sums(options_.threads);
+    run_parallel(options_.threads, [&](unsigned i) {
+      sums[i].assign(result_.lengths.size() * columns, 0);
+      for (size_t w = bounds[i]; w < bounds[i + 1]; ++w)
+        for (uint32_t c = 0; c < words_[w].length; ++c)
+          add_columns(&sums[i][cells_[words_[w].begin + c] * columns], w, 1);
+    });
+    result_.alphabet_columns.assign(result_.lengths.size() * columns, 0);
+    for (const auto& part : sums)
+      for (size_t c = 0; c < part.size(); ++c) result_.alphabet_columns[c] += part[c];
+  }
+
+  void add_columns(uint64_t* sums, size_t word, uint64_t times) const {
+    const uint64_t* weights = input_.columns + word * input_.column_count;
+    if (times == 1)
+      for (size_t c = 0; c < input_.column_count; ++c) sums[c] += weights[c];
+    else
+      for (size_t c = 0; c < input_.column_count; ++c) sums[c] += weights[c] * times;
   }
 
   // 3. The pairs of the spelled words. With a small alphabet a square table holds a counter for each
@@ -657,9 +668,7 @@ class Trainer {
       }
       word.length = out;
       scratch.merged += word.count * matches;
-      const uint64_t* weights = input_.columns + w * columns;
-      for (size_t c = 0; c < columns; ++c)
-        scratch.columns[c] += weights[c] * matches;
+      if (columns != 0) add_columns(scratch.columns.data(), w, matches);
     }
   }
 

@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint64_t kSmall = 10;  // counts below this are drawn from a table
 
+__extension__ using Wide = unsigned __int128;
+
 // The finaliser of splitmix64: a number that looks random for each number given.
 uint64_t scramble(uint64_t x) {
   x += 0x9E3779B97F4A7C15ull;
@@ -33,21 +35,30 @@ class Stream {
   uint64_t state_;
 };
 
-// Poisson numbers of a large mean: transformed rejection (Hoermann 1993, PTRS).
-uint64_t large_poisson(double mean, Stream& stream) {
-  const double b = 0.931 + 2.53 * std::sqrt(mean), a = -0.059 + 0.02483 * b;
-  const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), limit = 0.9277 - 3.6224 / (b - 2);
-  for (;;) {
-    const double u = stream.next() - 0.5, v = stream.next();
-    const double us = 0.5 - std::fabs(u);
-    const double k = std::floor((2 * a / us + b) * u + mean + 0.43);
-    if (us >= 0.07 && v <= limit) return static_cast<uint64_t>(k);
-    if (k < 0 || (us < 0.013 && v > us)) continue;
-    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (us * us) + b) <=
-        -mean + k * std::log(mean) - std::lgamma(k + 1))
-      return static_cast<uint64_t>(k);
+// Poisson numbers of one large mean: transformed rejection (Hoermann 1993, PTRS).
+class LargePoisson {
+ public:
+  explicit LargePoisson(double mean)
+      : mean_(mean), log_mean_(std::log(mean)), b_(0.931 + 2.53 * std::sqrt(mean)),
+        a_(-0.059 + 0.02483 * b_), log_inverse_alpha_(std::log(1.1239 + 1.1328 / (b_ - 3.4))),
+        limit_(0.9277 - 3.6224 / (b_ - 2)) {}
+
+  uint64_t draw(Stream stream) const {
+    for (;;) {
+      const double u = stream.next() - 0.5, v = stream.next();
+      const double us = 0.5 - std::fabs(u);
+      const double k = std::floor((2 * a_ / us + b_) * u + mean_ + 0.43);
+      if (us >= 0.07 && v <= limit_) return static_cast<uint64_t>(k);
+      if (k < 0 || (us < 0.013 && v > us)) continue;
+      if (std::log(v) + log_inverse_alpha_ - std::log(a_ / (us * us) + b_) <=
+          -mean_ + k * log_mean_ - std::lgamma(k + 1))
+        return static_cast<uint64_t>(k);
+    }
   }
-}
+
+ private:
+  double mean_, log_mean_, b_, a_, log_inverse_alpha_, limit_;
+};
 
 // Poisson numbers of a few small means, each by one uniform number and its cumulative table.
 class SmallPoisson {
@@ -83,19 +94,40 @@ class Sampler {
   Sampler(const uint64_t* counts, size_t words)
       : counts_(counts), ends_(words),
         scale_((std::partial_sum(counts, counts + words, ends_.begin()),
-                std::max(0.0, 1 - 6 / std::sqrt(static_cast<double>(ends_.back()))))),
-        small_(scale_) {}
+                std::max(0.0, 1 - 4 / std::sqrt(static_cast<double>(ends_.back()))))),
+        small_(scale_), guide_(words) {
+    // guide_[g]: the word that holds number g * total / words, where the search for a number starts.
+    for (size_t g = 0, w = 0; g < words; ++g) {
+      while (ends_[w] <= scaled(g, total(), words)) ++w;
+      guide_[g] = w;
+    }
+  }
 
   uint64_t total() const { return ends_.back(); }
+  // number * by / of
+  static uint64_t scaled(uint64_t number, uint64_t by, uint64_t of) {
+    return static_cast<uint64_t>(static_cast<Wide>(number) * by / of);
+  }
 
-  uint64_t poisson(size_t w, uint64_t key) const {
-    if (counts_[w] < kSmall) return small_.draw(counts_[w], uniform(scramble(key + w)));
+  // Calls take(d, number) with the Poisson number of word w in every draw.
+  template <class Take>
+  void poisson(size_t w, const std::vector<uint64_t>& keys, Take&& take) const {
     const double mean = scale_ * static_cast<double>(counts_[w]);
-    Stream stream(key + w);
-    if (mean >= kSmall) return large_poisson(mean, stream);
-    uint64_t arrivals = 0;  // only in a tiny corpus
-    for (double t = -std::log1p(-stream.next()); t < mean; t -= std::log1p(-stream.next())) ++arrivals;
-    return arrivals;
+    if (counts_[w] < kSmall) {
+      for (size_t d = 0; d < keys.size(); ++d)
+        take(d, small_.draw(counts_[w], uniform(scramble(keys[d] + w))));
+    } else if (mean >= kSmall) {
+      const LargePoisson large(mean);
+      for (size_t d = 0; d < keys.size(); ++d) take(d, large.draw(Stream(keys[d] + w)));
+    } else {  // only in a tiny corpus: count arrivals
+      for (size_t d = 0; d < keys.size(); ++d) {
+        Stream stream(keys[d] + w);
+        uint64_t arrivals = 0;
+        for (double t = -std::log1p(-stream.next()); t < mean; t -= std::log1p(-stream.next()))
+          ++arrivals;
+        take(d, arrivals);
+      }
+    }
   }
 
   // Draw the missing words of a draw whose numbers stand `stride` apart.
@@ -103,9 +135,10 @@ class Sampler {
     Stream stream(~key);
     for (; sum < total(); ++sum) {
       // A number below the total; the bias of the product is below total / 2^64.
-      __extension__ using Wide = unsigned __int128;
       const uint64_t at = static_cast<uint64_t>((static_cast<Wide>(stream.bits()) * total()) >> 64);
-      ++draw[(std::upper_bound(ends_.begin(), ends_.end(), at) - ends_.begin()) * stride];
+      size_t w = guide_[scaled(at, guide_.size(), total())];
+      while (ends_[w] <= at) ++w;
+      ++draw[w * stride];
     }
   }
 
@@ -114,6 +147,7 @@ class Sampler {
   std::vector<uint64_t> ends_;
   const double scale_;
   const SmallPoisson small_;
+  std::vector<size_t> guide_;
 };
 
 }  // namespace
@@ -122,8 +156,8 @@ std::vector<uint64_t> resample(const uint64_t* counts, size_t words, size_t draw
                                unsigned threads) {
   std::vector<uint64_t> out(words * draws, 0);
   if (words == 0 || draws == 0) return out;
+  if (std::all_of(counts, counts + words, [](uint64_t count) { return count == 0; })) return out;
   const Sampler sampler(counts, words);
-  if (sampler.total() == 0) return out;
   threads = std::max(1u, threads);
   auto key_of = [&](size_t d, uint64_t attempt) {
     return scramble(scramble(seed) ^ scramble(~static_cast<uint64_t>(d)) ^ scramble(attempt << 32));
@@ -136,16 +170,17 @@ std::vector<uint64_t> resample(const uint64_t* counts, size_t words, size_t draw
   run_parallel(threads, [&](unsigned i) {
     std::vector<uint64_t>& mine = sums[i];
     for (size_t w = words * i / threads; w < words * (i + 1) / threads; ++w)
-      for (size_t d = 0; d < draws; ++d) mine[d] += out[w * draws + d] = sampler.poisson(w, keys[d]);
+      sampler.poisson(w, keys, [&](size_t d, uint64_t number) { mine[d] += out[w * draws + d] = number; });
   });
   run_parallel(threads, [&](unsigned i) {
     for (size_t d = i; d < draws; d += threads) {
       uint64_t sum = 0, key = keys[d];
       for (const auto& part : sums) sum += part[d];
-      for (uint64_t attempt = 1; sum > sampler.total(); ++attempt) {  // once in a billion
+      for (uint64_t attempt = 1; sum > sampler.total(); ++attempt) {  // once in thirty thousand
         sum = 0;
         key = key_of(d, attempt);
-        for (size_t w = 0; w < words; ++w) sum += out[w * draws + d] = sampler.poisson(w, key);
+        for (size_t w = 0; w < words; ++w)
+          sampler.poisson(w, {key}, [&](size_t, uint64_t number) { sum += out[w * draws + d] = number; });
       }
       sampler.complete(out.data() + d, draws, sum, key);
     }

@@ -90,6 +90,17 @@ class Curve:
         """The last row with at most `size` tokens in the vocabulary; the first if there is none."""
         return min(max(0, size - int(self.size[0])), len(self) - 1)
 
+    def spread(self, rows: int) -> NDArray[np.int64]:
+        """About this many rows, evenly spaced on a logarithmic axis of size, ends included."""
+        spaced = np.geomspace(self.size[0], self.size[-1], rows) - self.size[0]
+        return np.unique(np.clip(np.rint(spaced), 0, len(self) - 1).astype(np.int64))
+
+    def take(self, rows: NDArray[np.int64]) -> Curve:
+        """The curve at some rows only."""
+        taken = {one.name: getattr(self, one.name)[rows] for one in fields(self)
+                 if one.name != "characters"}  # fmt: skip
+        return replace(self, **taken)
+
     def rows(self, indices: Iterable[int] | None = None) -> list[dict[str, float | int]]:
         """The table as dictionaries, of all rows or of some."""
         columns: dict[str, NDArray[Any]] = {

@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 MODEL_WIDTH = 512
 FREQUENT_SHARE = 0.95
 RENYI_ORDER = 2.5
-ZIPF_SIZES = 96
+ZIPF_SIZES = 64
 """`zipf` is fitted at this many sizes, evenly spaced on a logarithmic axis."""
 
 
@@ -88,8 +88,7 @@ def zipf(candidates: Candidates, rows: Integers | None = None) -> Score:
     """
     curve = candidates.curve
     if rows is None:
-        spaced = np.geomspace(curve.size[0], curve.size[-1], ZIPF_SIZES) - curve.size[0]
-        rows = np.unique(np.clip(np.rint(spaced), 0, len(curve) - 1).astype(np.int64))
+        rows = curve.spread(ZIPF_SIZES)
     values = _core.zipf_fit(
         candidates.alphabet_counts, candidates.left, candidates.right, candidates.merge_counts,
         rows.astype(np.uint64),
@@ -131,12 +130,16 @@ CRITERIA = tuple(MEANING)
 
 
 def curve_scores(
-    candidates: Candidates, model_width: int = MODEL_WIDTH, zipf_rows: Integers | None = None
+    candidates: Candidates,
+    model_width: int = MODEL_WIDTH,
+    *,
+    rows: Integers | None = None,
+    zipf_rows: Integers | None = None,
 ) -> dict[str, Score]:
-    """Every criterion that reads the curve."""
-    curve = candidates.curve
+    """Every criterion that reads the curve, at every size or only at some rows of the curve."""
+    curve = candidates.curve if rows is None else candidates.curve.take(rows)
     scores = [
-        mdl(curve, model_width, candidates.unit),
+        mdl(curve, model_width),
         frequency(curve),
         renyi(curve),
         zipf(candidates, zipf_rows),

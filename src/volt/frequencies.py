@@ -54,7 +54,7 @@ def push_down(
     a column for the corpus, then any number for draws of its words.
     """
     table = candidates.frequency.astype(np.uint64) if frequency is None else frequency.copy()
-    _push_down(candidates, inside, table.reshape(len(candidates), -1))
+    _push_down(candidates, inside, table[:, None] if table.ndim == 1 else table)
     return table
 
 

@@ -50,6 +50,7 @@ MULTILINGUAL_SIZES = "40000:160000:10000"
 MULTILINGUAL_MERGES = 300_000
 BOOTSTRAP = 20
 CURVE_ROWS = 1000
+DRAW_ROWS = 2000
 
 Rank = Literal["frequency", "merge"]
 
@@ -149,13 +150,12 @@ class LearnResult:
         """Rows for the file: about a thousand, evenly spaced on a logarithmic axis, and every size
         that was tried or chosen. `volt curve -o` writes all of them."""
         curve = self.curve
-        spaced = np.geomspace(curve.size[0], curve.size[-1], CURVE_ROWS) - curve.size[0]
         sizes = [
             choice.size for choice in self.choices if choice.size and choice.criterion != "muv"
         ]
-        rows = {*np.rint(spaced).astype(int).tolist(), *map(curve.at_size, sizes)}
-        rows |= {step.size for step in self.steps}
-        return sorted(row for row in rows if 0 <= row < len(curve))
+        rows = {*curve.spread(CURVE_ROWS).tolist(), *map(curve.at_size, sizes)}
+        rows |= {step.size for step in self.steps}  # S counts merged tokens, as rows do
+        return sorted(row for row in rows if row < len(curve))
 
 
 def _step_summary(step: Step) -> dict[str, Any]:
@@ -262,13 +262,14 @@ def learn(
     # 3. Frequencies at each size of S, of the corpus and of every draw; transport; entropy.
     sizes = _sizes(settings, found.merges, messages)
     ranking = rank_candidates(found, settings.rank or "frequency")
-    draws = scored_draws(found, settings, threads)
+    scores = curve_scores(found, settings.model_width)
+    draws = scored_draws(found, scores, settings, threads)
     frequencies = frequencies_at(found, ranking, sizes, [draw for draw, _ in draws])
     with progress.stage("Transport", len(sizes), "sizes") as report:
         steps = solve_steps(found, frequencies, settings, report)
 
     # 4. Every criterion, over the real counts and over each draw.
-    choices = choose_all(found, frequencies, steps, [scores for _, scores in draws], settings)
+    choices = choose_all(found, frequencies, steps, scores, [one for _, one in draws], settings)
 
     # 5. The choice, and the vocabulary that follows from it.
     chosen, chosen_size = _chosen_tokens(found, steps, choices, settings)
@@ -353,13 +354,16 @@ def _sizes(settings: LearnSettings, most: int, messages: list[str]) -> NDArray[n
 
 
 def scored_draws(
-    found: Candidates, settings: LearnSettings, threads: int
+    found: Candidates, real: dict[str, Score], settings: LearnSettings, threads: int
 ) -> list[tuple[Candidates, dict[str, Score]]]:
-    """Every bootstrap draw with its scores by the criteria that read the curve."""
+    """Every bootstrap draw with its scores by the criteria that read the curve. A draw is scored at
+    DRAW_ROWS sizes, evenly spaced on a logarithmic axis, and at what the real counts chose."""
+    chosen = [found.curve.at_size(score.size) for score in real.values() if score.size is not None]
+    rows = np.union1d(found.curve.spread(DRAW_ROWS), chosen).astype(np.int64)
 
     def scored(number: int) -> tuple[Candidates, dict[str, Score]]:
         draw = found.draw(number)
-        return draw, curve_scores(draw, settings.model_width)
+        return draw, curve_scores(draw, settings.model_width, rows=rows)
 
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(scored, range(found.draws)))
@@ -400,14 +404,14 @@ def choose_all(
     found: Candidates,
     frequencies: list[SizeFrequencies],
     steps: list[Step],
-    drawn_scores: list[dict[str, Score]],
+    real: dict[str, Score],
+    drawn: list[dict[str, Score]],
     settings: LearnSettings,
 ) -> list[Choice]:
     """Every criterion's choice with its interval."""
     sizes = np.array([step.size for step in steps])
-    scores = {"muv": muv(sizes, np.array([step.entropy for step in steps]))}
-    scores |= curve_scores(found, settings.model_width)
-    draws = {name: [one[name] for one in drawn_scores] for name in CRITERIA if name != "muv"}
+    scores = {"muv": muv(sizes, np.array([step.entropy for step in steps])), **real}
+    draws = {name: [one[name] for one in drawn] for name in real}
     entropies = np.array([
         _drawn_entropies(step, at.draws, found.lengths, settings)
         for step, at in zip(steps, frequencies, strict=True)
