@@ -37,6 +37,16 @@ repeated = st.builds(lambda c, n: c * n, any_character | telling, st.integers(2,
 texts = st.lists(st.one_of(telling, any_character, any_plane, repeated), max_size=25).map("".join)
 
 
+@contextmanager
+def small_blocks(block: int | None):
+    """Text is read in blocks of this size."""
+    with pytest.MonkeyPatch.context() as patch:
+        if block:
+            read_text = functools.partial(counts_module._read_text, block=block)
+            patch.setattr(counts_module, "_read_text", read_text)
+        yield
+
+
 @pytest.fixture
 def count_bytes(tmp_path):
     """Count bytes as a file, read in blocks of the size given."""
@@ -44,13 +54,17 @@ def count_bytes(tmp_path):
     def count(data: bytes, block: int | None = None, **options) -> volt.WordCounts:
         path = tmp_path / "text"
         path.write_bytes(data)
-        with pytest.MonkeyPatch.context() as patch:
-            if block:
-                read_text = functools.partial(counts_module._read_text, block=block)
-                patch.setattr(counts_module, "_read_text", read_text)
+        with small_blocks(block):
             return volt.count(path, **{"input_format": "text", "threads": 1} | options)
 
     return count
+
+
+def write(folder, **texts: str):
+    """Write each text to a file of that name; returns the paths."""
+    for name, text in texts.items():
+        (folder / name).write_bytes(text.encode())
+    return [folder / name for name in texts]
 
 
 def assert_equals_twin(
@@ -134,6 +148,22 @@ def test_many_lines_and_long_words_equal_the_twin(count_bytes, pretokenizer, blo
     assert_equals_twin(one, lines, pretokenizer, 6)
     assert list(one.items()) == list(two.items()) == list(five.items())
     assert one.totals == two.totals == five.totals
+
+
+@given(
+    st.lists(telling | repeated, max_size=8).map("".join),
+    st.lists(telling | repeated, max_size=8).map("".join),
+    pretokenizers,
+    st.integers(1, 40),
+)
+def test_no_word_or_line_goes_on_in_the_next_file(tmp_path, one, two, pretokenizer, block):
+    paths = write(tmp_path, one=one, two=two)
+    with small_blocks(block):
+        found = volt.count(paths, pretokenizer=pretokenizer, max_word_length=5)
+    lines = [
+        line for text in (one, two) for line in reference.lines_of(text.removeprefix("\ufeff"))
+    ]
+    assert_equals_twin(found, lines, pretokenizer, 5)
 
 
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
@@ -325,15 +355,6 @@ def test_skip_line_counts_the_other_lines(count_bytes, data, form, block, pretok
 # ---------------------------------------------------------------------------------- weights, limits
 
 
-def write(folder, **texts: str):
-    paths = []
-    for name, text in texts.items():
-        path = folder / name
-        path.write_text(text, encoding="utf-8")
-        paths.append(path)
-    return paths
-
-
 def exact(found: volt.WordCounts) -> dict[str, Fraction]:
     return {word: Fraction(count, found.unit) for word, count in found.items()}
 
@@ -466,6 +487,13 @@ def test_max_types_bounds_the_list_and_the_error(count_bytes, numbers, max_types
     if len(everything) <= max_types:
         assert one.to_dict() == everything
         assert one.totals.pruned_words == one.totals.max_undercount == 0
+
+
+def test_max_undercount_adds_up_over_every_pruning(count_bytes):
+    rounds = b"x a b\n" * 5 + b"x x x\n"  # five times all of x, a and b go
+    found = count_bytes(rounds, block=6, max_types=2, pretokenizer="whitespace")
+    assert found.to_dict() == {"x": 3}
+    assert (found.totals.max_undercount, found.totals.pruned_words) == (5, 15)
 
 
 def test_max_types_keeps_the_most_frequent_words_of_a_single_block():

@@ -167,8 +167,9 @@ Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<u
   return to_numpy(std::move(scores));
 }
 
-// What can't be encoded is refused here: native code trusts that words are valid UTF-8.
-void check_encodable(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets) {
+// What can't be encoded is refused here: native code trusts that words are valid UTF-8, but where it
+// reads bytes only.
+void check_encodable(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets, bool bytes_only) {
   const uint8_t* bytes = text.data();
   if (offsets.size() == 0 || offsets.data()[0] != 0 || offsets.data()[offsets.size() - 1] != text.size())
     throw std::invalid_argument("offsets do not span the text");
@@ -176,9 +177,10 @@ void check_encodable(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offs
     const uint64_t begin = offsets.data()[i], end = offsets.data()[i + 1];
     if (begin >= end || end > text.size())
       throw std::invalid_argument("an empty word, or offsets out of order");
-    if (volt::is_continuation(bytes[begin])) throw std::invalid_argument("a word that starts in a character");
+    if (!bytes_only && volt::is_continuation(bytes[begin]))
+      throw std::invalid_argument("a word that starts in a character");
   }
-  if (volt::find_invalid_utf8(bytes, bytes + text.size()))
+  if (!bytes_only && volt::find_invalid_utf8(bytes, bytes + text.size()))
     throw std::invalid_argument("the words are not valid UTF-8");
 }
 
@@ -278,7 +280,7 @@ nb::list encode_batch(const volt::Encoder& self, nb::list texts, const nb::bytes
 
 nb::tuple encode_words(const volt::Encoder& self, const ArrayIn<uint8_t>& text,
                        const ArrayIn<uint64_t>& offsets, unsigned threads) {
-  check_encodable(text, offsets);
+  check_encodable(text, offsets, self.bytes_only());
   std::vector<uint32_t> ids;
   std::vector<uint64_t> id_offsets;
   {

@@ -172,6 +172,7 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
 
   size_t size() const { return visible_; }
+  bool bytes_only() const { return pretokenizer_ == Pretokenizer::byte_level; }
 
   // Encode texts of valid UTF-8, the first of which is line `number`. Text t becomes
   // ids[ends[t-1]..ends[t]).

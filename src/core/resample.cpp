@@ -10,6 +10,7 @@ namespace volt {
 namespace {
 
 constexpr uint64_t kSmall = 10;  // counts below this are drawn from a table
+constexpr uint64_t kOneByOne = 1 << 17;  // missing words are drawn one by one up to here
 
 __extension__ using Wide = unsigned __int128;
 
@@ -60,6 +61,13 @@ class LargePoisson {
   double mean_, log_mean_, b_, a_, log_inverse_alpha_, limit_;
 };
 
+// A Poisson number of a small mean: how many arrivals in that time.
+uint64_t arrivals(double mean, Stream stream) {
+  uint64_t number = 0;
+  for (double t = -std::log1p(-stream.next()); t < mean; t -= std::log1p(-stream.next())) ++number;
+  return number;
+}
+
 // Poisson numbers of a few small means, each by one uniform number and its cumulative table.
 class SmallPoisson {
  public:
@@ -88,7 +96,7 @@ class SmallPoisson {
 
 // Poisson numbers with means a little below the counts add up to somewhat fewer words than there
 // are; given their sum they are a multinomial sample of that size, and the missing words are drawn
-// one by one. So the whole is an exact multinomial sample.
+// after them. So the whole is an exact multinomial sample.
 class Sampler {
  public:
   Sampler(const uint64_t* counts, size_t words)
@@ -119,20 +127,29 @@ class Sampler {
     } else if (mean >= kSmall) {
       const LargePoisson large(mean);
       for (size_t d = 0; d < keys.size(); ++d) take(d, large.draw(Stream(keys[d] + w)));
-    } else {  // only in a tiny corpus: count arrivals
-      for (size_t d = 0; d < keys.size(); ++d) {
-        Stream stream(keys[d] + w);
-        uint64_t arrivals = 0;
-        for (double t = -std::log1p(-stream.next()); t < mean; t -= std::log1p(-stream.next()))
-          ++arrivals;
-        take(d, arrivals);
-      }
+    } else {  // only in a tiny corpus
+      for (size_t d = 0; d < keys.size(); ++d) take(d, arrivals(mean, Stream(keys[d] + w)));
     }
   }
 
-  // Draw the missing words of a draw whose numbers stand `stride` apart.
+  // Draw the missing words of a draw whose numbers stand `stride` apart: one by one, after most of
+  // them in the same way as all before, where they are very many.
   void complete(uint64_t* draw, size_t stride, uint64_t sum, uint64_t key) const {
     Stream stream(~key);
+    std::vector<uint64_t> more(ends_.size());
+    while (total() - sum > std::max<uint64_t>(kOneByOne, more.size())) {
+      const double missing = static_cast<double>(total() - sum);
+      const double share = (missing - 4 * std::sqrt(missing)) / static_cast<double>(total());
+      uint64_t added = 0;
+      for (size_t w = 0; w < more.size(); ++w) {
+        const double mean = share * static_cast<double>(counts_[w]);
+        const Stream own(stream.bits());
+        added += more[w] = mean < kSmall ? arrivals(mean, own) : LargePoisson(mean).draw(own);
+      }
+      if (added > total() - sum) continue;
+      for (size_t w = 0; w < more.size(); ++w) draw[w * stride] += more[w];
+      sum += added;
+    }
     for (; sum < total(); ++sum) {
       // A number below the total; the bias of the product is below total / 2^64.
       const uint64_t at = static_cast<uint64_t>((static_cast<Wide>(stream.bits()) * total()) >> 64);

@@ -139,7 +139,7 @@ def curve_scores(
     """Every criterion that reads the curve, at every size or only at some rows of the curve."""
     curve = candidates.curve if rows is None else candidates.curve.take(rows)
     scores = [
-        mdl(curve, model_width),
+        mdl(curve, model_width, candidates.unit),
         frequency(curve),
         renyi(curve),
         zipf(candidates, zipf_rows),

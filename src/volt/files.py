@@ -58,7 +58,12 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
         check_folder(target, force=force)
         if target.exists():
             target.rename(old)
-        temporary.rename(target)
+        try:
+            temporary.rename(target)
+        except BaseException:
+            if old.exists():
+                old.rename(target)
+            raise
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}") from error
     finally:

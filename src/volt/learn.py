@@ -9,13 +9,14 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
-from volt.candidates import DEFAULT_MERGES, Candidates, Curve, candidates
+from volt.candidates import DEFAULT_MERGES, WORD_FINAL, Candidates, Curve, candidates
 from volt.corpus import Text
 from volt.counts import WordCounts, check_at_least, check_choice, count, thread_count
 from volt.criteria import CRITERIA, MODEL_WIDTH, Score, curve_scores, muv
@@ -491,9 +492,42 @@ def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Vocabul
     np.add.at(frequencies, ids, weights)
     return replace(
         vocabulary.with_frequencies(frequencies.tolist()),
-        unreachable=[],
+        unreachable=find_unreachable(tokenizer),
         self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
     )
+
+
+def find_unreachable(tokenizer: Tokenizer) -> list[int]:
+    """The tokens whose own text, as a word, is not encoded as that one token.
+
+    A token that cannot end a word (`whitespace` mode) is followed by a character that is not in the
+    vocabulary, with which nothing merges.
+    """
+    vocabulary = tokenizer.vocabulary
+    rule = vocabulary.rule
+    known = set(vocabulary.of_kind("character"))
+    stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
+    numbers: list[int] = []
+    words: list[bytes] = []
+    for number, token in enumerate(vocabulary.tokens):
+        if token.kind not in ("character", "merged"):
+            continue
+        inner = rule.pretokenizer == "whitespace" and not token.text.endswith(WORD_FINAL)
+        text = vocabulary.plain_text(token)
+        if rule.pretokenizer == "metaspace":
+            text = token.text.encode()
+        numbers.append(number)
+        words.append(text + stranger if inner else text)
+    offsets = np.array([0, *accumulate(map(len, words))], np.uint64)
+    joined = np.frombuffer(b"".join(words), np.uint8)
+    ids, ends = tokenizer.encode_words(
+        WordCounts(rule, joined, offsets, np.ones(len(words), np.uint64))
+    )
+    starts = ends[:-1].astype(np.int64)
+    expected = np.array([1 + word.endswith(stranger) for word in words])
+    single = np.diff(ends).astype(np.int64) == expected
+    reached = single & (ids[np.minimum(starts, len(ids) - 1)] == np.array(numbers))
+    return [number for number, fine in zip(numbers, reached.tolist(), strict=True) if not fine]
 
 
 FIXED_TEXTS = (
