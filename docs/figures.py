@@ -78,10 +78,8 @@ def muv_figure(result: volt.LearnResult) -> Figure:
     plain = volt.learn(result.counts, rank="merge", bootstrap=0)
     sizes = np.array([step.size for step in result.steps])
     figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
-    for axes, steps, title in zip(
-        panels, (plain.steps, result.steps), ("ranked by merge (BPE)", "ranked by frequency (paper)"),
-        strict=True,
-    ):  # fmt: skip
+    titles = ("ranked by merge (BPE)", "ranked by frequency (paper)")
+    for axes, steps, title in zip(panels, (plain.steps, result.steps), titles, strict=True):
         values = np.array([step.muv * 1e6 for step in steps[1:]])
         bars = axes.bar(sizes[1:], values, width=600, color="0.7")
         bars[int(values.argmax())].set_color(COLORS["muv"])

@@ -1,4 +1,4 @@
-"""The native encoder: equal to the slow twin on any text, whatever the vocabulary and the threads."""
+"""The native encoder: equal to the slow twin on any text, with any vocabulary and any threads."""
 
 import random
 import time
@@ -25,8 +25,9 @@ spaces = st.text(" \t\n\r\u00a0\u2581\u3000\u0085\0a.é", max_size=12)
 
 
 @st.composite
-def vocabularies(draw, lines=st.lists(few_letters | some_letters, min_size=1, max_size=12)):
+def vocabularies(draw):
     """A vocabulary learned from few words, with some of its candidates chosen at random."""
+    lines = st.lists(few_letters | some_letters, min_size=1, max_size=12)
     pretokenizer = draw(st.sampled_from(PRETOKENIZERS))
     found = volt.candidates(
         [draw(lines)], pretokenizer=pretokenizer, merges=60, min_frequency=1, coverage=1.0
@@ -165,7 +166,7 @@ def test_word_types_are_encoded_as_words(vocabulary):
         assert tokens_of(tok, ids[offsets[w] : offsets[w + 1]]) == expected
 
 
-# ------------------------------------------------------------------------------------ real quantities
+# ---------------------------------------------------------------------------------- real quantities
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +187,9 @@ def learned(sample, pretokenizer, **options):
 
 
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
-def test_threads_caches_and_block_bounds_change_nothing(sample, pretokenizer, tmp_path, monkeypatch):
+def test_threads_caches_and_block_bounds_change_nothing(
+    sample, pretokenizer, tmp_path, monkeypatch
+):
     vocabulary = learned(sample, pretokenizer)
     text = "\n".join([*sample, "", "  two  spaces ", "▁", "no line end"])
     path = tmp_path / "text"
@@ -290,7 +293,7 @@ def test_python_threads_may_share_a_tokenizer(sample):
         assert all(got == expected for got in pool.map(tok.encode_batch, [sample] * 4))
 
 
-# ------------------------------------------------------------------------------- hostile vocabularies
+# ----------------------------------------------------------------------------- hostile vocabularies
 
 
 def native(**changes):
@@ -301,7 +304,7 @@ def native(**changes):
     arguments = {
         "pretokenizer": "metaspace",
         "merge_rule": "concat",
-        "text": np.frombuffer(b"?" b"a" b"b" b"ab" b"aba", u8),
+        "text": np.frombuffer(b"?abababa", u8),
         "offsets": np.array([0, 1, 2, 3, 5, 8], u64),
         "kinds": np.array([0, 3, 3, 4, 4], u8),
         "word_final": np.zeros(5, u8),

@@ -131,10 +131,10 @@ class RankFit {
     std::sort(large_.begin(), large_.end(), std::greater<>());
     size_t rank = 0;
     double ln_top = 0, y = 0, yy = 0, xy = 0;
-    auto block = [&](uint64_t f, size_t size) {
+    auto block = [&](double logarithm, size_t size) {
       // Against the highest, so that nothing cancels where all are nearly equal.
-      if (rank == 0) ln_top = std::log(static_cast<double>(f));
-      const double ln_f = std::log(static_cast<double>(f)) - ln_top;
+      if (rank == 0) ln_top = logarithm;
+      const double ln_f = logarithm - ln_top;
       y += ln_f * static_cast<double>(size);
       yy += ln_f * ln_f * static_cast<double>(size);
       xy += ln_f * (sums_[rank + size] - sums_[rank]);

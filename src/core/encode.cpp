@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "huge.hpp"
 #include "parallel.hpp"
 #include "scan.hpp"
 #include "unicode.hpp"
@@ -18,6 +19,7 @@ namespace volt {
 namespace {
 
 constexpr size_t kFew = 32;                  // up to this many symbols a scan beats a heap
+constexpr uint32_t kMostInSquare = 512;      // characters
 constexpr size_t kMostPairs = size_t{1} << 26;
 constexpr uint32_t kWhole = 0xFFFFFFFF;      // the longest word of a scanner: none is cut
 constexpr size_t kChunk = 256 * 1024;        // a thread takes about this much text at a time
@@ -36,7 +38,14 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-// The texts of the tokens that merge, marks included, each as often as it is needed backwards.
+// kLowBytes[8 + n] keeps the first n bytes of a little-endian integer, all for n >= 8, none for n <= 0.
+constexpr std::array<uint64_t, 24> kLowBytes = [] {
+  std::array<uint64_t, 24> masks{};
+  for (size_t n = 1; n < 16; ++n) masks[8 + n] = n < 8 ? (uint64_t{1} << (8 * n)) - 1 : ~uint64_t{0};
+  return masks;
+}();
+
+// The texts of the tokens that merge, marks included, forwards or backwards.
 struct Keys {
   std::vector<uint8_t> text;
   std::vector<uint64_t> offsets{0};
@@ -97,6 +106,7 @@ void PairTable::reserve(size_t pairs) {
   while ((size_t{1} << bits) < 2 * pairs) ++bits;
   std::vector<Slot> old(size_t{1} << bits, Slot{0, 0, kNoToken});
   old.swap(slots_);
+  filter_.assign(slots_.size() >> (6 - kFilterBits), 0);
   mask_ = slots_.size() - 1;
   shift_ = 64 - bits;
   size_ = 0;
@@ -106,13 +116,16 @@ void PairTable::reserve(size_t pairs) {
 
 void PairTable::set(uint32_t left, uint32_t right, uint32_t value) {
   if (2 * (size_ + 1) > slots_.size()) reserve(2 * (size_ + 1));
-  size_t i = slot_of(left, right);
+  const uint64_t hash = hash_of(left, right);
+  size_t i = hash >> shift_;
   while (slots_[i].value != kNoToken) {
     if (slots_[i].left == left && slots_[i].right == right)
       throw std::invalid_argument("two tokens are made of the same pair");
     i = (i + 1) & mask_;
   }
   slots_[i] = {left, right, value};
+  const uint64_t bit = hash >> (shift_ - kFilterBits);
+  filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
   ++size_;
 }
 
@@ -186,6 +199,7 @@ Encoder::Encoder(Pretokenizer pretokenizer, MergeRule rule, const TokenView& tok
   add_characters(tokens);
   check_merges(tokens);
   add_pairs(tokens, rule);
+  make_square(tokens);
   const bool spells = pretokenizer_ == Pretokenizer::byte_level || !byte_tokens_.empty();
   if (!spells && unknown_ >= visible_)
     throw std::invalid_argument("no token for unknown characters");
@@ -309,6 +323,20 @@ void Encoder::add_pairs(const TokenView& tokens, MergeRule rule) {
   for (const Pair& pair : found) pairs_.set(pair.left, pair.right, pair.rank);
 }
 
+void Encoder::make_square(const TokenView& tokens) {
+  const auto is_character = [&](uint32_t t) {
+    return static_cast<TokenKind>(tokens.kinds[t]) == TokenKind::character;
+  };
+  uint32_t begin = 0, end = 0;
+  while (begin < tokens.size && !is_character(begin)) ++begin;
+  for (end = begin; end < tokens.size && is_character(end);) ++end;
+  if (end - begin > kMostInSquare) return;
+  first_character_ = begin;
+  square_side_ = end - begin;
+  for (uint32_t a = begin; a < end; ++a)
+    for (uint32_t b = begin; b < end; ++b) square_.push_back(pairs_.find(a, b));
+}
+
 // ------------------------------------------------------------------------------------- EncodeWorker
 
 // Draws of one word (splitmix64).
@@ -334,11 +362,74 @@ class Coin {
   uint64_t state_;
 };
 
+// What common words became. A key is the bytes of a word, the last one its length; 0: empty. Of the
+// two slots of a bucket the first is for the word that was seen more often: a new word goes into the
+// second, and changes places with the first when it is seen again.
+template <size_t kWords, size_t kIds>
+class WordCache {
+ public:
+  struct Slot {  // a cache line
+    uint64_t key[kWords];
+    uint32_t size;
+    uint32_t ids[kIds];
+  };
+  static constexpr size_t kMostBytes = 8 * kWords - 1, kMostIds = kIds;
+
+  void prefetch(uint64_t hash) const { __builtin_prefetch(bucket_of(hash)); }
+  // The slot of the word, or null.
+  const Slot* find(const uint64_t* key, uint64_t hash) {
+    Slot* bucket = bucket_of(hash);
+    if (equal(bucket[0].key, key)) [[likely]] return bucket;
+    if (!equal(bucket[1].key, key)) return nullptr;
+    std::swap(bucket[0], bucket[1]);
+    return bucket;
+  }
+  void add(const uint64_t* key, uint64_t hash, const uint32_t* ids, const uint32_t* end) {
+    if (end - ids > static_cast<ptrdiff_t>(kIds)) return;
+    if (++added_ > slots_.size() && slots_.size() < kMostSlots) grow();
+    Slot& slot = bucket_of(hash)[1];
+    std::copy_n(key, kWords, slot.key);
+    slot.size = static_cast<uint32_t>(end - ids);
+    std::copy(ids, end, slot.ids);
+  }
+  static uint64_t hash_of(const uint64_t* key) {
+    uint64_t hash = mix(key[0] ^ 0x9E3779B97F4A7C15ull, key[1] ^ 0xE7037ED1A0B428DBull);
+    if (kWords == 4) hash = mix(key[2] ^ hash, key[3] ^ 0xA0761D6478BD642Full);
+    return hash;
+  }
+
+ private:
+  static constexpr size_t kFirstSlots = 1 << 9, kMostSlots = 1 << 17;
+
+  Slot* bucket_of(uint64_t hash) { return &slots_[hash >> shift_ << 1]; }
+  const Slot* bucket_of(uint64_t hash) const { return &slots_[hash >> shift_ << 1]; }
+  static bool equal(const uint64_t* a, const uint64_t* b) {
+    uint64_t difference = 0;
+    for (size_t i = 0; i < kWords; ++i) difference |= a[i] ^ b[i];
+    return difference == 0;
+  }
+  // A text that is short or says the same again and again does with few slots.
+  void grow() {
+    std::vector<Slot, HugeAllocator<Slot>> old(slots_.size() * 4);
+    old.swap(slots_);
+    shift_ -= 2;
+    added_ = 0;
+    for (const Slot& slot : old)
+      if (slot.key[kWords - 1] != 0) {
+        Slot* bucket = bucket_of(hash_of(slot.key));
+        bucket[bucket[0].key[kWords - 1] != 0] = slot;
+      }
+  }
+
+  HugeVector<Slot> slots_ = HugeVector<Slot>(kFirstSlots);
+  unsigned shift_ = 64 - 8;  // a bucket is two slots
+  size_t added_ = 0;
+};
+
 // Encodes words for one thread at a time, and remembers what common words became.
 class EncodeWorker {
  public:
-  explicit EncodeWorker(const Encoder& encoder)
-      : encoder_(encoder), short_words_(kShortSlots), middle_words_(kMiddleSlots) {}
+  explicit EncodeWorker(const Encoder& encoder) : encoder_(encoder) {}
 
   // Where the ids of the next words go, and in `ends` how many there are when a text ends.
   void start(const NameTable::Active& active, const Dropout& dropout, IdBuffer& ids,
@@ -397,45 +488,32 @@ class EncodeWorker {
   // Encode the words that wait.
   void flush() {
     // A word of n bytes has at most n ids; copies of remembered ones may write some too many.
-    uint32_t* out = ids_->room(pending_bytes_ + kShortIds);
+    uint32_t* out = ids_->room(pending_bytes_ + ShortWords::kMostIds);
     for (size_t i = 0; i < pending_size_; ++i) {
       const Pending& word = pending_[i];
       switch (word.kind) {
-        case Pending::short_word: {
-          ShortSlot& slot = short_words_[word.hash & (kShortSlots - 1)];
-          if (slot.low == word.key[0] && slot.high == word.key[1]) [[likely]] {
-            std::memcpy(out, slot.ids, 4 * sizeof(uint32_t));
-            if (slot.size > 4) [[unlikely]]
-              std::memcpy(out + 4, slot.ids + 4, (kShortIds - 4) * sizeof(uint32_t));
-            out += slot.size;
-            break;
+        case Pending::short_word:
+          if (const auto* slot = short_words_.find(word.key, word.hash)) [[likely]] {
+            std::memcpy(out, slot->ids, 4 * sizeof(uint32_t));
+            if (slot->size > 4) [[unlikely]]
+              std::memcpy(out + 4, slot->ids + 4, sizeof slot->ids - 4 * sizeof(uint32_t));
+            out += slot->size;
+          } else {
+            uint32_t* after = encode_key(word, out);
+            short_words_.add(word.key, word.hash, out, after);
+            out = after;
           }
-          uint32_t* after = encode_key(word, out);
-          if (after - out <= static_cast<ptrdiff_t>(kShortIds)) {
-            slot.low = word.key[0];
-            slot.high = word.key[1];
-            slot.size = static_cast<uint32_t>(after - out);
-            std::copy(out, after, slot.ids);
-          }
-          out = after;
           break;
-        }
-        case Pending::middle_word: {
-          MiddleSlot& slot = middle_words_[word.hash & (kMiddleSlots - 1)];
-          if (std::memcmp(slot.key, word.key, sizeof slot.key) == 0) [[likely]] {
-            std::memcpy(out, slot.ids, kMiddleIds * sizeof(uint32_t));
-            out += slot.size;
-            break;
+        case Pending::middle_word:
+          if (const auto* slot = middle_words_.find(word.key, word.hash)) [[likely]] {
+            std::memcpy(out, slot->ids, sizeof slot->ids);
+            out += slot->size;
+          } else {
+            uint32_t* after = encode_key(word, out);
+            middle_words_.add(word.key, word.hash, out, after);
+            out = after;
           }
-          uint32_t* after = encode_key(word, out);
-          if (after - out <= static_cast<ptrdiff_t>(kMiddleIds)) {
-            std::memcpy(slot.key, word.key, sizeof slot.key);
-            slot.size = static_cast<uint32_t>(after - out);
-            std::copy(out, after, slot.ids);
-          }
-          out = after;
           break;
-        }
         case Pending::long_word:
           out = encode_word(word.prefix, word.word, word.bytes, out);
           break;
@@ -461,40 +539,29 @@ class EncodeWorker {
     Pending& word = pending_[pending_size_];
     const size_t size = bytes + prefix;
     pending_bytes_ += size;
-    if (size <= 15) [[likely]] {
+    word.bytes = static_cast<uint32_t>(size);
+    if (size <= ShortWords::kMostBytes) [[likely]] {
       word.kind = Pending::short_word;
-      uint64_t low, high;
       if (!prefix && readable_ - begin >= 16) [[likely]] {
-        low = load(begin);
-        high = load(begin + 8);
-        if (bytes < 8) {
-          low = low_bytes(low, bytes);
-          high = 0;
-        } else {
-          high = low_bytes(high, bytes - 8);
-        }
+        word.key[0] = load(begin) & kLowBytes[bytes + 8];
+        word.key[1] = load(begin + 8) & kLowBytes[bytes];
       } else {
         uint8_t copy[16] = {' '};
         std::memcpy(copy + prefix, begin, bytes);
-        low = load(copy);
-        high = load(copy + 8);
+        word.key[0] = load(copy);
+        word.key[1] = load(copy + 8);
       }
-      high |= static_cast<uint64_t>(size) << 56;
-      word.key[0] = low;
-      word.key[1] = high;
-      word.hash = mix(low ^ 0x9E3779B97F4A7C15ull, high ^ 0xE7037ED1A0B428DBull);
-      word.bytes = static_cast<uint32_t>(size);
-      __builtin_prefetch(&short_words_[word.hash & (kShortSlots - 1)]);
-    } else if (size <= 31) {
+      word.key[1] |= static_cast<uint64_t>(size) << 56;
+      word.hash = ShortWords::hash_of(word.key);
+      short_words_.prefetch(word.hash);
+    } else if (size <= MiddleWords::kMostBytes) {
       word.kind = Pending::middle_word;
       uint8_t copy[32] = {' '};
       std::memcpy(copy + prefix, begin, bytes);
       copy[31] = static_cast<uint8_t>(size);
       std::memcpy(word.key, copy, sizeof copy);
-      word.hash = mix(mix(word.key[0] ^ 0x9E3779B97F4A7C15ull, word.key[1] ^ 0xE7037ED1A0B428DBull) ^ word.key[2],
-                      word.key[3] ^ 0xA0761D6478BD642Full);
-      word.bytes = static_cast<uint32_t>(size);
-      __builtin_prefetch(&middle_words_[word.hash & (kMiddleSlots - 1)]);
+      word.hash = MiddleWords::hash_of(word.key);
+      middle_words_.prefetch(word.hash);
     } else {
       word.kind = Pending::long_word;
       word.prefix = prefix;
@@ -509,22 +576,10 @@ class EncodeWorker {
   void cut() {}
 
  private:
-  static constexpr size_t kShortSlots = 1 << 16, kMiddleSlots = 1 << 14;  // 64 bytes each
-  static constexpr size_t kShortIds = 11, kMiddleIds = 7;
   static constexpr size_t kBatch = 32;
+  using ShortWords = WordCache<2, 11>;
+  using MiddleWords = WordCache<4, 7>;
 
-  // What a word of up to 15 bytes became. The last byte of the key is the length; 0: empty.
-  struct alignas(64) ShortSlot {
-    uint64_t low = 0, high = 0;
-    uint32_t size = 0;
-    uint32_t ids[kShortIds];
-  };
-  // The same of a word of up to 31 bytes.
-  struct alignas(64) MiddleSlot {
-    uint64_t key[4] = {};
-    uint32_t size = 0;
-    uint32_t ids[kMiddleIds];
-  };
   // A word whose slot has been asked for, but may not be in the processor's cache yet.
   struct Pending {
     enum Kind : uint8_t { short_word, middle_word, long_word, text_end } kind;
@@ -543,8 +598,6 @@ class EncodeWorker {
     uint32_t rank;  // of what this and the next symbol make
     uint32_t join;
   };
-
-  static uint64_t low_bytes(uint64_t value, size_t n) { return value & ((uint64_t{1} << (8 * n)) - 1); }
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
     switch (encoder_.pretokenizer_) {
@@ -607,7 +660,7 @@ class EncodeWorker {
     uint32_t* ids = symbols_.data();
     uint32_t ranks[kFew], joins[kFew];
     if (track) std::fill_n(joins, size, kNoToken);
-    for (size_t i = 0; i + 1 < size; ++i) ranks[i] = encoder_.pairs_.find(ids[i], ids[i + 1]);
+    for (size_t i = 0; i + 1 < size; ++i) ranks[i] = encoder_.find_first(ids[i], ids[i + 1]);
     for (;;) {
       uint32_t lowest = kNoToken;
       size_t at = 0;
@@ -722,8 +775,8 @@ class EncodeWorker {
   const uint8_t* readable_ = nullptr;
   TextState* state_ = nullptr;
 
-  std::vector<ShortSlot> short_words_;
-  std::vector<MiddleSlot> middle_words_;
+  ShortWords short_words_;
+  MiddleWords middle_words_;
   Pending pending_[kBatch];
   size_t pending_size_ = 0, pending_bytes_ = 0;
 

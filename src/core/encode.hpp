@@ -63,7 +63,8 @@ class IdBuffer {
   size_t size_ = 0, capacity_ = 0;
 };
 
-// A pair of numbers -> a number. Open addressing, linear probing, no removal.
+// A pair of numbers -> a number. Open addressing, linear probing, no removal. Most pairs that are
+// asked for are not there: a bit in a small table says so without a look into the large one.
 class PairTable {
  public:
   PairTable() { reserve(0); }
@@ -71,21 +72,25 @@ class PairTable {
   // Throws std::invalid_argument if the pair is there already.
   void set(uint32_t left, uint32_t right, uint32_t value);
   uint32_t find(uint32_t left, uint32_t right) const {
-    for (size_t i = slot_of(left, right);; i = (i + 1) & mask_) {
+    const uint64_t hash = hash_of(left, right);
+    const uint64_t bit = hash >> (shift_ - kFilterBits);
+    if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return kNoToken;
+    for (size_t i = hash >> shift_;; i = (i + 1) & mask_) {
       const Slot& slot = slots_[i];
       if (slot.value == kNoToken || (slot.left == left && slot.right == right)) return slot.value;
     }
   }
 
  private:
+  static constexpr unsigned kFilterBits = 2;  // four bits for every slot
   struct Slot {
     uint32_t left, right, value;  // value kNoToken: empty
   };
-  size_t slot_of(uint32_t left, uint32_t right) const {
-    const uint64_t key = static_cast<uint64_t>(left) << 32 | right;
-    return (key * 0x9E3779B97F4A7C15ull) >> shift_;
+  static uint64_t hash_of(uint32_t left, uint32_t right) {
+    return (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15ull;
   }
   std::vector<Slot> slots_;
+  std::vector<uint64_t> filter_;
   size_t mask_ = 0, size_ = 0;
   unsigned shift_ = 0;
 };
@@ -191,6 +196,11 @@ class Encoder {
   void add_characters(const TokenView& tokens);
   void add_pairs(const TokenView& tokens, MergeRule rule);
   void check_merges(const TokenView& tokens) const;
+  void make_square(const TokenView& tokens);
+  uint32_t find_first(uint32_t left, uint32_t right) const {
+    const uint32_t a = left - first_character_, b = right - first_character_;
+    return a < square_side_ && b < square_side_ ? square_[a * square_side_ + b] : pairs_.find(left, right);
+  }
 
   Pretokenizer pretokenizer_;
   size_t visible_;
@@ -201,6 +211,10 @@ class Encoder {
   NameTable names_;
   PairTable pairs_;                     // two tokens -> place of what they make in the order of merges
   std::vector<uint32_t> made_;          // by place in the order of merges
+  // The same for two characters, as a square, if they are not many and their ids follow each other:
+  // a word starts with a look-up for every two neighbours.
+  uint32_t first_character_ = 0, square_side_ = 0;
+  std::vector<uint32_t> square_;
   std::vector<uint32_t> left_, right_;  // parents
 
   // Workers keep what they remember from call to call; a call borrows one for each of its threads.

@@ -6,6 +6,7 @@ from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.learn import LearnResult, LearnSettings, learn
 from volt.search import SearchResult, search
+from volt.tokenizer import Tokenizer, load
 from volt.vocabulary import Vocabulary, load_vocabulary
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "LearnSettings",
     "SearchResult",
     "SettingsError",
+    "Tokenizer",
     "TransportError",
     "Vocabulary",
     "VoltError",
@@ -26,6 +28,7 @@ __all__ = [
     "candidates",
     "count",
     "learn",
+    "load",
     "load_candidates",
     "load_vocabulary",
     "search",

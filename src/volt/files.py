@@ -44,18 +44,18 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
     """A new folder to write into; it takes its place, complete, if the block ends without an error.
 
     An existing folder is replaced only with `force`, and only if it is empty or one of ours (it has
-    a volt.json), so that a slip of the hand deletes nobody's files.
+    a volt.json), so that a slip of the hand deletes nobody's files. A link is followed.
     """
-    target = Path(path)
-    check_folder(target, force=force)
+    check_folder(path, force=force)
+    target = Path(os.path.realpath(path))
     suffix = secrets.token_hex(4)
-    temporary = target.with_name(f".{target.name}.{suffix}.tmp")
-    old = target.with_name(f".{target.name}.{suffix}.old")
+    temporary = target.with_name(f".volt-{suffix}.tmp")
+    old = target.with_name(f".volt-{suffix}.old")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
         yield temporary
-        check_folder(target, force=force)
+        check_folder(path, force=force)
         if target.exists():
             target.rename(old)
         try:
@@ -65,7 +65,7 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
                 old.rename(target)
             raise
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
@@ -74,12 +74,18 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
 def check_folder(path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Refuse a folder that must not be written."""
     target = Path(path)
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise SettingsError(f"{target} is a file; name a folder")
-    if not any(target.iterdir()):
-        return
+    try:
+        here = Path.cwd()
+        if Path(os.path.realpath(target)) in (here, *here.parents):
+            raise SettingsError(f"{target} is the folder you are in, or around it; name a new one")
+        if not target.exists():
+            return
+        if not target.is_dir():
+            raise SettingsError(f"{target} is a file; name a folder")
+        if not any(target.iterdir()):
+            return
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
     if not force:
         raise SettingsError(f"{target} exists; use --force to replace it, or name another folder")
     if not ((target / "volt.json").exists() or (target / "source" / "volt.json").exists()):

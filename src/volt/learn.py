@@ -219,6 +219,8 @@ class LearnSettings:
         check_at_least("size", self.size, 1)
         check_at_least("model_width", self.model_width, 1)
         check_at_least("threshold", self.threshold, 0)
+        if not 0 <= self.seed < 1 << 64:
+            raise SettingsError(f"seed is at least 0 and below 2^64, not {self.seed}")
 
     @property
     def decides(self) -> str:
@@ -330,9 +332,9 @@ def _sizes(settings: LearnSettings, most: int, messages: list[str]) -> NDArray[n
     asked = settings.sizes
     if asked is None:
         asked = MULTILINGUAL_SIZES if settings.multilingual else BILINGUAL_SIZES
-    sizes = parse_sizes(asked) if isinstance(asked, str) else sorted({int(s) for s in asked})
-    if len(sizes) < 2 or sizes[0] < 1:
-        raise SettingsError(f"S is two or more sizes above 0, not {asked!r}")
+    sizes = parse_sizes(asked if isinstance(asked, str) else ",".join(map(str, asked)))
+    if len(sizes) < 2:
+        raise SettingsError(f"S is two or more sizes, not {asked!r}")
     fitting = [size for size in sizes if size <= most]
     if len(fitting) == len(sizes):
         return np.array(sizes)
@@ -391,6 +393,10 @@ def solve_steps(
         solution = solve(problem, start=start)
         start = solution.character_potentials
         enough = solution.kept(settings.threshold)
+        if not enough.any():
+            raise SettingsError(
+                f"threshold {settings.threshold:g} drops every token at size {at.size:,}: lower it"
+            )
         kept = lengths[at.tokens[enough]]
         entropy = entropy_per_length(solution.token_mass[enough] / kept, kept, settings.length)
         utility = None

@@ -51,7 +51,7 @@ def search(
 ) -> SearchResult:
     """Score BPE at the sizes (of the whole vocabulary: alphabet and merges) by one criterion."""
     check_choice("by", by, CRITERIA)
-    asked = parse_sizes(sizes) if isinstance(sizes, str) else sorted({int(s) for s in sizes})
+    asked = parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
     if isinstance(inputs, Candidates):
         found = inputs
     else:

@@ -185,7 +185,9 @@ def build_vocabulary(
 ) -> Vocabulary:
     """Make a vocabulary of chosen candidates (by their ids) and the whole alphabet.
 
-    `merge` takes in the parents of every token, and theirs, as scaffolds; `split` hides them.
+    `merge` takes in the parents of every token, and theirs, as scaffolds. `split` hides them, and
+    with them every merge up to the last that was chosen: a merge takes its parts away from others,
+    so without it text would be cut elsewhere than push-down has it (METHOD 6).
     """
     pretokenizer = candidates.rule.pretokenizer
     merge_rule = merge_rule or NATIVE_RULE[pretokenizer]
@@ -206,6 +208,9 @@ def build_vocabulary(
     if candidates.unknown is not None:
         kept[candidates.unknown] = False
     needed = closure(candidates, kept)
+    if encoding == "split":
+        last = np.flatnonzero(kept)[-1] if kept.any() else -1
+        needed[candidates.alphabet_size : last + 1] = True
 
     tokens = [Token(text, "special") for text in special]
     tokens += [Token(text, "symbol") for text in symbols]
@@ -227,11 +232,12 @@ def build_vocabulary(
                      scaffold=not kept[candidate])  # fmt: skip
 
     tokens += [token_of(candidate) for candidate in visible.tolist()]
-    _check_unique([token.text for token in tokens])
+    hidden_tokens = [token_of(candidate) for candidate in hidden.tolist()]
+    _check_unique([token.text for token in (*tokens, *hidden_tokens)])
     return Vocabulary(
         rule=candidates.rule,
         tokens=tokens,
-        hidden=[token_of(candidate) for candidate in hidden.tolist()],
+        hidden=hidden_tokens,
         encoding=encoding,
         merge_rule=merge_rule,
         unknown=unknown,
@@ -256,6 +262,8 @@ def _check_unique(texts: list[str]) -> None:
     for text in texts:
         if not text:
             raise SettingsError("a special token or symbol is empty")
+        if not _is_text(text):
+            raise SettingsError(f"the special token or symbol {text!r} has a lone surrogate")
         if text in seen:
             raise SettingsError(
                 f"two tokens are both {text!r}: choose another name for the special token or symbol"
@@ -307,7 +315,9 @@ class _Reader:
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise self._fail(place, f"{_brief(value)} is no {kind.__name__}")
         if kind is int and not 0 <= cast(int, value) < 1 << 63:
-            raise self._fail(place, f"{value} is out of range")
+            raise self._fail(place, f"{_brief(value)} is out of range")
+        if kind is str and not _is_text(cast(str, value)):
+            raise self._fail(place, "a lone surrogate is no text")
         return value
 
     def _choice(self, key: str, choices: tuple[str, ...]) -> Any:
@@ -359,10 +369,6 @@ class _Reader:
         if self._get(where, row, "id", int) != number:
             raise self._fail(f"{where}.id", f"{row['id']} where {number} comes next")
         text = self._get(where, row, "text", str)
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise self._fail(f"{where}.text", "a lone surrogate is no text") from None
         kind = self._get(where, row, "kind", str)
         if kind not in get_args(Kind):
             raise self._fail(f"{where}.kind", f"{_brief(kind)} is no kind of token")
@@ -450,6 +456,11 @@ def _is_character(rule: WordRule, text: str) -> bool:
     if rule.pretokenizer == "whitespace" and len(text) > 1:
         return len(text) == 1 + len(WORD_FINAL) and text.endswith(WORD_FINAL)
     return len(text) == 1
+
+
+def _is_text(text: str) -> bool:
+    """Whether it can be written: no lone surrogates."""
+    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
 def _brief(value: Any) -> str:

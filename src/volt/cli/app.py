@@ -10,6 +10,8 @@ from volt._version import __version__
 from volt.cli.candidates import candidates
 from volt.cli.count import count
 from volt.cli.curve import curve
+from volt.cli.decode import decode
+from volt.cli.encode import encode
 from volt.cli.learn import learn
 from volt.cli.search import search
 
@@ -45,3 +47,5 @@ app.command()(search)
 app.command()(count)
 app.command()(candidates)
 app.command()(curve)
+app.command()(encode)
+app.command()(decode)

@@ -1,0 +1,136 @@
+"""volt decode: tokens or ids back to text, a line for a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+import volt
+from volt.cli import options
+from volt.cli.console import say, write_stdout
+from volt.cli.encode import Files, Form, Model, offsets_path
+from volt.corpus import find_sources
+from volt.errors import InputError
+from volt.files import atomic_write
+
+
+def decode(
+    model: Model,
+    files: Files = None,
+    output: options.Output = None,
+    form: Form = "tokens",
+    skip_special: Annotated[
+        bool, typer.Option("--skip-special", help="Leave special tokens out.")
+    ] = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Decode what `volt encode` wrote: a line of text for a line of tokens."""
+    decoder = _Decoder(volt.load(model), skip_special)
+    inputs = files or ["-"]
+    lines = _npy_lines(inputs) if form == "npy" else decoder.text_lines(inputs, form)
+
+    def write(stream: BinaryIO) -> None:
+        block: list[bytes] = []
+        for before, ids, after in lines:
+            block += [before, decoder.decode(ids), after]
+            if len(block) >= 10_000:
+                stream.write(b"".join(block))
+                block.clear()
+        stream.write(b"".join(block))
+
+    if output is None:
+        write_stdout(write)
+    else:
+        with atomic_write(output) as stream:
+            write(stream)
+    say(quiet, *decoder.losses())
+
+
+Line = tuple[bytes, list[int], bytes]
+"""The ids of a line; before it the line end that a file before it lacked, and its own, if any."""
+
+
+class _Decoder:
+    """Decodes lines, and keeps account of what was lost."""
+
+    def __init__(self, tokenizer: volt.Tokenizer, skip_special: bool) -> None:
+        self._tokenizer = tokenizer
+        self._skip_special = skip_special
+        self._unknown = tokenizer.vocabulary.unknown_id
+        self._lines = 0
+        self._lost = 0
+        self._first_lost = 0
+
+    def decode(self, ids: list[int]) -> bytes:
+        self._lines += 1
+        if self._unknown is not None:
+            lost = ids.count(self._unknown)
+            if lost and not self._lost:
+                self._first_lost = self._lines
+            self._lost += lost
+        return self._tokenizer.decode(ids, skip_special=self._skip_special).encode()
+
+    def losses(self) -> list[str]:
+        if not self._lost:
+            return []
+        return [f"{self._lost:,} unknown characters were lost, the first in line "
+                f"{self._first_lost:,}; they are <unk> in the text"]  # fmt: skip
+
+    def text_lines(self, inputs: list[str], form: str) -> Iterator[Line]:
+        size = len(self._tokenizer)
+        tokens = self._tokenizer.printed if form == "tokens" else map(str, range(size))
+        id_of = {token.encode(): i for i, token in enumerate(tokens)}
+        unfinished = False
+        for source in find_sources(inputs):
+            number = 0
+            with source.open() as stream:
+                for line in stream:
+                    number += 1
+                    words = line.removesuffix(b"\n").split(b" ")
+                    try:
+                        ids = [id_of[word] for word in words if word]
+                    except KeyError as error:
+                        raise InputError(
+                            f"{source.name}, line {number}: "
+                            f"{error.args[0].decode(errors='replace')!r} is none of the "
+                            f"vocabulary's {form}"
+                        ) from None
+                    before = b"\n" if unfinished else b""
+                    unfinished = not line.endswith(b"\n")
+                    yield before, ids, b"" if unfinished else b"\n"
+
+
+def _npy_lines(names: list[str]) -> Iterator[Line]:
+    for path in map(Path, names):
+        ids, offsets = _npy_arrays(path)
+        for start in range(0, len(offsets) - 1, 100_000):
+            bounds = offsets[start : start + 100_001].tolist()
+            if bounds != sorted(bounds):
+                raise InputError(f"{offsets_path(path)}: offsets out of order")
+            some = ids[bounds[0] : bounds[-1]].tolist()
+            for begin, end in pairwise(bounds):
+                yield b"", some[begin - bounds[0] : end - bounds[0]], b"\n"
+
+
+def _npy_arrays(path: Path) -> list[NDArray[Any]]:
+    arrays = []
+    for file, kind in ((path, np.uint32), (offsets_path(path), np.uint64)):
+        try:
+            array = np.load(file, mmap_mode="r", allow_pickle=False)
+        except OSError as error:
+            raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise InputError(f"{file} is no NumPy file: {error}") from None
+        if array.ndim != 1 or array.dtype != kind:
+            raise InputError(f"{file}: no list of {np.dtype(kind).name}")
+        arrays.append(array)
+    ids, offsets = arrays
+    if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(ids):
+        raise InputError(f"{offsets_path(path)} does not belong to {path}")
+    return arrays

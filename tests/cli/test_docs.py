@@ -1,0 +1,98 @@
+"""The documentation says what is true: its options exist, its examples give what they show."""
+
+import doctest
+import functools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+VOLT = Path(sys.executable).with_name("volt")
+WORDS = "low low low low low lower lower lower lower slow slow slow\n"
+
+PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## (volt.*)\n((?:(?!## ).*\n?)*)", PAGE, re.M))
+
+
+@functools.cache
+def shown_by_help(*command: str) -> str:
+    done = subprocess.run([VOLT, *command, "--help"], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def options_of_help(text: str) -> set[str]:
+    lines = re.findall(r"^ {2}((?:-\w, )?--[a-z-]+(?: / --[a-z-]+)?)", text, re.M)
+    return {option for line in lines for option in re.findall(r"--?[a-z-]+", line)}
+
+
+def commands() -> list[str]:
+    _, _, listed = shown_by_help().partition("Commands:\n")
+    return re.findall(r"^ {2}([a-z-]+) ", listed, re.M)
+
+
+def options_of_docs(section: str) -> set[str]:
+    tables = "\n".join(line for line in section.splitlines() if line.startswith("|"))
+    return {
+        option
+        for code in re.findall(r"`([^`]+)`", tables)
+        for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", code)
+    }
+
+
+def test_every_command_is_documented_and_no_other():
+    assert sorted(SECTIONS) == sorted(["volt", *(f"volt {name}" for name in commands())])
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_option_is_documented_and_no_other(title):
+    shown = options_of_help(shown_by_help(*title.split()[1:]))
+    assert shown
+    if title != "volt":
+        shown -= {"-h", "--help"}  # documented once, for all
+    assert options_of_docs(SECTIONS[title]) == shown
+
+
+def test_no_option_is_mentioned_anywhere_that_no_command_has():
+    known = options_of_help(shown_by_help()).union(
+        *(options_of_help(shown_by_help(name)) for name in commands())
+    )
+    mentioned = {
+        (name, option)
+        for name in ("cli.md", "words.md", "candidates.md", "method.md")
+        for option in re.findall(r"`(--[a-z-]+)", (DOCS / name).read_text(encoding="utf-8"))
+    }
+    assert not {(name, option) for name, option in mentioned if option not in known}
+
+
+@pytest.mark.parametrize("name", ["words.md", "candidates.md"])
+def test_examples_in_python(name):
+    failed, tried = doctest.testfile(str(DOCS / name), module_relative=False, encoding="utf-8")
+    assert tried > 3
+    assert not failed
+
+
+def test_examples_of_commands(tmp_path):
+    (tmp_path / "words.txt").write_text(WORDS, encoding="utf-8")
+    checker = doctest.OutputChecker()
+    path = f"{VOLT.parent}{os.pathsep}{os.environ['PATH']}"
+    examples = [
+        example
+        for block in re.findall(r"^```console\n(.*?)^```", PAGE, re.M | re.S)
+        for example in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)
+    ]
+    assert len(examples) > 10
+    status = 0
+    for command, expected in examples:
+        done = subprocess.run(
+            command.replace("$?", str(status)),
+            shell=True, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            encoding="utf-8", env={**os.environ, "PATH": path}, timeout=120, check=False,
+        )  # fmt: skip
+        status = done.returncode
+        assert checker.check_output(expected, done.stdout, doctest.ELLIPSIS), (
+            f"$ {command}\n{done.stdout}"
+        )
