@@ -150,6 +150,26 @@ def test_many_lines_and_long_words_equal_the_twin(count_bytes, pretokenizer, blo
     assert one.totals == two.totals == five.totals
 
 
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "we're I've she'll 'tis it's don't I'm he'd ''re 'r've",
+        "a       b\t\t\t\tc      \u3000 d         ",
+        "!!!!!!'s ll aaaaaaaaaaaaa1111111111é\u0301éééééé",
+        "漢字かな▁▁漢 ▁字\u200b😀😀😀😀\U0010ffff\0\0\0",
+    ],
+)
+def test_a_cut_between_blocks_may_fall_anywhere(line, pretokenizer):
+    for max_word_length in (2, 3, 4, 64):
+        for block in range(1, 60):
+            with small_blocks(block):
+                found = volt.count(
+                    [[line]], pretokenizer=pretokenizer, max_word_length=max_word_length, threads=1
+                )
+            assert_equals_twin(found, [line], pretokenizer, max_word_length)
+
+
 @given(
     st.lists(telling | repeated, max_size=8).map("".join),
     st.lists(telling | repeated, max_size=8).map("".join),
@@ -196,7 +216,7 @@ def test_a_line_of_eight_megabytes_is_counted_like_its_words(count_bytes, pretok
         st.characters(exclude_categories=["Cn", "Cs"]) | st.sampled_from(" '\tslred1"), max_size=40
     )
 )
-@example("don't you'll  they're \t 'ss 'LL")
+@example("don't you'll  they're I've I'm he'd it's \t 'ss 'LL 'r 'v've")
 @example(" \u3000a\x85 \x1c b")
 def test_byte_level_words_are_those_of_gpt2(text):
     regex = pytest.importorskip("regex")
@@ -316,6 +336,7 @@ def test_in_a_compressed_file_the_offset_is_that_of_the_text(tmp_path):
 
 @given(broken_texts, st.sampled_from(["none", "nfc"]), st.none() | block_sizes, pretokenizers)
 @example("e\u0301".encode() * 9 + b"\xff" + "\u0301".encode() * 9, "nfc", 5, "whitespace")
+@example("\ufffd \ufffd".encode() + b"\xff", "none", None, "whitespace")
 def test_replace_counts_what_python_reads_with_replacement(
     count_bytes, data, form, block, pretokenizer
 ):
@@ -470,8 +491,7 @@ def test_min_count_is_compared_with_weighted_counts_but_one_leaves_out_nothing(t
 )
 def test_max_types_bounds_the_list_and_the_error(count_bytes, numbers, max_types, block):
     # The square makes small numbers, hence words, far more common than large ones.
-    text = " ".join(str(n * n // 400) for n in numbers)
-    data = text.replace(" 7", "\n7").encode()
+    data = "".join(f"{n * n // 400}{' ' if n % 3 else chr(10)}" for n in numbers).encode()
     one, two, five = (
         count_bytes(data, block, max_types=max_types, threads=threads, pretokenizer="whitespace")
         for threads in (1, 2, 5)
@@ -490,10 +510,19 @@ def test_max_types_bounds_the_list_and_the_error(count_bytes, numbers, max_types
 
 
 def test_max_undercount_adds_up_over_every_pruning(count_bytes):
-    rounds = b"x a b\n" * 5 + b"x x x\n"  # five times all of x, a and b go
-    found = count_bytes(rounds, block=6, max_types=2, pretokenizer="whitespace")
-    assert found.to_dict() == {"x": 3}
-    assert (found.totals.max_undercount, found.totals.pruned_words) == (5, 15)
+    rounds = b"x x a b\n" * 5  # a and b go five times, x stays
+    found = count_bytes(rounds, block=8, max_types=2, pretokenizer="whitespace")
+    assert found.to_dict() == {"x": 10}
+    assert (found.totals.max_undercount, found.totals.pruned_words) == (5, 10)
+
+
+def test_max_types_keeps_some_of_many_equally_rare_words():
+    words = [f"w{n}" for n in range(30)]
+    found = volt.count([words], max_types=10, pretokenizer="whitespace")
+    assert found.words == sorted(words)[:10]
+    assert found.totals.pruned_words == 20
+    bounded = volt.count([[f"w{n}" for n in range(300)]], max_types=10, pretokenizer="whitespace")
+    assert len(bounded) <= 10
 
 
 def test_max_types_keeps_the_most_frequent_words_of_a_single_block():

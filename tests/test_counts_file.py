@@ -67,6 +67,7 @@ def save(tmp_path):
 @example(["\\ \\t \\n \\\\", "#", "# volt counts x"], "whitespace", 64, "none", "1")
 @example(["\t\r\t!", "\0", " \t"], "metaspace", 64, "none", "1")
 @example(["\r\r \t", "\\\r"], "byte-level", 2, "none", "0.1")
+@example(["we're I've she'll 'lll ''re"], "byte-level", 2, "none", "1")
 def test_whatever_was_counted_is_loaded_again(
     tmp_path, lines, pretokenizer, max_word_length, normalize, weight
 ):
@@ -355,6 +356,15 @@ def test_a_header_that_makes_no_sense_is_an_error(save, change):
     path = save(HEAD.encode() + json.dumps(header).encode() + b"\n" + GOOD[BODY:])
     with pytest.raises(volt.InputError, match=r"counts\.tsv(, line 1)?: .*(header|format)"):
         volt.count(path)
+
+
+@pytest.mark.parametrize("name", ["lines", "cut_words", "reserved", "max_undercount"])
+def test_totals_that_add_up_past_63_bits_are_an_error(save, name):
+    header = header_of(GOOD) | {name: 2**62}
+    path = save(HEAD.encode() + json.dumps(header).encode() + b"\n" + GOOD[BODY:])
+    assert getattr(volt.count(path).totals, name) == 2**62
+    with pytest.raises(volt.InputError, match=f"{name} .* 63 bits"):
+        volt.count([path, path])
 
 
 @pytest.mark.parametrize("name", sorted(set(header_of(GOOD)) - {"volt"}))

@@ -109,7 +109,7 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
 
 nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& lengths,
                     const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
-                    const ArrayIn<uint64_t>& merge_counts) {
+                    const ArrayIn<uint64_t>& merge_counts, uint64_t often) {
   const size_t merges = left.size(), alphabet = alphabet_counts.size();
   if (right.size() != merges || merge_counts.size() != merges || lengths.size() != alphabet + merges)
     throw std::invalid_argument("the columns differ in length");
@@ -120,7 +120,7 @@ nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint
   {
     nb::gil_scoped_release release;
     c = volt::curve_sums(alphabet_counts.data(), alphabet, lengths.data(), left.data(), right.data(),
-                         merge_counts.data(), merges);
+                         merge_counts.data(), merges, often);
   }
   nb::dict out;
   out["tokens"] = to_numpy(std::move(c.tokens));
@@ -293,6 +293,9 @@ nb::tuple encode_words(const volt::Encoder& self, const ArrayIn<uint8_t>& text,
 }  // namespace
 
 NB_MODULE(_core, m) {
+#ifdef NDEBUG
+  nb::set_leak_warnings(false);  // objects that live until the interpreter ends are no leak
+#endif
   m.doc() = "volt's native core: count, merge.";
   m.attr("unicode_version") = volt::unicode_version();
 
@@ -373,7 +376,7 @@ NB_MODULE(_core, m) {
   m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a);
   m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
-        "merge_counts"_a);
+        "merge_counts"_a, "often"_a);
 
   nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
       .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,

@@ -420,6 +420,8 @@ void Counter::limit_types() {
   std::map<uint64_t, uint64_t> types_of_count;
   tables_[0].for_each([&](const uint8_t*, size_t, uint64_t count) { ++types_of_count[count]; });
   uint64_t left = tables_[0].size(), limit = 0;
+  // Words that are all equally rare would all go; there is room to wait and see.
+  if (types_of_count.size() == 1 && left / 4 <= max_types_) return;
   for (const auto& [count, types] : types_of_count) {
     if (left <= max_types_ - max_types_ / 4) break;
     left -= types;

@@ -7,8 +7,6 @@
 namespace volt {
 namespace {
 
-constexpr uint64_t kFrequent = 100;
-
 // A running sum that does not lose the small terms (Neumaier).
 class ExactSum {
  public:
@@ -35,15 +33,16 @@ struct Terms {
 };
 
 struct Sums {
+  const uint64_t often;
   uint64_t tokens = 0, types = 0, type_length = 0, frequent = 0;
-  ExactSum f_ln_f, f_power;
+  ExactSum f_ln_f{}, f_power{};
 
   void add(uint64_t f, const Terms& terms, uint32_t length, int sign) {
     if (f == 0) return;
     tokens += sign * f;
     types += sign;
     type_length += static_cast<int64_t>(sign) * length;
-    frequent += f >= kFrequent ? sign : 0;
+    frequent += f >= often ? sign : 0;
     f_ln_f.add(sign * terms.f_ln_f);
     f_power.add(sign * terms.f_power);
   }
@@ -53,7 +52,7 @@ struct Sums {
 
 CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
-                     size_t merges) {
+                     size_t merges, uint64_t often) {
   CurveSums curve;
   curve.frequency.assign(alphabet + merges, 0);
   std::copy(alphabet_counts, alphabet_counts + alphabet, curve.frequency.begin());
@@ -61,7 +60,7 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
     column->reserve(merges + 1);
   for (auto* column : {&curve.f_ln_f, &curve.f_power}) column->reserve(merges + 1);
   std::vector<Terms> terms(alphabet + merges, Terms(0));
-  Sums sums;
+  Sums sums{often};
   for (size_t t = 0; t < alphabet; ++t) {
     terms[t] = Terms(curve.frequency[t]);
     sums.add(curve.frequency[t], terms[t], lengths[t], +1);

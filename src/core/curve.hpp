@@ -14,7 +14,7 @@ struct CurveSums {
   std::vector<uint64_t> type_length;    // sum of the lengths of the types in use
   std::vector<double> f_ln_f;           // sum over types of f ln f
   std::vector<double> f_power;          // sum over types of f^2.5 (Renyi efficiency)
-  std::vector<uint64_t> frequent;       // types seen at least 100 times
+  std::vector<uint64_t> frequent;       // types seen at least `often` times
   std::vector<uint64_t> frequency;      // of each token, after the last merge
 };
 
@@ -22,7 +22,7 @@ struct CurveSums {
 // alphabet + m, gains k (a token merged with itself loses 2k). `lengths` has alphabet + merges items.
 CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
-                     size_t merges);
+                     size_t merges, uint64_t often);
 
 // Push-down: every token that is not kept hands its frequency to its two parents, from the last merge
 // to the first. `frequency` has a row a token and `columns` numbers a row; a row that starts with 0 is

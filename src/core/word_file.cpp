@@ -40,7 +40,7 @@ bool unescape(std::string_view field, std::string& word) {
 }
 
 // Is this one word to the pre-tokenizer, or a piece that it cut from one?
-bool is_word(Pretokenizer pretokenizer, const std::string& word) {
+bool is_word(Pretokenizer pretokenizer, uint32_t max_word_length, const std::string& word) {
   const uint8_t* begin = reinterpret_cast<const uint8_t*>(word.data());
   const uint8_t* end = begin + word.size();
   if (std::memchr(begin, '\n', word.size())) return false;
@@ -59,20 +59,18 @@ bool is_word(Pretokenizer pretokenizer, const std::string& word) {
     void cut() {}
     void reserved() {}
   };
-  auto holds = [&](LineState start) {
-    OneWord sink{begin, end};
-    const uint32_t any_length = 0xFFFFFFFF;
-    if (pretokenizer == Pretokenizer::whitespace)
-      scan_whitespace(begin, end, start, true, any_length, sink);
-    else if (pretokenizer == Pretokenizer::metaspace)
-      scan_metaspace(begin, end, start, true, any_length, sink);
-    else
-      scan_byte_level(begin, end, start, true, any_length, sink);
-    return sink.whole;
-  };
-  if (holds(state)) return true;
-  state.continuing = 1;
-  return pretokenizer == Pretokenizer::byte_level && holds(state);
+  OneWord sink{begin, end};
+  const uint32_t any_length = 0xFFFFFFFF;
+  if (pretokenizer == Pretokenizer::whitespace) {
+    scan_whitespace(begin, end, state, true, any_length, sink);
+  } else if (pretokenizer == Pretokenizer::metaspace) {
+    scan_metaspace(begin, end, state, true, any_length, sink);
+  } else {
+    scan_byte_level(begin, end, state, true, any_length, sink);
+    // Contractions are the only words of several kinds of characters: 're, 've, 'll cut after two.
+    if (max_word_length == 2 && (word == "'r" || word == "'v" || word == "'l")) return true;
+  }
+  return sink.whole;
 }
 
 }  // namespace
@@ -127,7 +125,7 @@ ReadResult read_words(Counter& counter, const uint8_t* data, size_t bytes, bool 
     if (find_invalid_utf8(begin, begin + tab)) return stop("the word is not valid UTF-8");
     if (!unescape(line.substr(0, tab), word)) return stop("a backslash that is no escape");
     if (word.empty()) return stop("the word is empty");
-    if (!is_word(counter.pretokenizer(), word))
+    if (!is_word(counter.pretokenizer(), counter.max_word_length(), word))
       return stop("the pre-tokenizer would not give this as one word");
     const uint8_t* text = reinterpret_cast<const uint8_t*>(word.data());
     if (count_characters(text, text + word.size()) > counter.max_word_length())

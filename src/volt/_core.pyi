@@ -75,7 +75,12 @@ def learn_merges(
     progress: Callable[[int], None],
 ) -> _Merges: ...
 def curve_sums(
-    alphabet_counts: _U64, lengths: _U32, left: _U32, right: _U32, merge_counts: _U64
+    alphabet_counts: _U64,
+    lengths: _U32,
+    left: _U32,
+    right: _U32,
+    merge_counts: _U64,
+    often: int,
 ) -> _CurveSums: ...
 def resample(counts: _U64, draws: int, seed: int, threads: int) -> _U64: ...
 def push_down(left: _U32, right: _U32, keep: _U8, frequency: _U64) -> None: ...

@@ -31,6 +31,8 @@ HEAD = "# volt candidates "
 WORD_FINAL = "</w>"
 UNKNOWN = "<unk>"
 DEFAULT_MERGES = 100_000
+FREQUENT = 100
+"""A type seen this often counts as frequent (Gowda & May 2020)."""
 COLUMNS = ["id", "token", "left", "right", "pairs", "count", "frequency", "length"]
 
 
@@ -202,8 +204,9 @@ class Candidates:
     @cached_property
     def _sums(self) -> _core._CurveSums:
         return _core.curve_sums(
-            self.alphabet_counts, self.lengths, self.left, self.right, self.merge_counts
-        )
+            self.alphabet_counts, self.lengths, self.left, self.right, self.merge_counts,
+            FREQUENT * self.unit,
+        )  # fmt: skip
 
     @cached_property
     def frequency(self) -> NDArray[np.int64]:
@@ -392,10 +395,10 @@ def candidates(
         counts = inputs
     else:
         counts = count(inputs, threads=threads, progress=progress, **count_options)
-    columns = _core.resample(counts.counts, bootstrap, seed, threads)
+    columns = _resample(counts, bootstrap, seed, threads)
     with progress.stage("Merging", merges, "merges") as report:
         found = _core.learn_merges(
-            counts.text, counts.offsets, counts.counts, columns.reshape(len(counts), bootstrap),
+            counts.text, counts.offsets, counts.counts, columns,
             counts.rule.pretokenizer, merges, coverage or 0.0, max_token_length or 0,
             min_frequency * counts.unit, threads, report,
         )  # fmt: skip
@@ -415,6 +418,18 @@ def candidates(
         alphabet_draws=found["alphabet_columns"].reshape(-1, bootstrap) if bootstrap else None,
         merge_draws=found["merge_columns"].reshape(-1, bootstrap) if bootstrap else None,
     )
+
+
+def _resample(counts: WordCounts, draws: int, seed: int, threads: int) -> NDArray[np.uint64]:
+    """Multinomial draws of the words, a column a draw."""
+    if counts.unit == 1:
+        columns = _core.resample(counts.counts, draws, seed, threads)
+        return columns.reshape(len(counts), draws)
+    # Counts are in fractions of a word: draw whole words, as many as there are.
+    shares = counts.counts / max(1, counts.counts.sum())
+    words = int(counts.counts.sum()) // counts.unit
+    drawn = np.random.default_rng(seed).multinomial(words, shares, size=draws)
+    return np.ascontiguousarray(drawn.T.astype(np.uint64) * np.uint64(counts.unit))
 
 
 def _token_texts(rule: WordRule, found: _core._Merges, unknown: int | None) -> list[str]:

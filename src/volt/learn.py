@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import json
 import os
@@ -173,6 +174,7 @@ def _step_summary(step: Step) -> dict[str, Any]:
         "token_error": solution.token_error,
         "moved": solution.moved,
         "largest_change": solution.largest_change,
+        "entropy_cost": solution.entropy_cost,
     }
 
 
@@ -606,8 +608,15 @@ def _signature(
         "enc": vocabulary.encoding,
         "rule": vocabulary.merge_rule,
         "unk": vocabulary.unknown,
+        "names": _short_digest([*settings.special, "", *settings.symbols]),
         "size": len(vocabulary),
+        "unit": counts.unit,
         "corpus": counts.digest(),
         "v": __version__,
     }
     return "volt|" + "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def _short_digest(names: Sequence[str]) -> str:
+    """Enough of a hash to tell lists of special tokens and symbols apart."""
+    return hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.candidates import WORD_FINAL
-from volt.corpus import BLOCK, CleanText, Source, Text, find_sources, invalid_utf8
+from volt.corpus import CleanText, Source, Text, find_sources, invalid_utf8
 from volt.counts import WordCounts, _BlockReader, check_choice, thread_count
 from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
@@ -38,6 +38,9 @@ AllowedSpecial = Iterable[str] | Literal["all"]
 Ids = Sequence[int] | NDArray[Any]
 OnInvalid = Literal["error", "replace"]
 """What to do with invalid UTF-8 in a file. No line may be left out: a line in is a line out."""
+
+BLOCK = 1 << 22
+"""How much of a file is read at a time."""
 
 KINDS = get_args(Kind)
 

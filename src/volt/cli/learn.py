@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ import volt
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
 from volt.cli.count import summary as count_summary
+from volt.corpus import find_sources
 from volt.errors import SettingsError
 from volt.files import atomic_folder, check_folder
 from volt.learn import LearnResult, LearnSettings
@@ -172,9 +174,14 @@ def learn(
         "special": [name for name in special.split(",") if name],
         "symbols": symbol or [],
     }
+    source, target, weight = source or [], target or [], weight or []
+    warnings: list[str] = []
     if separate:
-        sides = {"source": volt.learn(source or [], **common),
-                 "target": volt.learn(target or [], **common)}  # fmt: skip
+        first, second = (weight, weight) if len(weight) < 2 else (
+            weight[: len(source)], weight[len(source) :]
+        )  # fmt: skip
+        sides = {"source": volt.learn(source, **common | {"weights": first or None}),
+                 "target": volt.learn(target, **common | {"weights": second or None})}  # fmt: skip
         warnings = _mismatch(sides["source"].counts.lines_of, sides["target"].counts.lines_of)
         with atomic_folder(output, force=force) as folder:
             for side, result in sides.items():
@@ -187,13 +194,17 @@ def learn(
         return
     result = volt.learn(inputs, **common)
     lines = result.counts.lines_of
-    pairs = _mismatch(lines[-len(target) - len(source) : -len(target)], lines[-len(target) :]) if (
-        source and target
-    ) else _mismatch(lines[:1], lines[1:]) if _is_pair(inputs) else []  # fmt: skip
+    if source and target:
+        # A folder is several files.
+        ends = len(lines) - len(find_sources(target, glob=glob))
+        begins = ends - len(find_sources(source, glob=glob))
+        warnings = _mismatch(lines[begins:ends], lines[ends:])
+    elif _is_pair(inputs):
+        warnings = _mismatch(lines[:1], lines[1:])
     result.save(output, force=force)
     if json:
         print_json(result.summary())
-    say(quiet, *count_summary(result.counts), *summary(result, output), *pairs)
+    say(quiet, *count_summary(result.counts), *summary(result, output), *warnings)
 
 
 def _merges(candidates: str | None) -> int | None:
@@ -207,8 +218,12 @@ def _merges(candidates: str | None) -> int | None:
 
 def _is_pair(inputs: list[str]) -> bool:
     """Two files whose names differ in the language suffix only, such as train.de and train.en."""
-    names = [Path(name) for name in inputs]
-    return len(names) == 2 and names[0].stem == names[1].stem and names[0] != names[1]
+    paths = [Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", name)) for name in inputs]
+    return (
+        len(paths) == 2
+        and paths[0].with_suffix("") == paths[1].with_suffix("")
+        and paths[0].suffix != paths[1].suffix
+    )
 
 
 def _mismatch(source: list[tuple[str, int]], target: list[tuple[str, int]]) -> list[str]:
@@ -232,7 +247,9 @@ def summary(result: LearnResult, folder: Path) -> list[str]:
     if choice is not None and choice.interval:
         low, high = choice.interval
         sure = (
-            f", 95% of the draws from {low:,} to {high:,}" if low != high else ", all draws agree"
+            f", 95% of the draws from {low:,} to {high:,}"
+            if low != high
+            else ", all draws agree"
         )
     learned = f"{len(vocabulary):,} tokens"
     if vocabulary.scaffolds:

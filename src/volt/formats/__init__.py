@@ -1,0 +1,228 @@
+"""Files of other toolkits: one module a format, with `write` and `read`.
+
+>>> import volt
+>>> sorted(volt.formats.FORMATS)
+['fairseq', 'gpt2', 'hf', 'marian', 'sentencepiece', 'subword-nmt', 'text', 'tiktoken']
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from volt.corpus import Text
+from volt.counts import WordCounts, check_choice, count
+from volt.errors import InputError, SettingsError
+from volt.files import atomic_write
+from volt.formats import (
+    fairseq,
+    gpt2,
+    huggingface,
+    marian,
+    sentencepiece,
+    subword_nmt,
+    text,
+    tiktoken,
+)
+from volt.formats.assembly import Pieces, assemble, read_bytes
+from volt.formats.merges import (
+    Check,
+    all_pairs,
+    ambiguous_splits,
+    ambiguous_tokens,
+    check_list,
+    check_rule,
+    own_pairs,
+)
+from volt.vocabulary import MergeRule, Vocabulary
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a format is written and read, and how its toolkit merges."""
+
+    toolkit: str
+    write: Callable[[Vocabulary, Path], dict[Path, bytes]]
+    read: Callable[[Path], Pieces]
+    merge_rule: MergeRule | None = None
+    """None: the file has no merges."""
+    one_pair_at_a_time: bool = False
+    """Merges all places of a pair before it looks for the next (subword-nmt)."""
+    names: tuple[str, ...] = ()
+    """What the files are called, or how they end, where that tells."""
+
+
+FORMATS = {
+    "hf": Format("Hugging Face", huggingface.write, huggingface.read, "pairs",
+                 names=("tokenizer.json",)),
+    "sentencepiece": Format("SentencePiece", sentencepiece.write, sentencepiece.read, "concat",
+                            names=(".model",)),
+    "subword-nmt": Format("subword-nmt", subword_nmt.write, subword_nmt.read, "pairs",
+                          one_pair_at_a_time=True),
+    "gpt2": Format("GPT-2", gpt2.write, gpt2.read, "pairs", names=("vocab.json", "merges.txt")),
+    "tiktoken": Format("tiktoken", tiktoken.write, tiktoken.read, "concat", names=(".tiktoken",)),
+    "fairseq": Format("fairseq", fairseq.write, fairseq.read, names=("dict.txt",)),
+    "marian": Format("Marian", marian.write, marian.read, names=(".yml", ".yaml")),
+    "text": Format("a word list", text.write, text.read),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What was written, and what to know about it."""
+
+    files: list[Path]
+    messages: list[str] = field(default_factory=list)
+    check: Check | None = None
+    """Words that the toolkit encodes otherwise, in the text that was given."""
+
+
+def export(
+    vocabulary: Vocabulary,
+    to: str,
+    path: str | os.PathLike[str],
+    *,
+    check: WordCounts | Text | Iterable[Text] | None = None,
+) -> ExportResult:
+    """Write a vocabulary in the format of another toolkit; `FORMATS` has the names.
+
+    Where the toolkit may merge otherwise than the vocabulary, words of the text `check` are encoded
+    both ways, and the result says how many differ.
+    """
+    check_choice("to", to, tuple(FORMATS))
+    form = FORMATS[to]
+    files = form.write(vocabulary, Path(path))
+    counts = None
+    if check is not None and form.merge_rule is not None:
+        rule = vocabulary.rule
+        counts = (
+            check if isinstance(check, WordCounts)
+            else count(check, pretokenizer=rule.pretokenizer, normalize=rule.normalize)
+        )  # fmt: skip
+    messages, found = _compare(vocabulary, form, counts)
+    for file, data in files.items():
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot write {file}: {error.strerror or error}") from error
+        with atomic_write(file) as stream:
+            stream.write(data)
+    return ExportResult(list(files), messages, found)
+
+
+def _compare(
+    vocabulary: Vocabulary, form: Format, counts: WordCounts | None
+) -> tuple[list[str], Check | None]:
+    """Where the toolkit may encode otherwise than volt (METHOD 6)."""
+    messages: list[str] = []
+    found: Check | None = None
+    if form.merge_rule is None:
+        if vocabulary.hidden:
+            messages.append("tokens only: what is merged on the way (split encoding) is not there")
+        return messages, None
+    if form.merge_rule == "concat" and vocabulary.merge_rule == "pairs":
+        further = len(all_pairs(vocabulary)) - len(own_pairs(vocabulary))
+        if further:
+            reason = (
+                f"{form.toolkit} merges any two tokens that make a token, this vocabulary only the "
+                f"pairs it was learned with: {further:,} further pairs"
+            )
+            if counts is None:
+                raise SettingsError(
+                    f"{reason}; name a text that shows the difference (--check FILE), or learn "
+                    "with --merge-rule concat"
+                )
+            found = check_rule(vocabulary, counts, "concat")
+            messages.append(f"{reason}; {found} come out differently")
+    if form.merge_rule == "pairs" and vocabulary.merge_rule == "concat":
+        one_at_a_time = form.one_pair_at_a_time
+        twice = ambiguous_tokens(vocabulary, one_pair_at_a_time=one_at_a_time)
+        if counts is not None:
+            found = check_list(vocabulary, counts, one_pair_at_a_time=one_at_a_time)
+        if twice:
+            messages.append(
+                f"{len(twice):,} tokens, such as {twice[0]!r}, can be merged from overlapping or "
+                f"competing pairs, which {form.toolkit} may take in another order"
+                + (f"; {found} come out differently" if found else "")
+            )
+    splits = ambiguous_splits(vocabulary)
+    if splits and "concat" in (form.merge_rule, vocabulary.merge_rule):
+        messages.append(
+            f"{len(splits):,} hidden tokens, such as {splits[0]!r}, can be merged from more than "
+            f"one pair: {form.toolkit} may split them otherwise"
+        )
+    if form.toolkit == "tiktoken" and vocabulary.unreachable:
+        example = vocabulary.tokens[vocabulary.unreachable[0]].text
+        messages.append(
+            f"{len(vocabulary.unreachable):,} tokens, such as {example!r}, no merges lead to: "
+            "tiktoken uses them for a word that is just that"
+        )
+    if form.toolkit == "SentencePiece" and vocabulary.of_kind("symbol"):
+        messages.append("SentencePiece puts `▁` before a text that starts with a symbol")
+    return messages, found
+
+
+def import_vocabulary(
+    path: str | os.PathLike[str], form: str | None = None
+) -> tuple[Vocabulary, list[str]]:
+    """Read another toolkit's file; returns the vocabulary, and what to know about it.
+
+    The format is told by name and content, or by `form`. The file is not trusted.
+    """
+    file = Path(path)
+    if form is None:
+        form = detect(file)
+    check_choice("form", form, tuple(FORMATS))
+    pieces = FORMATS[form].read(file)
+    vocabulary = assemble(pieces)
+    if FORMATS[form].merge_rule is None:
+        pieces.messages.append("the list has no merges: any two tokens that make a token do")
+    return vocabulary, pieces.messages
+
+
+def detect(path: Path) -> str:
+    """Which format a file or folder has."""
+    for name, form in FORMATS.items():
+        if path.is_dir():
+            if any((path / end).exists() for end in form.names if not end.startswith(".")):
+                return name
+        elif path.name.endswith(form.names):
+            return name
+    if path.is_dir():
+        raise InputError(f"{path}: no tokenizer.json, vocab.json or dict.txt in this folder")
+    data = read_bytes(path)
+    head = data[:4096]
+    first = head.partition(b"\n")[0].rstrip(b"\r")
+    if first.startswith(b"#version:"):
+        return "subword-nmt"
+    if head.lstrip()[:1] == b"{":
+        return "hf" if b'"model"' in data else "gpt2"
+    if b"\0" in head or _is_no_text(head):
+        return "sentencepiece"
+    token, _, rank = first.rpartition(b" ")
+    if rank.isdigit() and token:
+        if token.endswith(b":"):
+            return "marian"
+        return "tiktoken" if len(token) % 4 == 0 and _base64_lines(data) else "fairseq"
+    return "text"
+
+
+def _is_no_text(head: bytes) -> bool:
+    try:
+        head.decode()
+    except UnicodeDecodeError as error:
+        return error.end < len(head)
+    return False
+
+
+def _base64_lines(data: bytes) -> bool:
+    """Are there lines for all 256 bytes? A dictionary of words has none for most."""
+    codes = {line.partition(b" ")[0] for line in data.split(b"\n")}
+    return all(code in codes for code in (b"AA==", b"/w==", b"gA=="))
+
+
+__all__ = [
+    "FORMATS", "Check", "ExportResult", "Format", "detect", "export", "import_vocabulary",
+]  # fmt: skip

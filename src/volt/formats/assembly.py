@@ -1,0 +1,314 @@
+"""From the tokens of another toolkit's file to a Vocabulary. Nothing in such a file is trusted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from volt import _core, reference
+from volt._version import __version__
+from volt.candidates import UNKNOWN, WORD_FINAL
+from volt.corpus import Normalization
+from volt.counts import Pretokenizer, WordRule
+from volt.errors import InputError
+from volt.formats.merges import Pair, all_pairs, pairs_for
+from volt.tokenizer import Tokenizer, read_printed
+from volt.vocabulary import (
+    LETTER_BYTES,
+    MOST_BYTES,
+    MOST_TOKENS,
+    Encoding,
+    Kind,
+    MergeRule,
+    Token,
+    Unknown,
+    Vocabulary,
+    _Reader,
+)
+
+BYTE_NAMES = [f"<0x{byte:02X}>" for byte in range(256)]
+
+
+def read_bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path}: larger than {MOST_BYTES:,} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file. Only LF ends a line, and a CR before it."""
+    try:
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte offset {error.start}: invalid UTF-8") from None
+    lines = text.split("\n")
+    return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+def read_token(printed: str, path: Path, line: int) -> str:
+    """A token as `volt encode` prints it."""
+    try:
+        return read_printed(printed)
+    except (ValueError, OverflowError):
+        raise InputError(f"{path}: line {line}: {printed[:60]!r} is no token") from None
+
+
+def read_json(path: Path) -> Any:
+    def no_constants(name: str) -> Any:
+        raise ValueError(f"{name} is no number")
+
+    try:
+        return json.loads(read_bytes(path).decode(), parse_constant=no_constants)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} is no JSON: {error}") from None
+
+
+@dataclass
+class Pieces:
+    """What a file says. Tokens are texts; `pairs` are the merges in order, or, where the file has
+    none, `ranked` are the merged tokens in order."""
+
+    name: str
+    """The file, for messages."""
+    form: str
+    pretokenizer: Pretokenizer
+    texts: list[str]
+    """By id."""
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    """Of special tokens and symbols; the others can be told."""
+    pairs: list[Pair] | None = None
+    ranked: list[str] | None = None
+    hidden: list[str] = field(default_factory=list)
+    unknown: Unknown = "unk"
+    normalize: Normalization = "none"
+    frequencies: dict[str, int] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+    def fail(self, problem: str) -> InputError:
+        return InputError(f"{self.name}: {problem}")
+
+
+def assemble(pieces: Pieces) -> Vocabulary:
+    """Find the kind, the rank and the parents of every token."""
+    listed = [*pieces.texts, *pieces.hidden]
+    _check_texts(pieces, listed)
+    number_of = {text: number for number, text in enumerate(listed)}
+    kinds = _kinds(pieces, listed)
+    characters = {text for text in listed if kinds.get(text) == "character"}
+    unnamed = [text for text in listed if text not in kinds]
+    if pieces.pairs is not None:
+        rule, ranks, parents = _from_pairs(pieces, characters, set(unnamed))
+    else:
+        rule, ranks, parents = _from_ranked(pieces, characters, set(unnamed))
+
+    lost = [text for text in unnamed if text not in ranks]
+    if lost:
+        hidden = set(pieces.hidden)
+        if any(text in hidden for text in lost):
+            raise pieces.fail(f"no two tokens make {_brief(lost[0])}")
+        kinds |= dict.fromkeys(lost, "special")
+        shown = ", ".join(map(_brief, lost[:5])) + (", ..." if len(lost) > 5 else "")
+        pieces.messages.append(
+            f"no two tokens make {shown} ({len(lost):,}): taken for special tokens, "
+            "which text never gives"
+        )
+
+    def token(text: str) -> Token:
+        frequency = pieces.frequencies.get(text, 0)
+        if text not in ranks:
+            return Token(text, kinds[text], frequency=frequency)
+        left, right = parents[text]
+        both = (number_of[left], number_of[right])
+        return Token(text, "merged", both, ranks[text], frequency=frequency)
+
+    encoding: Encoding = "split" if pieces.hidden else "merge"
+    vocabulary = Vocabulary(
+        rule=WordRule(pieces.pretokenizer, pieces.normalize),
+        tokens=[token(text) for text in pieces.texts],
+        hidden=[token(text) for text in pieces.hidden],
+        encoding=encoding,
+        merge_rule=rule,
+        unknown=pieces.unknown,
+    )
+    _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()  # every check of a load
+    if pieces.pairs is not None and rule == "concat" and all_pairs(vocabulary) != pieces.pairs:
+        twice = next(text for text, pair in parents.items() if _ways(pieces.pairs, text) > 1)
+        raise pieces.fail(
+            f"{_brief(twice)} is merged in more than one way, but not in all; "
+            "volt knows one way (rule pairs) or all ways (rule concat)"
+        )
+    return _measured(vocabulary, pieces)
+
+
+def _ways(pairs: list[Pair], text: str) -> int:
+    return sum(left + right == text for left, right in pairs)
+
+
+def _check_texts(pieces: Pieces, listed: list[str]) -> None:
+    if len(listed) > MOST_TOKENS:
+        raise pieces.fail(f"more than {MOST_TOKENS:,} tokens")
+    seen: set[str] = set()
+    for number, text in enumerate(listed):
+        if not text:
+            raise pieces.fail(f"token {number} is empty")
+        if text in seen:
+            raise pieces.fail(f"token {number}, {_brief(text)}, is there twice")
+        seen.add(text)
+        if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+            raise pieces.fail(f"token {number}: a lone surrogate is no text")
+
+
+def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
+    """Of all tokens but those that must be merged."""
+    kinds = dict(pieces.kinds)
+    if pieces.unknown == "byte" and pieces.pretokenizer != "byte-level":
+        kinds |= dict.fromkeys(BYTE_NAMES, "byte")
+    if pieces.unknown == "unk":
+        kinds.setdefault(UNKNOWN, "special")
+    for text in listed:
+        if text not in kinds and is_character(text, pieces.pretokenizer):
+            kinds[text] = "character"
+    if not any(kinds.get(text) == "character" for text in listed):
+        raise pieces.fail("not one token is a character")
+    return kinds
+
+
+def is_character(text: str, pretokenizer: Pretokenizer) -> bool:
+    if pretokenizer == "byte-level":
+        return len(text) == 1 and ord(text) in LETTER_BYTES
+    if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
+        return len(text) == 1 + len(WORD_FINAL)
+    return len(text) == 1
+
+
+Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
+"""The rule; the rank of every merged token; its parents."""
+
+
+def _from_pairs(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made:
+    ranks: dict[str, int] = {}
+    parents: dict[str, Pair] = {}
+    rule: MergeRule = "pairs"
+    waiting: list[str] = []  # whose first pair has a part of a later rank
+    for number, (left, right) in enumerate(pieces.pairs or []):
+        text = left + right
+        for part in (left, right):
+            if part not in characters and part not in unnamed:
+                raise pieces.fail(f"merge {number}: {_brief(part)} is no token of the vocabulary")
+        if text not in unnamed:
+            raise pieces.fail(f"merge {number}: {_brief(text)} is no token of the vocabulary")
+        if text in ranks:
+            rule = "concat"
+        else:
+            ranks[text] = len(ranks)
+        if text not in parents and all(
+            part in characters or ranks.get(part, ranks[text]) < ranks[text]
+            for part in (left, right)
+        ):
+            parents[text] = (left, right)
+        elif text not in parents:
+            waiting.append(text)
+    for text in waiting:
+        if text not in parents:
+            raise pieces.fail(f"{_brief(text)} is merged before what it is made from")
+    return rule, ranks, parents
+
+
+def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made:
+    """Parents that come first in the order; which, is all the same to rule `concat`."""
+    ranks: dict[str, int] = {}
+    parents: dict[str, Pair] = {}
+    final = WORD_FINAL if pieces.pretokenizer == "whitespace" else None
+    known = set(characters)
+    for text in pieces.ranked or []:
+        if text not in unnamed:
+            continue
+        pair = next(iter(pairs_for(text, known, final)), None)
+        if pair is not None:
+            ranks[text] = len(ranks)
+            parents[text] = pair
+            known.add(text)
+    return "concat", ranks, parents
+
+
+def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
+    from volt.learn import find_unreachable, self_test_texts
+
+    tokenizer = Tokenizer(vocabulary)
+    unreachable = set(find_unreachable(tokenizer))
+    crossing = [
+        number
+        for number, token in enumerate(vocabulary.tokens)
+        if token.kind == "merged" and crosses_words(token.text, pieces.pretokenizer)
+    ]
+    if crossing:
+        example = vocabulary.tokens[crossing[0]].text
+        pieces.messages.append(
+            f"{len(crossing):,} tokens, such as {_brief(example)}, span what volt cuts into two "
+            "words: it never uses them, and text with them comes out differently"
+        )
+    signature: dict[str, Any] = {
+        "from": pieces.form,
+        "pre": vocabulary.rule.pretokenizer,
+        "norm": vocabulary.rule.normalize,
+        "enc": vocabulary.encoding,
+        "rule": vocabulary.merge_rule,
+        "unk": vocabulary.unknown,
+        "size": len(vocabulary),
+        "v": __version__,
+    }
+    return replace(
+        vocabulary,
+        unreachable=sorted(unreachable | set(crossing)),
+        self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
+        signature="volt|" + "|".join(f"{name}:{value}" for name, value in signature.items()),
+    )
+
+
+def crosses_words(text: str, pretokenizer: Pretokenizer) -> bool:
+    """Does the pre-tokenizer cut inside this token?"""
+    if pretokenizer == "whitespace":
+        return any(blank in text for blank in " \t\r\n")
+    if pretokenizer == "metaspace":
+        if "▁" in text[1:]:
+            return True
+        kinds = {_kind(character) for character in text.removeprefix("▁")}
+        return len(kinds) > 1
+    try:
+        plain = text.translate(LETTER_BYTES).encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return False  # a part of a character
+    return len(reference.words(plain, "byte-level")) > 1
+
+
+def _kind(character: str) -> int:
+    kind = _core.unicode_class(ord(character))
+    if kind in (reference.LETTER, reference.MARK):
+        return reference.LETTER
+    return kind if kind == reference.NUMBER else reference.OTHER
+
+
+def guess_pretokenizer(name: str, texts: Sequence[str]) -> Pretokenizer:
+    """For files that do not say: by the marks on the tokens."""
+    known = set(texts)
+    if all(chr(letter) in known for letter in LETTER_BYTES):
+        return "byte-level"
+    if any(text.startswith("▁") for text in texts):
+        return "metaspace"
+    if any(text.endswith(WORD_FINAL) for text in texts):
+        return "whitespace"
+    raise InputError(
+        f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
+        "these are no tokens of metaspace, whitespace or byte-level text"
+    )
+
+
+def _brief(text: str) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,0 +1,79 @@
+"""Marian `.yml`: a token and its id on every line, for text encoded by `volt encode`.
+
+`</s>` is 0 and `<unk>` is 1, as Marian wants it; it has no padding and no start token, so `<pad>` and
+`<s>` are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from volt.formats.assembly import Pieces, read_lines, read_token
+from volt.formats.fairseq import listed
+from volt.formats.huggingface import by_number
+from volt.formats.text import from_list
+from volt.vocabulary import Vocabulary
+
+FIRST = ("</s>", "<unk>")
+LEFT_OUT = ("<pad>", "<s>")
+
+# What YAML lets stand as it is inside of "..."; the rest is escaped.
+_ESCAPED = re.compile("[^\x20-\x21\x23-\x5b\x5d-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")  # fmt: skip  # noqa: E501
+_LINE = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s"\'\[\]{},#&*!|>%@`-][^\s]*|[^\s:]+): +(\d{1,9})')
+
+
+def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
+    tokens = [*FIRST, *(text for _, text in listed(vocabulary, "Marian", FIRST + LEFT_OUT))]
+    lines = [f"{_quoted(text)}: {number}\n" for number, text in enumerate(tokens)]
+    return {path: "".join(lines).encode()}
+
+
+def _quoted(text: str) -> str:
+    def escape(found: re.Match[str]) -> str:
+        if found[0] in '"\\':
+            return "\\" + found[0]
+        code = ord(found[0])
+        return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+    return '"' + _ESCAPED.sub(escape, text) + '"'
+
+
+def read(path: Path) -> Pieces:
+    """One `token: id` a line, the token plain or in double quotes; no other YAML."""
+    number_of: dict[str, int] = {}
+    empty = Pieces(str(path), "marian", "metaspace", [])
+    for number, line in enumerate(read_lines(path), 1):
+        found = _LINE.fullmatch(line)
+        try:
+            text = read_token(_unquoted(found[1]), path, number) if found else ""
+        except ValueError:
+            text = ""
+        if not found or not text:
+            raise empty.fail(f"line {number}: {line[:60]!r} is no `token: id`")
+        if text in number_of:
+            raise empty.fail(f"line {number}: {text[:60]!r} is there twice")
+        number_of[text] = int(found[2])
+    texts = by_number(empty, number_of)
+    if tuple(texts[:2]) != FIRST:
+        raise empty.fail(f"the first two tokens are {', '.join(FIRST)} in Marian")
+    return from_list(str(path), "marian", texts)
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    joined = re.sub(
+        r"\\(?:U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|.)",
+        lambda found: _as_json(found[0], found[1] or found[2]),
+        text,
+    )
+    plain = json.loads(joined)
+    if not isinstance(plain, str):
+        raise ValueError(text)
+    return plain
+
+
+def _as_json(escape: str, code: str | None) -> str:
+    return json.dumps(chr(int(code, 16))) [1:-1] if code else escape

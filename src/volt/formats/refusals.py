@@ -1,0 +1,63 @@
+"""What a format can't express is refused, with the reason."""
+
+from __future__ import annotations
+
+from volt.counts import Pretokenizer
+from volt.errors import SettingsError
+from volt.vocabulary import Vocabulary
+
+MODES: dict[Pretokenizer, str] = {
+    "metaspace": "raw text with `▁`",
+    "whitespace": "words with `</w>`",
+    "byte-level": "bytes",
+}
+
+
+def need_pretokenizer(vocabulary: Vocabulary, toolkit: str, needed: Pretokenizer) -> None:
+    found = vocabulary.rule.pretokenizer
+    if found != needed:
+        raise SettingsError(
+            f"{toolkit} has no {found} text ({MODES[found]}), only {needed} ({MODES[needed]}); "
+            f"learn with --pretokenizer {needed}"
+        )
+
+
+def need_no_normalization(vocabulary: Vocabulary, toolkit: str) -> None:
+    form = vocabulary.rule.normalize
+    if form != "none":
+        raise SettingsError(
+            f"a {toolkit} file can't say that text is normalised first ({form}); "
+            "learn with --normalize none, or export to hf"
+        )
+
+
+def need_no_hidden(vocabulary: Vocabulary, toolkit: str) -> None:
+    if vocabulary.hidden:
+        raise SettingsError(
+            f"{toolkit} can't express the split encoding: it has no tokens that are merged but "
+            f"never come out ({len(vocabulary.hidden):,} here); learn with --encoding merge, or "
+            "export to sentencepiece or subword-nmt"
+        )
+
+
+def need_no_symbols(vocabulary: Vocabulary, toolkit: str) -> None:
+    symbols = vocabulary.of_kind("symbol")
+    if symbols:
+        raise SettingsError(
+            f"a {toolkit} file has no place for symbols that are never split ({symbols[0]!r}); "
+            "export to hf, or learn without --symbol"
+        )
+
+
+def need_space_mark(vocabulary: Vocabulary, toolkit: str) -> None:
+    if "▁" not in vocabulary.ids:
+        raise SettingsError(
+            f"the vocabulary has no `▁`, which {toolkit} writes for a space; give it more text, "
+            "or more --coverage"
+        )
+    for name in [*vocabulary.of_kind("special"), *vocabulary.of_kind("symbol")]:
+        if "▁" in name or name.startswith(" "):
+            raise SettingsError(
+                f"{toolkit} would take the space in {name!r} for that before a word; "
+                "choose another name"
+            )

@@ -1,0 +1,201 @@
+"""volt encode and volt decode, run as people run them."""
+
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import volt
+from volt.vocabulary import build_vocabulary
+
+VOLT = Path(sys.executable).with_name("volt")
+LINES = ["the low lower lowest newest", "the newer the lower: é ß 日本", "wide  spaces, 1984"] * 4
+TEXT = (
+    "the lowest\n\n two  spaces \nno such 😀 letter\r\n▁ and \0\n"
+    "\u00a0\u2028\u0085\x0b\x1c\ttabs\n\\u{20} \\ <s>\nthe end"
+)
+
+
+def run(*arguments: object, **options) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=120, **options)
+
+
+def model(path, pretokenizer="metaspace", **options) -> Path:
+    found = volt.candidates([LINES], pretokenizer=pretokenizer, merges=60)
+    path.mkdir()
+    build_vocabulary(found, range(len(found)), **options).save(path / "volt.json")
+    return path
+
+
+@pytest.fixture(scope="module")
+def metaspace(tmp_path_factory):
+    return model(tmp_path_factory.mktemp("models") / "metaspace")
+
+
+@pytest.fixture(scope="module")
+def byte_level(tmp_path_factory):
+    return model(tmp_path_factory.mktemp("models") / "byte-level", "byte-level")
+
+
+@pytest.fixture(scope="module")
+def whitespace(tmp_path_factory):
+    return model(tmp_path_factory.mktemp("models") / "whitespace", "whitespace")
+
+
+@pytest.mark.parametrize("form", ["tokens", "ids"])
+@pytest.mark.parametrize("mode", ["metaspace", "byte_level"])
+def test_text_goes_through_pipes_and_comes_back(request, mode, form):
+    folder = request.getfixturevalue(mode)
+    encoded = run("encode", "-m", folder, "--as", form, input=TEXT.encode())
+    assert (encoded.returncode, encoded.stderr) == (0, b"")
+    lines = encoded.stdout.decode().split("\n")
+    assert len(lines) == len(TEXT.split("\n"))
+    tok = volt.load(folder)
+    if form == "ids":
+        assert [[int(i) for i in line.split()] for line in lines] == tok.encode_batch(
+            TEXT.split("\n")
+        )
+    else:
+        assert lines[0].split(" ") == [tok.tokens[i] for i in tok.encode("the lowest")]
+        assert all(line.split() == line.split(" ") for line in lines if line)
+    decoded = run("decode", "-m", folder / "volt.json", "--as", form, input=encoded.stdout)
+    assert (decoded.returncode, decoded.stderr) == (0, b"")
+    assert decoded.stdout == TEXT.encode()
+
+
+def test_numpy_files(metaspace, tmp_path):
+    (tmp_path / "text").write_bytes(TEXT.encode())
+    ids_file = tmp_path / "ids.npy"
+    result = run("encode", "-m", metaspace, tmp_path / "text", "--as", "npy", "-o", ids_file)
+    assert (result.returncode, result.stdout) == (0, b"")
+    ids, offsets = np.load(ids_file), np.load(tmp_path / "ids.offsets.npy")
+    expected = volt.load(metaspace).encode_file(tmp_path / "text")
+    for found, right in zip((ids, offsets), expected, strict=True):
+        assert found.dtype == right.dtype
+        assert found.tolist() == right.tolist()
+    decoded = run("decode", "-m", metaspace, "--as", "npy", ids_file)
+    assert decoded.stdout == TEXT.encode() + b"\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"text", "ids.npy", "ids.offsets.npy"}
+
+
+def test_whitespace_joins_words_with_single_spaces(whitespace):
+    encoded = run("encode", "-m", whitespace, input=b" the  low\tlower \n\nlower\xc3\xb8\n")
+    assert encoded.stdout.count(b"\n") == 3
+    decoded = run("decode", "-m", whitespace, input=encoded.stdout)
+    assert decoded.stdout.decode() == "the low lower\n\nlower<unk>\n"
+    assert decoded.stderr == (
+        b"1 unknown characters were lost, the first in line 3; they are <unk> in the text\n"
+    )
+    assert run("decode", "-q", "-m", whitespace, input=encoded.stdout).stderr == b""
+
+
+def test_files_are_encoded_in_order_and_lines_stay_lines(metaspace, tmp_path):
+    (tmp_path / "a").write_bytes(b"the low")
+    (tmp_path / "b.gz").write_bytes(gzip.compress(b"lower\n"))
+    out = tmp_path / "out"
+    result = run("encode", "-m", metaspace, tmp_path / "a", tmp_path / "b.gz", "-o", out)
+    assert result.returncode == 0
+    assert len(out.read_text().splitlines()) == 2
+    (tmp_path / "c").write_bytes(out.read_bytes().removesuffix(b"\n"))
+    decoded = run("decode", "-m", metaspace, out, tmp_path / "c", "-")
+    assert decoded.stdout == b"the low\nlower\nthe low\nlower"
+
+
+def test_threads_change_nothing(metaspace, tmp_path):
+    (tmp_path / "text").write_text("".join(f"the low number {n}\n" for n in range(30_000)))
+    results = {
+        run("encode", "-m", metaspace, tmp_path / "text", "--threads", threads).stdout
+        for threads in (1, 2, 5)
+    }
+    assert len(results) == 1
+
+
+def test_special_tokens_have_to_be_allowed(metaspace):
+    text = b"<s>the low</s>\n"
+    for option, expected in (([], 0), (["--allow-special", "<s>,</s>"], 2)):
+        result = run("encode", "-m", metaspace, *option, input=text)
+        words = result.stdout.decode().split()
+        assert words.count("<s>") + words.count("</s>") == expected
+        assert run("decode", "-m", metaspace, input=result.stdout).stdout == text
+    assert run("encode", "-m", metaspace, "--allow-special", "all", input=text).stdout == (
+        result.stdout
+    )
+    skipped = run("decode", "-m", metaspace, "--skip-special", input=b"<s> \xe2\x96\x81 </s>\n")
+    assert skipped.stdout == b"\n"
+
+
+def test_dropout_is_repeatable(metaspace):
+    text = b"the lowest newest\n" * 20
+    first, again, other = (
+        run("encode", "-m", metaspace, "--dropout", "0.3", "--seed", seed, input=text).stdout
+        for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert len(set(first.splitlines())) > 3
+    assert run("decode", "-m", metaspace, input=first).stdout == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "message"),
+    [
+        (["encode", "--as", "npy"], b"", "name the first with -o"),
+        (["encode", "--allow-special", "<nope>"], b"", "<nope>"),
+        (["encode"], b"low\n\xff\n", "stdin: line 2, byte offset 4: invalid UTF-8 (0xFF)"),
+        (["encode", "/no/such/file"], b"", "no such file"),
+        (["decode"], b"e\nxyz e\n", "stdin, line 2: 'xyz' is none of the vocabulary's tokens"),
+        (["decode", "--as", "ids"], b"1\n999999\n", "line 2: '999999' is none of"),
+        (["decode", "--as", "ids"], b"-1\n", "'-1'"),
+        (["decode", "--as", "npy", "/no/such.npy"], b"", "cannot read /no/such.npy"),
+    ],
+)
+def test_what_cannot_be_done_is_said(metaspace, arguments, text, message):
+    command, *options = arguments
+    result = run(command, "-m", metaspace, *options, input=text)
+    assert result.returncode == 2
+    assert result.stderr.decode().startswith("volt: ")
+    assert message in result.stderr.decode()
+
+
+def test_a_missing_or_damaged_vocabulary(tmp_path):
+    assert b"cannot read" in run("encode", "-m", tmp_path, input=b"").stderr
+    (tmp_path / "volt.json").write_text('{"format": 1')
+    result = run("encode", "-m", tmp_path, input=b"")
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert b"is not a vocabulary" in result.stderr
+
+
+def test_invalid_text_can_be_replaced(metaspace):
+    result = run("encode", "-m", metaspace, "--on-invalid", "replace", input=b"lo\xffw\n")
+    decoded = run("decode", "-m", metaspace, input=result.stdout)
+    assert decoded.stdout.decode() == "lo\ufffdw\n"
+
+
+def test_a_damaged_pair_of_numpy_files(metaspace, tmp_path):
+    np.save(tmp_path / "a.npy", np.array([5, 6], np.uint32))
+    for offsets in (np.array([0, 1], np.uint64), np.array([0, 9, 2], np.uint64), np.array([0.0])):
+        np.save(tmp_path / "a.offsets.npy", offsets)
+        result = run("decode", "-m", metaspace, "--as", "npy", tmp_path / "a.npy")
+        assert (result.returncode, result.stdout) == (2, b"")
+
+
+def test_a_stream_takes_constant_memory(metaspace):
+    """A long stream, then one many times longer: the peak stays."""
+    peaks = []
+    for lines in (500_000, 3_000_000):
+        process = subprocess.Popen(
+            [VOLT, "encode", "-m", metaspace, "--threads", "2"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        )
+        for _ in range(lines // 10_000):
+            process.stdin.write(b"the lowest newest wider\n" * 10_000)
+        process.stdin.close()
+        _, status, usage = os.wait4(process.pid, 0)  # which tells the peak of this one process
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss)
+    assert peaks[1] < 1.2 * peaks[0]
