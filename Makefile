@@ -10,15 +10,22 @@ TEXT   ?=
 
 .PHONY: demo test lint bench sanitize clean
 
-# The package and its test tools are installed anew when their sources change.
+# The package, and the tools that test it, are installed anew when their sources change.
 INSTALLED := $(VENV)/.installed
+TOOLS     := $(VENV)/.tools
 SOURCES   := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
+PIP       := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 $(INSTALLED): $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Building and installing volt into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.20"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e ".[test,lint]"
+	@$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.20"
+	@$(PIP) --no-build-isolation -e .
+	@touch $@
+
+$(TOOLS): $(INSTALLED)
+	@echo "Installing the test tools ..."
+	@$(PIP) --no-build-isolation -e ".[test,lint]"
 	@touch $@
 
 demo: $(INSTALLED)
@@ -27,25 +34,25 @@ demo: $(INSTALLED)
 	@echo; echo "A sentence, cut with it:"
 	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
 
-test: $(INSTALLED) demo lint
+test: $(TOOLS) demo lint
 	$(BIN)/python -m pytest
 
-lint: $(INSTALLED)
+lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 bench: $(INSTALLED)
 	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench TEXT="a.txt b.txt"'; exit 2; }
-	@$(BIN)/python -m pip install -q --disable-pip-version-check cython setuptools wheel
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -r benchmarks/requirements.txt
+	@$(PIP) cython setuptools wheel
+	@$(PIP) --no-build-isolation -r benchmarks/requirements.txt
 	@mkdir -p benchmarks/results
 	$(BIN)/python benchmarks/count.py --text $(TEXT) -o benchmarks/results/count.json
 	$(BIN)/python benchmarks/candidates.py --text $(TEXT) -o benchmarks/results/candidates.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
 
 # The native code under AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that drive it.
-sanitize: $(INSTALLED)
+sanitize: $(TOOLS)
 	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	$(BIN)/cmake --build --preset sanitize
 	tools/with_sanitizer.sh $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py tests/test_candidates.py

@@ -156,6 +156,7 @@ def test_many_lines_and_long_words_equal_the_twin(count_bytes, pretokenizer, blo
     [
         "we're I've she'll 'tis it's don't I'm he'd ''re 'r've",
         "a       b\t\t\t\tc      \u3000 d         ",
+        "a" + " " * 17 + "b" + " " * 19 + "c" + "\u3000" * 7,
         "!!!!!!'s ll aaaaaaaaaaaaa1111111111é\u0301éééééé",
         "漢字かな▁▁漢 ▁字\u200b😀😀😀😀\U0010ffff\0\0\0",
     ],
@@ -523,6 +524,14 @@ def test_max_types_keeps_some_of_many_equally_rare_words():
     assert found.totals.pruned_words == 20
     bounded = volt.count([[f"w{n}" for n in range(300)]], max_types=10, pretokenizer="whitespace")
     assert len(bounded) <= 10
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_types_that_several_threads_see_count_once_against_max_types(threads):
+    lines = ["a b c d", "d c b a", "a b c d e"] * 3
+    found = volt.count([lines], max_types=5, threads=threads, pretokenizer="whitespace")
+    assert found.to_dict() == {"a": 9, "b": 9, "c": 9, "d": 9, "e": 3}
+    assert found.totals.pruned_words == 0
 
 
 def test_max_types_keeps_the_most_frequent_words_of_a_single_block():

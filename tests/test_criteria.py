@@ -244,7 +244,7 @@ def test_frequency_is_met_by_none_by_some_by_all():
     assert criteria.frequency(short.curve).best is None
 
 
-@pytest.mark.parametrize("name", ["mdl", "renyi", "zipf", "knee"])
+@pytest.mark.parametrize("name", ["mdl", "frequency", "renyi", "zipf", "knee"])
 def test_weights_are_counted_in_whole_words(name):
     """A word of weight 0.5 is half a word: the unit of the counts is no part of the criteria."""
     counts = made_up(11)

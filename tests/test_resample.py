@@ -189,6 +189,20 @@ def test_a_draw_is_the_same_merges_over_the_words_drawn(text, pretokenizer, draw
         assert drawn.draws == 0
 
 
+def test_weighted_words_are_drawn_as_whole_words():
+    """Half the weight is half a word, not twice the text: counts in 1/2 are drawn in twos."""
+    lines = [f"word{n % 40} other{n % 7}" for n in range(400)]
+    whole = volt.count([lines])
+    half = volt.count([lines], weights=0.5)
+    assert (half.unit, half.counts.sum()) == (2, whole.counts.sum())
+    drawn = [volt.candidates(counts, bootstrap=200, merges=0) for counts in (whole, half)]
+    tables = [found.alphabet_draws.astype(np.float64) for found in drawn]
+    assert not np.any(drawn[1].alphabet_draws % 2)
+    # Half as many words, so the relative spread is larger by the root of two.
+    spread = [(table.std(axis=1) / table.mean(axis=1)).mean() for table in tables]
+    assert spread[1] / spread[0] == pytest.approx(math.sqrt(2), rel=0.1)
+
+
 def test_candidates_without_draws_say_so():
     found = volt.candidates([["ab ab"]])
     with pytest.raises(SettingsError, match="without bootstrap draws"):

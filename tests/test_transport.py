@@ -26,14 +26,22 @@ Floats = NDArray[np.float64]
 
 
 def random_problem(
-    generator: np.random.Generator, gamma: float = 1.0, epsilon: float = 0.0, largest: int = 12
+    generator: np.random.Generator,
+    gamma: float = 1.0,
+    epsilon: float = 0.0,
+    largest: int = 12,
+    rare: bool = False,
 ) -> TransportProblem:
-    """Any costs on a random support, and the marginals of a plan that is positive on all of it."""
+    """Any costs on a random support, and the marginals of a plan that is positive on all of it:
+    all of a size, or, with `rare`, over many orders of magnitude."""
     tokens, characters = generator.integers(1, largest, 2)
     support = generator.random((tokens, characters)) < generator.choice([0.2, 0.5, 1.0])
     support[np.arange(tokens), generator.integers(0, characters, tokens)] = True
     support[generator.integers(0, tokens, characters), np.arange(characters)] = True
-    plan = support * generator.uniform(0.1, 1, support.shape)
+    if rare:
+        plan = support * generator.exponential(size=support.shape) ** 5
+    else:
+        plan = support * generator.uniform(0.1, 1, support.shape)
     plan /= plan.sum()
     row, column = np.nonzero(support)
     costs = csr_array((generator.random(row.size), (row, column)), support.shape)
@@ -142,6 +150,7 @@ def test_cost_tends_to_pot_emd_as_gamma_falls() -> None:
             solution = solve(replace(problem, gamma=gamma), start=start)
             gaps.append(solution.cost - least)
             assert -1e-9 <= gaps[-1] <= solution.entropy_cost + 1e-9
+            assert solution.entropy_cost <= solution.cost - solution.objective + 1e-12
             # Potentials are exponents: at a tenth of gamma the same prices are ten times as large.
             start = solution.character_potentials * 10
         assert all(after <= before + 1e-9 for before, after in pairwise(gaps))
@@ -327,6 +336,9 @@ def test_errors_are_those_of_the_plan() -> None:
         mass = solution.plan.toarray().sum(axis=1)
         outside = np.maximum(mass - problem.upper, problem.lower - mass) / problem.token_marginal
         assert solution.token_error == pytest.approx(max(0.0, outside.max()), rel=1e-6, abs=1e-15)
+        alpha, beta = solution.character_potentials, solution.token_potentials
+        exponent = alpha + beta[:, None] - dense_costs(problem)
+        np.testing.assert_allclose(solution.plan.toarray(), np.exp(exponent), rtol=1e-12)
         assert solution.iterations <= rounds
         assert solution.converged == (solution.token_error <= 1e-9)
         assert solution.character_error <= 1e-14
@@ -455,6 +467,17 @@ def test_costs_beyond_the_range_of_exp() -> None:
         assert_optimal(solve(problem), tolerance=1e-9)
 
 
+@pytest.mark.parametrize("seed", [192, 341, 501, 881, 1018])
+def test_rare_characters_are_not_thrown_far(seed: int) -> None:
+    # A character of next to no mass can be moved by millions of nats at next to no cost, and takes
+    # hundreds of iterations to come back.
+    generator = np.random.default_rng(seed)
+    problem = random_problem(generator, gamma=0.001, epsilon=0.3, largest=16, rare=True)
+    solution = solve(problem)
+    assert_optimal(solution)
+    assert solution.iterations < 200
+
+
 # --- degenerate, but defined ------------------------------------------------------------------
 
 
@@ -475,6 +498,7 @@ def test_costs_beyond_the_range_of_exp() -> None:
 def test_degenerate_problems_are_solved(frequencies: dict[str, int], epsilon: float) -> None:
     solution = solve(from_words(frequencies, epsilon=epsilon))
     assert_optimal(solution)
+    assert (solution.problem.lower >= 0).all()
     assert solution.kept().all()
     assert "nan" not in solution.summary()
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <new>
 #include <numeric>
 #include <stdexcept>
@@ -528,6 +529,37 @@ class EncodeWorker {
 
   // A word from a scanner.
   void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool) {
+    add(begin, end, prefix, readable_);
+  }
+  // U+2581 in the text is no mark, and in no token.
+  void reserved() { add(kMarkText, std::end(kMarkText), false, std::end(kMarkText)); }
+  void cut() {}
+
+ private:
+  static constexpr size_t kBatch = 32;
+  using ShortWords = WordCache<2, 11>;
+  using MiddleWords = WordCache<4, 7>;
+
+  // A word whose slot has been asked for, but may not be in the processor's cache yet.
+  struct Pending {
+    enum Kind : uint8_t { short_word, middle_word, long_word, text_end } kind;
+    bool prefix;
+    size_t bytes;
+    uint64_t hash;
+    uint64_t key[4];
+    const uint8_t* word;
+  };
+  // Which two tokens were merged, and from what those were.
+  struct Join {
+    uint32_t left, left_join, right, right_join;
+  };
+  struct Link {
+    uint32_t id, previous, next;
+    uint32_t rank;  // of what this and the next symbol make
+    uint32_t join;
+  };
+
+  void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {
     const size_t bytes = end - begin;
     const uint64_t number = state_->words++;
     if (dropout_.probability > 0) [[unlikely]] {
@@ -542,7 +574,7 @@ class EncodeWorker {
     word.bytes = static_cast<uint32_t>(size);
     if (size <= ShortWords::kMostBytes) [[likely]] {
       word.kind = Pending::short_word;
-      if (!prefix && readable_ - begin >= 16) [[likely]] {
+      if (!prefix && readable - begin >= 16) [[likely]] {
         word.key[0] = load(begin) & kLowBytes[bytes + 8];
         word.key[1] = load(begin + 8) & kLowBytes[bytes];
       } else {
@@ -570,34 +602,6 @@ class EncodeWorker {
     }
     if (++pending_size_ == kBatch) flush();
   }
-
-  // U+2581 in the text is no mark, and in no token.
-  void reserved() { (*this)(kMarkText, kMarkText + 3, false, false); }
-  void cut() {}
-
- private:
-  static constexpr size_t kBatch = 32;
-  using ShortWords = WordCache<2, 11>;
-  using MiddleWords = WordCache<4, 7>;
-
-  // A word whose slot has been asked for, but may not be in the processor's cache yet.
-  struct Pending {
-    enum Kind : uint8_t { short_word, middle_word, long_word, text_end } kind;
-    bool prefix;
-    size_t bytes;
-    uint64_t hash;
-    uint64_t key[4];
-    const uint8_t* word;
-  };
-  // Which two tokens were merged, and from what those were.
-  struct Join {
-    uint32_t left, left_join, right, right_join;
-  };
-  struct Link {
-    uint32_t id, previous, next;
-    uint32_t rank;  // of what this and the next symbol make
-    uint32_t join;
-  };
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
     switch (encoder_.pretokenizer_) {
@@ -971,7 +975,7 @@ void LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* end) {
   } else {
     state_.line.at_start = false;
   }
-  state_.number += static_cast<uint64_t>(std::count(begin, end, '\n'));
+  if (dropout_.probability > 0) state_.number += static_cast<uint64_t>(std::count(begin, end, '\n'));
 }
 
 void LineEncoder::encode_chunk(Chunk& chunk, EncodeWorker& worker) const {

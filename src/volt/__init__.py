@@ -4,6 +4,7 @@ from volt._version import __version__
 from volt.candidates import Candidates, Curve, candidates, load_candidates
 from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
+from volt.formats import ExportResult, export, import_vocabulary
 from volt.learn import LearnResult, LearnSettings, learn
 from volt.search import SearchResult, search
 from volt.tokenizer import Tokenizer, load
@@ -13,6 +14,7 @@ __all__ = [
     "Candidates",
     "CountTotals",
     "Curve",
+    "ExportResult",
     "InputError",
     "LearnResult",
     "LearnSettings",
@@ -27,6 +29,8 @@ __all__ = [
     "__version__",
     "candidates",
     "count",
+    "export",
+    "import_vocabulary",
     "learn",
     "load",
     "load_candidates",

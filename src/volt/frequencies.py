@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from volt import _core
 from volt.candidates import UNKNOWN, WORD_FINAL, Candidates
 from volt.errors import SettingsError, VoltError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Frequencies = NDArray[np.uint64]
 
@@ -109,6 +112,8 @@ def token_characters(
     A mark that is no text is left out; `▁` stands for a space and is a character. All characters
     left out of the alphabet count as one, `<unk>`.
     """
+    from scipy.sparse import csr_array
+
     texts = [candidates.tokens[token] for token in tokens.tolist()]
     if candidates.rule.pretokenizer == "whitespace":
         texts = [text.removesuffix(WORD_FINAL) for text in texts]

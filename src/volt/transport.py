@@ -38,13 +38,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
 
 from volt.errors import TransportError
+
+if TYPE_CHECKING:  # SciPy takes a fifth of a second to import: the functions that need it do
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -109,6 +111,8 @@ class TransportProblem:
         `token_ids` says which are in. The characters' shares follow from the tokens unless they are
         given. All characters keep their column, so potentials fit from one size to the next.
         """
+        from scipy.sparse import csr_array
+
         length = np.asarray(lengths, dtype=np.float64)
         frequency = np.asarray(frequencies, dtype=np.float64)
         counts = csr_array(token_characters, dtype=np.float64, copy=True)
@@ -170,6 +174,8 @@ class TransportProblem:
         epsilon: float = EPSILON,
     ) -> TransportProblem:
         """Any costs on any sparse support, tokens x characters."""
+        from scipy.sparse import csr_array, issparse
+
         if not issparse(costs):
             raise TransportError("costs must be sparse: what they store is the support")
         return cls(
@@ -271,8 +277,8 @@ class TransportSolution:
     character_error: float
     """max_i |sum_j P_ij - a_i| / a_i, over characters with mass."""
     token_error: float
-    """max_j of the distance of token mass j from its limits, / b_j. The summed error is no larger:
-    sum_j b_j is 1."""
+    """max_j of the distance of token mass j from its limits, / b_j. The summed distance is no more
+    than this times sum_j b_j, which is 1 or near it."""
     objective: float
     """<P, D> - gamma H(P)."""
     cost: float
@@ -359,8 +365,8 @@ def solve(
     Each iteration tries one step. It is taken if it lowers the dual by no less than a Sinkhorn step
     is sure to; else it is tried again with a smaller theta, down to Sinkhorn's own step, which is
     always taken. So every step taken makes the progress that Sinkhorn's convergence rests on.
-    (Taking steps that halve the residual while the dual rises was tried: now and then they lead
-    astray, and one of 7,200 random problems took over 2,000 iterations instead of 90.)
+    (Taking steps that halve the residual while the dual rises was tried: two of 7,200 random
+    problems then did not end within 2,000 iterations. As it is, none takes more than 269.)
     """
     if not tolerance > 0 or max_iterations < 1:
         raise TransportError(
@@ -504,6 +510,8 @@ class _Support:
         that lies between the limits: 833 iterations over 24 problems against 1,299 with the
         derivative.
         """
+        from scipy.sparse import csr_array
+
         reach = np.maximum(travel, 1e-12)
         within = np.minimum(here.log_sum + reach, self.log_upper) - np.maximum(
             here.log_sum - reach, self.log_lower
@@ -570,6 +578,8 @@ class _Support:
         self, alpha: Floats, here: _HalfSteps, iterations: int, tolerance: float
     ) -> TransportSolution:
         """The character half step, which makes characters exact, and what to measure after it."""
+        from scipy.sparse import csr_array
+
         problem = self.problem
         flow = here.plan * (self.marginal / here.character_mass)[self.character]
         character_mass = _sum_by(self.character, flow, self.marginal.size)
@@ -602,8 +612,9 @@ class _Support:
 def _accelerate(here: _HalfSteps, coupling: csr_array, theta: float) -> Floats:
     """(I - theta G)^-1 times the Sinkhorn step, by conjugate gradients.
 
-    In coordinates scaled by sqrt(r), where G is symmetric. Only products with G are needed: the
-    dense |C| x |C| solve is no faster at 100 characters and out of question at some thousand.
+    In coordinates scaled by sqrt(r), where G is symmetric. Only products with G are needed. A dense
+    solve gains little at 100 characters (209 against 271 ms of the 1.7 s that 27 problems take)
+    and is out of the question at some thousand.
     """
     scale = np.sqrt(here.character_mass)
     left = here.sinkhorn * scale

@@ -12,6 +12,8 @@ from volt.cli.count import count
 from volt.cli.curve import curve
 from volt.cli.decode import decode
 from volt.cli.encode import encode
+from volt.cli.export import export
+from volt.cli.import_ import import_
 from volt.cli.learn import learn
 from volt.cli.search import search
 
@@ -49,3 +51,5 @@ app.command()(candidates)
 app.command()(curve)
 app.command()(encode)
 app.command()(decode)
+app.command()(export)
+app.command("import")(import_)

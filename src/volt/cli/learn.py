@@ -247,9 +247,7 @@ def summary(result: LearnResult, folder: Path) -> list[str]:
     if choice is not None and choice.interval:
         low, high = choice.interval
         sure = (
-            f", 95% of the draws from {low:,} to {high:,}"
-            if low != high
-            else ", all draws agree"
+            f", 95% of the draws from {low:,} to {high:,}" if low != high else ", all draws agree"
         )
     learned = f"{len(vocabulary):,} tokens"
     if vocabulary.scaffolds:

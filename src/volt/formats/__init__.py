@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from volt.corpus import Text
 from volt.counts import WordCounts, check_choice, count
@@ -29,12 +30,11 @@ from volt.formats import (
 from volt.formats.assembly import Pieces, assemble, read_bytes
 from volt.formats.merges import (
     Check,
-    all_pairs,
-    ambiguous_splits,
-    ambiguous_tokens,
-    check_list,
+    check_delayed,
     check_rule,
-    own_pairs,
+    delayed_tokens,
+    differing_tokens,
+    overlapping_tokens,
 )
 from volt.vocabulary import MergeRule, Vocabulary
 
@@ -76,7 +76,16 @@ class ExportResult:
     files: list[Path]
     messages: list[str] = field(default_factory=list)
     check: Check | None = None
-    """Words that the toolkit encodes otherwise, in the text that was given."""
+    """Words of the text given that the toolkit encodes otherwise; None if its rule is the same, or
+    if there is no text."""
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "files": [str(file) for file in self.files],
+            "messages": self.messages,
+            "check": None if self.check is None else asdict(self.check),
+        }
 
 
 def export(
@@ -115,44 +124,37 @@ def export(
 def _compare(
     vocabulary: Vocabulary, form: Format, counts: WordCounts | None
 ) -> tuple[list[str], Check | None]:
-    """Where the toolkit may encode otherwise than volt (METHOD 6)."""
+    """Where the toolkit encodes otherwise than volt (METHOD 6)."""
     messages: list[str] = []
     found: Check | None = None
-    if form.merge_rule is None:
-        if vocabulary.hidden:
-            messages.append("tokens only: what is merged on the way (split encoding) is not there")
-        return messages, None
-    if form.merge_rule == "concat" and vocabulary.merge_rule == "pairs":
-        further = len(all_pairs(vocabulary)) - len(own_pairs(vocabulary))
-        if further:
+    mine, theirs = vocabulary.merge_rule, form.merge_rule
+    if theirs is None and vocabulary.hidden:
+        messages.append("tokens only: what is merged on the way (split encoding) is not there")
+    elif theirs == "concat" and mine == "pairs":
+        found = None if counts is None else check_rule(vocabulary, counts, "concat")
+        if other := differing_tokens(vocabulary):
             reason = (
-                f"{form.toolkit} merges any two tokens that make a token, this vocabulary only the "
-                f"pairs it was learned with: {further:,} further pairs"
+                f"{form.toolkit} merges {len(other):,} tokens, such as {other[0]!r}, from another "
+                "pair than they were learned from (rule concat)"
             )
-            if counts is None:
+            if found is None:
                 raise SettingsError(
-                    f"{reason}; name a text that shows the difference (--check FILE), or learn "
-                    "with --merge-rule concat"
+                    f"{reason}; name a text that shows how many words this changes (--check FILE), "
+                    "or learn with --merge-rule concat"
                 )
-            found = check_rule(vocabulary, counts, "concat")
             messages.append(f"{reason}; {found} come out differently")
-    if form.merge_rule == "pairs" and vocabulary.merge_rule == "concat":
-        one_at_a_time = form.one_pair_at_a_time
-        twice = ambiguous_tokens(vocabulary, one_pair_at_a_time=one_at_a_time)
-        if counts is not None:
-            found = check_list(vocabulary, counts, one_pair_at_a_time=one_at_a_time)
-        if twice:
+    elif theirs == "pairs" and mine == "concat":
+        if other := overlapping_tokens(vocabulary):
             messages.append(
-                f"{len(twice):,} tokens, such as {twice[0]!r}, can be merged from overlapping or "
-                f"competing pairs, which {form.toolkit} may take in another order"
-                + (f"; {found} come out differently" if found else "")
+                f"{len(other):,} tokens, such as {other[0]!r}, can be cut into overlapping pairs; "
+                "only one of them is ever merged, so this changes nothing"
             )
-    splits = ambiguous_splits(vocabulary)
-    if splits and "concat" in (form.merge_rule, vocabulary.merge_rule):
-        messages.append(
-            f"{len(splits):,} hidden tokens, such as {splits[0]!r}, can be merged from more than "
-            f"one pair: {form.toolkit} may split them otherwise"
-        )
+        if form.one_pair_at_a_time and (other := delayed_tokens(vocabulary)):
+            found = None if counts is None else check_delayed(vocabulary, counts)
+            messages.append(
+                f"{form.toolkit} may merge {len(other):,} tokens, such as {other[0]!r}, too early"
+                + ("; count with --check FILE" if found is None else f"; {found} differ")
+            )
     if form.toolkit == "tiktoken" and vocabulary.unreachable:
         example = vocabulary.tokens[vocabulary.unreachable[0]].text
         messages.append(

@@ -14,7 +14,7 @@ from volt.candidates import UNKNOWN, WORD_FINAL
 from volt.corpus import Normalization
 from volt.counts import Pretokenizer, WordRule
 from volt.errors import InputError
-from volt.formats.merges import Pair, all_pairs, pairs_for
+from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.tokenizer import Tokenizer, read_printed
 from volt.vocabulary import (
     LETTER_BYTES,
@@ -29,6 +29,8 @@ from volt.vocabulary import (
     _Reader,
 )
 
+LONGEST_TOKEN = 1024
+"""Characters. A token is cut at every place to see what it is made from."""
 BYTE_NAMES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
@@ -137,17 +139,24 @@ def assemble(pieces: Pieces) -> Vocabulary:
         unknown=pieces.unknown,
     )
     _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()  # every check of a load
-    if pieces.pairs is not None and rule == "concat" and all_pairs(vocabulary) != pieces.pairs:
-        twice = next(text for text, pair in parents.items() if _ways(pieces.pairs, text) > 1)
-        raise pieces.fail(
-            f"{_brief(twice)} is merged in more than one way, but not in all; "
-            "volt knows one way (rule pairs) or all ways (rule concat)"
-        )
+    if pieces.pairs is not None and rule == "concat":
+        _check_concat(vocabulary, pieces, pieces.pairs)
     return _measured(vocabulary, pieces)
 
 
-def _ways(pairs: list[Pair], text: str) -> int:
-    return sum(left + right == text for left, right in pairs)
+def _check_concat(vocabulary: Vocabulary, pieces: Pieces, pairs: list[Pair]) -> None:
+    """A list with several pairs for a token is like rule `concat` if it has the one that matters
+    of every token, in the same order."""
+    place_of = {pair: place for place, pair in enumerate(pairs)}
+    before = -1
+    for text, pair in last_pairs(vocabulary).items():
+        place = place_of.get(pair, -1)
+        if place < before:
+            raise pieces.fail(
+                f"{_brief(text)} is merged in more than one way, but not in all, or they stand "
+                "apart; volt knows one way (rule pairs) or all ways (rule concat)"
+            )
+        before = place
 
 
 def _check_texts(pieces: Pieces, listed: list[str]) -> None:
@@ -160,6 +169,8 @@ def _check_texts(pieces: Pieces, listed: list[str]) -> None:
         if text in seen:
             raise pieces.fail(f"token {number}, {_brief(text)}, is there twice")
         seen.add(text)
+        if len(text) > LONGEST_TOKEN:
+            raise pieces.fail(f"token {number} has more than {LONGEST_TOKEN:,} characters")
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
             raise pieces.fail(f"token {number}: a lone surrogate is no text")
 
@@ -299,10 +310,10 @@ def guess_pretokenizer(name: str, texts: Sequence[str]) -> Pretokenizer:
     known = set(texts)
     if all(chr(letter) in known for letter in LETTER_BYTES):
         return "byte-level"
-    if any(text.startswith("▁") for text in texts):
-        return "metaspace"
-    if any(text.endswith(WORD_FINAL) for text in texts):
-        return "whitespace"
+    spaced = sum(text.startswith("▁") for text in texts)
+    final = sum(text.endswith(WORD_FINAL) for text in texts)
+    if spaced or final:
+        return "metaspace" if spaced > final else "whitespace"
     raise InputError(
         f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
         "these are no tokens of metaspace, whitespace or byte-level text"

@@ -25,7 +25,9 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     return {path: "".join(lines).encode()}
 
 
-def listed(vocabulary: Vocabulary, toolkit: str, built_in: tuple[str, ...]) -> list[tuple[int, str]]:
+def listed(
+    vocabulary: Vocabulary, toolkit: str, built_in: tuple[str, ...]
+) -> list[tuple[int, str]]:
     """The tokens, by id and as `volt encode` prints them, but for the toolkit's own."""
     for token in vocabulary.tokens:
         if token.text in built_in and token.kind != "special":

@@ -213,9 +213,8 @@ def _text_rule(pieces: Pieces, data: dict[str, Any]) -> tuple[Pretokenizer, Norm
             return "metaspace", normalize
     elif not steps and before == [SPLIT_AT_BLANKS]:
         return "whitespace", normalize
-    elif not steps and len(before) == 1 and before[0].get("type") == "ByteLevel":
-        if not before[0].get("add_prefix_space", True) and before[0].get("use_regex", True):
-            return "byte-level", normalize
+    elif not steps and len(before) == 1 and _is_byte_level(before[0]):
+        return "byte-level", normalize
     found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
     raise pieces.fail(
         f"normalizer, pre_tokenizer: {found[:200]} cut text as no pre-tokenizer of volt does"
@@ -227,6 +226,14 @@ def _sequence(part: Any, key: str) -> list[dict[str, Any]]:
         return []
     inner = part.get(key) if part.get("type") == "Sequence" else [part]
     return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+
+
+def _is_byte_level(step: dict[str, Any]) -> bool:
+    return (
+        step.get("type") == "ByteLevel"
+        and not step.get("add_prefix_space", True)
+        and bool(step.get("use_regex", True))
+    )
 
 
 def _is_prepend(step: dict[str, Any]) -> bool:

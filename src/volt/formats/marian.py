@@ -1,7 +1,7 @@
 """Marian `.yml`: a token and its id on every line, for text encoded by `volt encode`.
 
-`</s>` is 0 and `<unk>` is 1, as Marian wants it; it has no padding and no start token, so `<pad>` and
-`<s>` are left out.
+`</s>` is 0 and `<unk>` is 1, as Marian wants it; it has no padding and no start token, so `<pad>`
+and `<s>` are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ FIRST = ("</s>", "<unk>")
 LEFT_OUT = ("<pad>", "<s>")
 
 # What YAML lets stand as it is inside of "..."; the rest is escaped.
-_ESCAPED = re.compile("[^\x20-\x21\x23-\x5b\x5d-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")  # fmt: skip  # noqa: E501
+_ESCAPED = re.compile(
+    r"[^\x20\x21\x23-\x5b\x5d-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 _LINE = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s"\'\[\]{},#&*!|>%@`-][^\s]*|[^\s:]+): +(\d{1,9})')
 
 
@@ -76,4 +78,4 @@ def _unquoted(text: str) -> str:
 
 
 def _as_json(escape: str, code: str | None) -> str:
-    return json.dumps(chr(int(code, 16))) [1:-1] if code else escape
+    return json.dumps(chr(int(code, 16)))[1:-1] if code else escape

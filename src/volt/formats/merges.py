@@ -2,11 +2,21 @@
 
 Toolkits of rule `pairs` read a list of pairs, the first in the list first. Toolkits of rule
 `concat` rank the tokens, and join any two neighbours that make one.
+
+**A token is only ever merged from one pair.** Take two neighbours that make a token. No merge so
+far crossed the ends of this stretch of text, and every merge inside it was the first due of all
+places, so the first due inside. Hence they are the merges of the same text standing alone, whose
+last two tokens are always the same: its *last pair*. So:
+
+- under rule `concat` no pair but the last pair of its token is ever merged. A list that has it, at
+  the rank of the token, is exact; whatever other pairs it has;
+- a vocabulary of rule `pairs` is encoded alike under `concat` if each token's own pair, that it was
+  learned from, is its last pair. This can be seen from the vocabulary, without any text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -14,7 +24,7 @@ import numpy as np
 
 from volt import reference
 from volt.candidates import WORD_FINAL
-from volt.counts import WordCounts
+from volt.counts import Pretokenizer, WordCounts
 from volt.tokenizer import Tokenizer
 from volt.vocabulary import MergeRule, Token, Vocabulary
 
@@ -23,11 +33,8 @@ Pair = tuple[str, str]
 
 def mergeable(vocabulary: Vocabulary) -> dict[str, int]:
     """The rank of every token that takes part in merging, hidden ones too; a character's is -1."""
-    return {
-        token.text: token.rank
-        for token in vocabulary.pool
-        if token.kind in ("character", "merged")
-    }  # fmt: skip
+    kinds = ("character", "merged")
+    return {token.text: token.rank for token in vocabulary.pool if token.kind in kinds}
 
 
 def merged_by_rank(vocabulary: Vocabulary) -> list[Token]:
@@ -45,36 +52,53 @@ def own_pairs(vocabulary: Vocabulary) -> list[Pair]:
     ]
 
 
-def all_pairs(vocabulary: Vocabulary) -> list[Pair]:
-    """All pairs of tokens that make a token, ordered by the rank of what they make.
+def last_pairs(vocabulary: Vocabulary) -> dict[str, Pair]:
+    """The pair that each token is merged from under rule `concat`; none if it never is."""
+    ranks = mergeable(vocabulary)
+    found = {}
+    for token in merged_by_rank(vocabulary):
+        symbols = spell(token.text, vocabulary.rule.pretokenizer)
+        while len(symbols) > 2:
+            due = [
+                (rank, place)
+                for place, (left, right) in enumerate(pairwise(symbols))
+                if (rank := ranks.get(left + right, -1)) >= 0
+            ]
+            if not due:
+                break
+            _, place = min(due)
+            symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
+        if len(symbols) == 2:
+            found[token.text] = (symbols[0], symbols[1])
+    return found
 
-    Where two pairs for one token can overlap, `ab a` and `a ba` in `ab a ba`, the one that stands
-    on the left comes first, as under rule `concat`.
-    """
+
+def spell(text: str, pretokenizer: Pretokenizer) -> list[str]:
+    """The characters of a token; in whitespace mode the mark belongs to the last."""
+    if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
+        body = text.removesuffix(WORD_FINAL)
+        return [*body[:-1], body[-1:] + WORD_FINAL]
+    return list(text)
+
+
+def all_pairs(vocabulary: Vocabulary) -> list[Pair]:
+    """All pairs of tokens that make a token, ordered by the rank of what they make; of these the
+    last pair of the token first, since subword-nmt splits a token into the first that is listed."""
     known = mergeable(vocabulary)
+    last = last_pairs(vocabulary)
     final = WORD_FINAL if vocabulary.rule.pretokenizer == "whitespace" else None
     pairs: list[Pair] = []
     for token in merged_by_rank(vocabulary):
-        pairs += pairs_for(token.text, known, final)
+        found = pairs_for(token.text, known, final)
+        pairs += sorted(found, key=lambda pair: pair != last.get(pair[0] + pair[1]))
     return pairs
 
 
-def pairs_for(text: str, known: Iterable[str], final: str | None) -> list[Pair]:
+def pairs_for(text: str, known: Container[str], final: str | None) -> list[Pair]:
     """The pairs of known tokens that make this text."""
     length = len(text) - len(final) if final and text.endswith(final) else len(text)
-
-    def pair_at(cut: int) -> list[Pair]:
-        pair = (text[:cut], text[cut:])
-        return [pair] if pair[0] in known and pair[1] in known else []
-
-    found: list[Pair] = []
-    for cut in range(1, length // 2 + 1):
-        one = pair_at(cut)
-        # The only pair that can overlap with one: that cut at the same distance from the end.
-        other = pair_at(length - cut) if 2 * cut < length else []
-        other_first = one and other and other[0][1] == one[0][0] and one[0][1] != other[0][0]
-        found += other + one if other_first else one + other
-    return found
+    cuts = [(text[:cut], text[cut:]) for cut in range(1, length)]
+    return [(left, right) for left, right in cuts if left in known and right in known]
 
 
 def merge_list(vocabulary: Vocabulary) -> list[Pair]:
@@ -82,42 +106,39 @@ def merge_list(vocabulary: Vocabulary) -> list[Pair]:
     return own_pairs(vocabulary) if vocabulary.merge_rule == "pairs" else all_pairs(vocabulary)
 
 
-def ambiguous_tokens(vocabulary: Vocabulary, *, one_pair_at_a_time: bool) -> list[str]:
-    """Tokens of a `concat` vocabulary whose merges a list of pairs may do in another order.
-
-    1. Two pairs, each of which can overlap with the other on its left (`aa a` and `a aa`).
-    2. Tokens that a *lower* rank is made from in another way than it was learned: this lower rank
-       is due as soon as one place is merged, before the other places. A list does the places of
-       its first pair first; with `one_pair_at_a_time` (subword-nmt) it does all places of a pair.
-    """
-    known = mergeable(vocabulary)
-    pairs_of: dict[str, list[Pair]] = {}
-    makes_lower: set[str] = set()
-    for left, right in all_pairs(vocabulary):
-        rank = known[left + right]
-        pairs_of.setdefault(left + right, []).append((left, right))
-        makes_lower |= {part for part in (left, right) if known[part] > rank}
-    found = []
-    for text, pairs in pairs_of.items():
-        overlapping = any(a != b and (b, a) in pairs for a, b in pairs)
-        if overlapping or (text in makes_lower and (one_pair_at_a_time or len(pairs) > 1)):
-            found.append(text)
-    return found
+# ------------------------------------------------------------------------ differences between rules
 
 
-def ambiguous_splits(vocabulary: Vocabulary) -> list[str]:
-    """Hidden tokens that can be merged from more than one pair.
+def overlapping_tokens(vocabulary: Vocabulary) -> list[str]:
+    """Tokens that two overlapping pairs make, as `ab a` and `a ba` in `ab a ba`. By the above, a
+    list of all pairs never meets both."""
+    pairs = all_pairs(vocabulary)
+    left_of: dict[str, set[str]] = {}
+    for left, right in pairs:
+        left_of.setdefault(left + right, set()).add(left)
+    found = (left + right for left, right in pairs if right in left_of[left + right])
+    return list(dict.fromkeys(text for text in found if len(left_of[text]) > 1))
 
-    volt splits one into the pair it was merged from in this word. SentencePiece takes the last pair
-    it saw in the sentence, subword-nmt the one listed last.
-    """
-    known = mergeable(vocabulary)
-    final = WORD_FINAL if vocabulary.rule.pretokenizer == "whitespace" else None
-    hidden = [token.text for token in vocabulary.hidden if token.kind == "merged"]
-    return [text for text in hidden if len(pairs_for(text, known, final)) > 1]
+
+def differing_tokens(vocabulary: Vocabulary) -> list[str]:
+    """Tokens that rule `concat` merges from another pair than the one they were learned from."""
+    last = last_pairs(vocabulary)
+    own = own_pairs(vocabulary)
+    return [left + right for left, right in own if last.get(left + right) != (left, right)]
 
 
-# -------------------------------------------------------------------------------- a check over text
+def delayed_tokens(vocabulary: Vocabulary) -> list[str]:
+    """Tokens of a `concat` vocabulary that make one of a *lower* rank, which is due as soon as one
+    of them is merged. subword-nmt first merges the pair in all other places."""
+    ranks = mergeable(vocabulary)
+    return sorted(
+        {
+            part
+            for text, pair in last_pairs(vocabulary).items()
+            for part in pair
+            if ranks[part] > ranks[text]
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -138,57 +159,40 @@ class Check:
 
 def check_rule(vocabulary: Vocabulary, counts: WordCounts, rule: MergeRule) -> Check:
     """Encode the words under both rules."""
-    other = replace(vocabulary, merge_rule=rule, self_test=[])
+    other = replace(vocabulary, merge_rule=rule)
     ids, offsets = Tokenizer(vocabulary).encode_words(counts)
     other_ids, other_offsets = Tokenizer(other).encode_words(counts)
-    lengths, other_lengths = np.diff(offsets), np.diff(other_offsets)
-    differs = lengths != other_lengths
-    words = np.flatnonzero(~differs)
-    for word in words.tolist():
-        a, b, n = int(offsets[word]), int(other_offsets[word]), int(lengths[word])
-        differs[word] = not np.array_equal(ids[a : a + n], other_ids[b : b + n])
-    return _tally(counts, np.flatnonzero(differs).tolist())
+    bounds, other_bounds = offsets.tolist(), other_offsets.tolist()
+    differing = [
+        word
+        for word in range(len(counts))
+        if not np.array_equal(
+            ids[bounds[word] : bounds[word + 1]],
+            other_ids[other_bounds[word] : other_bounds[word + 1]],
+        )
+    ]
+    return _tally(counts, differing)
 
 
-def check_list(vocabulary: Vocabulary, counts: WordCounts, *, one_pair_at_a_time: bool) -> Check:
-    """Encode the words that have an ambiguous token as a list of pairs does."""
-    suspects = ambiguous_tokens(vocabulary, one_pair_at_a_time=one_pair_at_a_time)
+def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
+    """Encode the words that have a delayed token as subword-nmt does: all places of the first pair
+    in the list, again and again."""
+    suspects = delayed_tokens(vocabulary)
     order = {pair: number for number, pair in enumerate(all_pairs(vocabulary))}
     differing = []
-    for number, word in enumerate(counts.words):
-        symbols = reference.spell(word, vocabulary.rule.pretokenizer)
-        if vocabulary.rule.pretokenizer == "byte-level":
-            symbols = [reference.byte_letter(byte) for byte in word.encode()]
-        whole = "".join(symbols)
-        if not any(text in whole for text in suspects):
+    for number, word in enumerate(counts.words if suspects else []):
+        if not any(text.removesuffix(WORD_FINAL) in word for text in suspects):
             continue
-        nodes = reference.spell_known(word, vocabulary)
-        expected = reference.merge_symbols(nodes, vocabulary, iter(lambda: False, None))
-        known = [node.text if node.merges else "" for node in nodes]
-        found = merge_by_list(known, order, one_pair_at_a_time)
-        if found != [node.text if node.merges else "" for node in expected]:
+        symbols = reference.spell_known(word, vocabulary)
+        nodes = reference.merge_symbols(symbols, vocabulary, iter(lambda: False, None))
+        tokens = [node.text for node in symbols]
+        while due := [pair for pair in pairwise(tokens) if pair in order]:
+            tokens = reference.join(tokens, min(due, key=lambda pair: order[pair]))
+        if tokens != [node.text for node in nodes]:
             differing.append(number)
     return _tally(counts, differing)
 
 
-def merge_by_list(
-    symbols: list[str], order: dict[Pair, int], one_pair_at_a_time: bool
-) -> list[str]:
-    """Merge as toolkits of rule `pairs` do: the pair listed first, leftmost; or all its places."""
-    while True:
-        due = [pair for pair in pairwise(symbols) if pair in order]
-        if not due:
-            return symbols
-        best = min(due, key=lambda pair: order[pair])
-        if one_pair_at_a_time:
-            symbols = reference.join(symbols, best)
-        else:
-            place = list(pairwise(symbols)).index(best)
-            symbols = [*symbols[:place], best[0] + best[1], *symbols[place + 2 :]]
-
-
 def _tally(counts: WordCounts, differing: list[int]) -> Check:
     numbers = counts.counts // np.uint64(counts.unit)
-    return Check(
-        len(differing), len(counts), int(numbers[differing].sum()), int(numbers.sum())
-    )  # fmt: skip
+    return Check(len(differing), len(counts), int(numbers[differing].sum()), int(numbers.sum()))

@@ -8,6 +8,7 @@ and written by the classes that come with the package `sentencepiece`.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,8 @@ def _read_pieces(pieces: Pieces, model: Any) -> None:
     scored: list[tuple[float, int, str]] = []
     for number, piece in enumerate(model.pieces):
         text = piece.piece
+        if not isinstance(text, str):  # protobuf gives bytes where they are no UTF-8
+            raise pieces.fail(f"pieces[{number}].piece: invalid UTF-8")
         if not math.isfinite(piece.score):
             raise pieces.fail(f"pieces[{number}].score: {piece.score} is no score")
         if piece.type == UNUSED:
@@ -179,7 +182,7 @@ def _read_pieces(pieces: Pieces, model: Any) -> None:
         elif piece.type in (NORMAL, UNUSED) and not is_character(text, "metaspace"):
             scored.append((-piece.score, number, text))
     scored.sort()
-    for (score, _, one), (next_score, _, other) in zip(scored, scored[1:], strict=False):
+    for (score, _, one), (next_score, _, other) in pairwise(scored):
         if score == next_score:
             raise pieces.fail(f"{one[:40]!r} and {other[:40]!r} have the same score")
     pieces.ranked = [text for _, _, text in scored]

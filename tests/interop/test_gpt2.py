@@ -1,0 +1,117 @@
+"""Exported vocab.json and merges.txt give the same ids in Hugging Face's byte-level BPE."""
+
+import json
+
+import pytest
+from hypothesis import given
+from samples import LONG, any_text_for, learned, letter_texts, made_up, token_texts, tokenizer_of
+
+import volt
+from volt import Tokenizer
+
+tokenizers = pytest.importorskip("tokenizers")
+
+RULES = ["pairs", "concat"]
+
+
+def peer(vocabulary, folder):
+    files = volt.export(vocabulary, "gpt2", folder).files
+    assert [file.name for file in files] == ["vocab.json", "merges.txt"]
+    return tokenizers.ByteLevelBPETokenizer(*map(str, files))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_any_text(rule, tmp_path):
+    vocabulary = learned("byte-level", rule)
+    other = peer(vocabulary, tmp_path)
+    tok = tokenizer_of(vocabulary)
+
+    @given(any_text_for("byte-level") | token_texts(vocabulary))
+    def check(text):
+        ids = tok.encode(text)
+        assert other.encode(text).ids == ids
+        assert other.decode(ids) == text
+
+    check()
+    for text in ("", " ", "  ", "\n\n a", *LONG):
+        assert other.encode(text).ids == tok.encode(text)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_vocabularies_that_no_bpe_would_learn(rule, tmp_path):
+    for seed in range(30):
+        vocabulary = made_up("byte-level", rule, seed)
+        other = peer(vocabulary, tmp_path)
+        texts = letter_texts(seed)
+        expected = tokenizer_of(vocabulary).encode_batch(texts)
+        assert [one.ids for one in other.encode_batch(texts)] == expected
+
+
+def test_transformers(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    vocabulary = learned("byte-level")
+    peer(vocabulary, tmp_path)
+    other = transformers.GPT2Tokenizer(
+        vocab=str(tmp_path / "vocab.json"), merges=str(tmp_path / "merges.txt"),
+        unk_token="<unk>", bos_token="<s>", eos_token="</s>",
+    )  # fmt: skip
+    tok = tokenizer_of(vocabulary)
+    for text in ("Hello,  wörld\n3.14 日本 ", "don't we'll", "\t👩‍🚀"):
+        assert other(text)["input_ids"] == tok.encode(text)
+
+
+def test_real_text(volt_data, tmp_path):
+    path = volt_data("multi30k/valid.de")
+    lines = volt.corpus.find_sources(path)[0].open().read().decode().split("\n")
+    vocabulary = volt.learn(path, pretokenizer="byte-level", bootstrap=0, merges=6000).vocabulary
+    other = peer(vocabulary, tmp_path)
+    expected = Tokenizer(vocabulary).encode_batch(lines)
+    assert [one.ids for one in other.encode_batch(lines)] == expected
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_round_trip(rule, tmp_path):
+    vocabulary = learned("byte-level", rule)
+    first = volt.export(vocabulary, "gpt2", tmp_path / "a").files
+    read, messages = volt.import_vocabulary(tmp_path / "a")
+    assert "special" in messages[0]
+    assert read.of_kind("special") == vocabulary.of_kind("special")
+    second = volt.export(read, "gpt2", tmp_path / "b").files
+    assert [f.read_bytes() for f in first] == [f.read_bytes() for f in second]
+    for text in (*letter_texts(1), "日本 don't  "):
+        assert tokenizer_of(read).encode(text) == tokenizer_of(vocabulary).encode(text)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "reason"),
+    [
+        (lambda: learned("metaspace"), "byte-level"),
+        (lambda: learned("byte-level", encoding="split"), "split"),
+        (lambda: learned("byte-level", symbols=("<2de>",)), "symbols"),
+        (lambda: learned("byte-level", normalize="nfc"), "nfc"),
+    ],
+)
+def test_refused(vocabulary, reason, tmp_path):
+    with pytest.raises(volt.VoltError, match=reason):
+        volt.export(vocabulary(), "gpt2", tmp_path)
+
+
+def test_broken_files_are_refused(tmp_path):
+    vocab, merges = volt.export(learned("byte-level"), "gpt2", tmp_path).files
+    good = vocab.read_text(), merges.read_text()
+    table = json.loads(good[0])
+    for numbers, lines, named in (
+        ("[1]", good[1], "table"),
+        (json.dumps({**table, "Ġ": "x"}), good[1], "table"),
+        (json.dumps({**table, "new": 3}), good[1], "ids"),
+        (json.dumps({t: i for t, i in table.items() if i < 100}), good[1], "no token"),
+        (good[0], good[1] + "a b c\n", "merges.txt: line"),
+        (good[0], good[1] + "a nowhere\n", "nowhere"),
+        (good[0], None, "merges.txt"),
+    ):
+        vocab.write_text(numbers)
+        merges.unlink(missing_ok=True)
+        if lines is not None:
+            merges.write_text(lines)
+        with pytest.raises(volt.VoltError, match=named):
+            volt.import_vocabulary(tmp_path, "gpt2")
