@@ -78,6 +78,6 @@ def test_real_text(volt_data, tmp_path):
     counts = volt.count(volt_data("multi30k/valid.de"), pretokenizer="whitespace")
     words = counts.to_dict()
     ours, theirs = our_merges(words, 2000, tmp_path), peer_merges(words, 2000)
-    assert equal_up_to_ties(ours, theirs) > 50
+    assert equal_up_to_ties(ours, theirs) > 30
     # Past the first tie the roads differ in order only: the same counts, but for a few.
     assert sum(a[0] != b[0] for a, b in zip(ours, theirs, strict=True)) < 40

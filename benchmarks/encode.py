@@ -1,0 +1,329 @@
+"""Benchmark of encoding: a text file in, ids out, line by line.
+
+    python benchmarks/encode.py --text FILE... -o benchmarks/results/encode.json
+
+A vocabulary of 32,000 tokens is learned from the text for each pre-tokenizer, outside the clock,
+and written as each peer reads it. A peer encodes with the vocabulary of its own kind: `tokenizers`,
+`tiktoken`, `gigatoken` and `tokie` that of `volt` (byte-level), `sentencepiece` that of
+`volt-metaspace`, `subword-nmt` that of `volt-whitespace`. All start from the file and end with the
+ids (subword-nmt: tokens) of every line; the number of ids is in the last column.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from measure import Contender, Requirement, Stage, main
+
+MODELS = "VOLT_BENCHMARK_MODELS"  # the variable that names the folder of the vocabularies
+SIZE = 32_000
+
+
+def volt_byte_level(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+
+    import volt
+
+    started = time.perf_counter()
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/byte-level.json", threads=threads)
+    ids, offsets = tokenizer.encode_file(text)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": len(offsets) - 1}
+
+
+def volt_metaspace(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+
+    import volt
+
+    started = time.perf_counter()
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/metaspace.json", threads=threads)
+    ids, offsets = tokenizer.encode_file(text)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": len(offsets) - 1}
+
+
+def volt_whitespace(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+
+    import volt
+
+    started = time.perf_counter()
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/whitespace.json", threads=threads)
+    ids, offsets = tokenizer.encode_file(text)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": len(offsets) - 1}
+
+
+def tokenizers_batch(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+    from itertools import islice
+    from pathlib import Path
+
+    import numpy
+    from tokenizers import Tokenizer
+
+    started = time.perf_counter()
+    tokenizer = Tokenizer.from_file(f"{os.environ['VOLT_BENCHMARK_MODELS']}/tokenizer.json")
+    parts = []
+    lines = 0
+    with Path(text).open(encoding="utf-8", newline="\n") as stream:
+        while batch := [line.removesuffix("\n") for line in islice(stream, 10_000)]:
+            lines += len(batch)
+            for encoding in tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+                parts.append(numpy.array(encoding.ids, numpy.uint32))
+    ids = numpy.concatenate(parts)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": lines}
+
+
+def tiktoken_batch(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import json
+    import os
+    import time
+    from itertools import islice
+    from pathlib import Path
+
+    import numpy
+    import tiktoken
+
+    started = time.perf_counter()
+    stored = json.loads(Path(os.environ["VOLT_BENCHMARK_MODELS"], "tiktoken.json").read_text())
+    ranks = {bytes.fromhex(token): rank for token, rank in stored.items()}
+    pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+    encoding = tiktoken.Encoding("volt", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    parts = []
+    lines = 0
+    with Path(text).open(encoding="utf-8", newline="\n") as stream:
+        while batch := [line.removesuffix("\n") for line in islice(stream, 10_000)]:
+            lines += len(batch)
+            for ids in encoding.encode_ordinary_batch(batch, num_threads=threads):
+                parts.append(numpy.array(ids, numpy.uint32))
+    ids = numpy.concatenate(parts)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": lines}
+
+
+def gigatoken_files(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+
+    import gigatoken
+    import numpy
+
+    started = time.perf_counter()
+    tokenizer = gigatoken.Tokenizer(f"{os.environ['VOLT_BENCHMARK_MODELS']}/tokenizer.json")
+    encoded = tokenizer.encode_files(gigatoken.TextFileSource([text], separator=b"\n"))
+    lengths = encoded.layout.offsets.data
+    ids = numpy.asarray(encoded.layout.content.data)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": len(lengths) - 1}
+
+
+def tokie_files(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+
+    import tokie
+
+    started = time.perf_counter()
+    tokenizer = tokie.Tokenizer.from_json(f"{os.environ['VOLT_BENCHMARK_MODELS']}/tokenizer.json")
+    ids, offsets = tokenizer.encode_files([text], separator=b"\n")
+    return time.perf_counter() - started, {"ids": len(ids), "lines": len(offsets) - 1}
+
+
+def sentencepiece_batch(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+    from itertools import islice
+    from pathlib import Path
+
+    import numpy
+    import sentencepiece
+
+    started = time.perf_counter()
+    processor = sentencepiece.SentencePieceProcessor(
+        model_file=f"{os.environ['VOLT_BENCHMARK_MODELS']}/sentencepiece.model"
+    )
+    parts = []
+    lines = 0
+    with Path(text).open(encoding="utf-8", newline="\n") as stream:
+        while batch := [line.removesuffix("\n") for line in islice(stream, 10_000)]:
+            lines += len(batch)
+            for ids in processor.encode(batch, num_threads=threads):
+                parts.append(numpy.array(ids, numpy.uint32))
+    ids = numpy.concatenate(parts)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": lines}
+
+
+def subword_nmt_lines(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import os
+    import time
+    from pathlib import Path
+
+    from subword_nmt.apply_bpe import BPE
+
+    started = time.perf_counter()
+    with Path(os.environ["VOLT_BENCHMARK_MODELS"], "codes").open(encoding="utf-8") as codes:
+        bpe = BPE(codes)
+    tokens = lines = 0
+    with Path(text).open(encoding="utf-8", newline="\n") as stream:
+        for line in stream:
+            tokens += len(bpe.process_line(line).split())
+            lines += 1
+    return time.perf_counter() - started, {"ids": tokens, "lines": lines}
+
+
+def _prepare_models(texts: list[Path], folder: Path) -> None:
+    """Vocabularies of the same text, and what the peers need to encode with them."""
+    import json
+
+    import volt
+    from volt.vocabulary import Vocabulary, build_vocabulary
+
+    def learn(pretokenizer: str) -> Vocabulary:
+        found = volt.candidates([str(t) for t in texts], pretokenizer=pretokenizer, merges=SIZE)
+        vocabulary = build_vocabulary(
+            found, range(min(len(found), SIZE)), special=["<unk>", "<s>", "</s>"]
+        )
+        vocabulary.save(folder / f"{pretokenizer}.json")
+        return vocabulary
+
+    # 1. GPT-2's files as one tokenizer.json; tiktoken's ranks.
+    vocabulary = learn("byte-level")
+    ordinary = [t for t in vocabulary.tokens if t.kind in ("character", "merged")]
+    merges = [
+        [vocabulary.tokens[parent].text for parent in t.parents] for t in ordinary if t.parents
+    ]
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
+                  "use_regex": True}  # fmt: skip
+    model = {
+        "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+        "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
+        "ignore_merges": False, "merges": merges,
+        "vocab": {t.text: i for i, t in enumerate(ordinary)},
+    }  # fmt: skip
+    tokenizer = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
+        "normalizer": None, "pre_tokenizer": byte_level, "post_processor": None,
+        "decoder": byte_level, "model": model,
+    }  # fmt: skip
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    ranks = {vocabulary.plain_text(t).hex(): i for i, t in enumerate(ordinary)}
+    (folder / "tiktoken.json").write_text(json.dumps(ranks))
+
+    # 2. SentencePiece's model: pieces with -rank as score, no normalisation.
+    vocabulary = learn("metaspace")
+    try:
+        from sentencepiece import sentencepiece_model_pb2 as protocol
+    except ImportError:
+        protocol = None
+    if protocol is not None:
+        kinds = protocol.ModelProto.SentencePiece
+        types = {"special": kinds.CONTROL, "byte": kinds.BYTE}
+        proto = protocol.ModelProto()
+        for token in vocabulary.tokens:
+            kind = kinds.UNKNOWN if token.text == "<unk>" else types.get(token.kind, kinds.NORMAL)
+            # Characters come after all merges.
+            score = -float(token.rank if token.parents else SIZE + 1)
+            proto.pieces.add(piece=token.text, score=score, type=kind)
+        proto.trainer_spec.model_type = protocol.TrainerSpec.BPE
+        proto.trainer_spec.byte_fallback = True
+        proto.trainer_spec.vocab_size = len(vocabulary)
+        proto.normalizer_spec.name = "identity"
+        proto.normalizer_spec.add_dummy_prefix = True
+        proto.normalizer_spec.remove_extra_whitespaces = False
+        proto.normalizer_spec.escape_whitespaces = True
+        (folder / "sentencepiece.model").write_bytes(proto.SerializeToString())
+
+    # 3. subword-nmt's codes.
+    vocabulary = learn("whitespace")
+    codes = ["#version: 0.2"]
+    for token in vocabulary.tokens:
+        if token.parents:
+            codes.append(" ".join(vocabulary.tokens[parent].text for parent in token.parents))
+    (folder / "codes").write_text("\n".join(codes) + "\n", encoding="utf-8")
+
+
+STAGE = Stage(
+    name="encode",
+    title="Encoding",
+    contenders=(
+        Contender(
+            name="volt",
+            distribution="volt-vocab",
+            includes="`volt.load`, `encode_file`: a byte-level vocabulary, ids and offsets",
+            work=volt_byte_level,
+        ),
+        Contender(
+            name="volt-metaspace",
+            distribution="volt-vocab",
+            includes="the same with a metaspace vocabulary",
+            work=volt_metaspace,
+        ),
+        Contender(
+            name="volt-whitespace",
+            distribution="volt-vocab",
+            includes="the same with a whitespace vocabulary",
+            work=volt_whitespace,
+        ),
+        Contender(
+            name="tokenizers",
+            distribution="tokenizers",
+            includes="`encode_batch_fast` of 10,000 lines at a time, ids to NumPy",
+            work=tokenizers_batch,
+        ),
+        Contender(
+            name="tiktoken",
+            distribution="tiktoken",
+            includes="`encode_ordinary_batch` of 10,000 lines at a time, ids to NumPy",
+            work=tiktoken_batch,
+        ),
+        Contender(
+            name="gigatoken",
+            distribution="gigatoken",
+            includes="`encode_files`, lines as documents",
+            work=gigatoken_files,
+        ),
+        Contender(
+            name="tokie",
+            distribution="tokie",
+            includes="`encode_files`, lines as documents; it leaves empty lines out",
+            work=tokie_files,
+        ),
+        Contender(
+            name="sentencepiece",
+            distribution="sentencepiece",
+            includes="`encode` of 10,000 lines at a time, ids to NumPy",
+            work=sentencepiece_batch,
+        ),
+        Contender(
+            name="subword-nmt",
+            distribution="subword-nmt",
+            includes="`BPE.process_line`, tokens counted; one process, it has no threads",
+            work=subword_nmt_lines,
+        ),
+    ),
+    requirements=(
+        Requirement(peers=("tokenizers",), measure="wall_seconds", at_least=10),
+        Requirement(peers=("sentencepiece",), measure="wall_seconds", at_least=5),
+        Requirement(peers=("tiktoken",), measure="wall_seconds", at_least=5),
+        Requirement(peers=("gigatoken", "tokie"), measure="wall_seconds", at_least=1.2),
+        Requirement(peers=("subword-nmt",), measure="wall_seconds", at_least=100),
+    ),
+)
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="volt-bench-") as models:
+        named = sys.argv[sys.argv.index("--text") + 1 :] if "--text" in sys.argv else []
+        files = []
+        for name in named:
+            if not Path(name).is_file():
+                break
+            files.append(Path(name))
+        if files:
+            _prepare_models(files, Path(models))
+        os.environ[MODELS] = models
+        sys.exit(main(STAGE))
