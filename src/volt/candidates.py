@@ -457,11 +457,12 @@ def _byte_letters() -> dict[int, int]:
 BYTE_LETTERS = _byte_letters()
 
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
+_ESCAPED = str.maketrans(_ESCAPES)
 _UNESCAPES = {escape[1]: character for character, escape in _ESCAPES.items()}
 
 
 def _escape(token: str) -> str:
-    return "".join(_ESCAPES.get(c, c) for c in token) if _ESCAPES.keys() & set(token) else token
+    return token.translate(_ESCAPED)
 
 
 def _unescape(text: str) -> str:
