@@ -1,5 +1,6 @@
 """The native encoder: equal to the slow twin on any text, with any vocabulary and any threads."""
 
+import functools
 import random
 import time
 
@@ -87,6 +88,60 @@ def test_random_long_words_equal_the_slow_twin():
                     assert tokens_of(tok, tok.encode(text)) == expected
 
 
+# Whatever the rules of the pre-tokenizers tell apart, often side by side.
+tricky = "abst1. '\t\n▁é日\u00a0\u3000\u0301"
+PARTS = [
+    "'s",
+    "'re",
+    "'ll",
+    "''",
+    "  ",
+    " \t",
+    "\u00a0 ",
+    " ▁ ",
+    "\n\n",
+    "ß" * 40,
+    "s" * 70,
+    *tricky,
+]
+
+
+@functools.cache
+def tricky_tokenizer(pretokenizer: str) -> Tokenizer:
+    """Many tokens of any characters that may stand in one word, so that each bound shows."""
+    generator = random.Random(8)
+    lines = ["".join(generator.choices(PARTS, k=40)).replace("\n", "") for _ in range(150)]
+    found = volt.candidates([lines], pretokenizer=pretokenizer, merges=600, min_frequency=1)
+    return Tokenizer(build_vocabulary(found, range(len(found))), threads=1)
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=150), white_space=st.booleans())
+def test_words_are_cut_as_the_slow_twin_cuts_them(pretokenizer, parts, white_space):
+    """Text of several blocks of 64 bytes; without white space beyond ASCII it takes another way."""
+    text = "".join(parts)
+    if not white_space:
+        text = text.replace("\u00a0", "").replace("\u3000", "")
+    tok = tricky_tokenizer(pretokenizer)
+    assert tokens_of(tok, tok.encode(text)) == reference.encode(text, tok.vocabulary)
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=150), white_space=st.booleans())
+def test_lines_of_a_file_are_cut_as_texts(tmp_path_factory, pretokenizer, parts, white_space):
+    text = "".join(parts)
+    if not white_space:
+        text = text.replace("\u00a0", "").replace("\u3000", "")
+    tok = tricky_tokenizer(pretokenizer)
+    path = tmp_path_factory.getbasetemp() / "lines"
+    path.write_bytes(text.encode())
+    lines = text.split("\n")
+    ids, offsets = tok.encode_file(path)
+    expected = [tok.encode(line) for line in (lines if lines[-1] else lines[:-1])]
+    assert ids.tolist() == [i for line in expected for i in line]
+    assert np.diff(offsets).tolist() == [len(line) for line in expected]
+
+
 def by_hand(merge_rule, hidden=()):
     """Letters, `bc` (first), `ab`, `abc` of `ab c`, `abcd` of `abc d`, and `▁`."""
     made = {"bc": ("b", "c"), "ab": ("a", "b"), "abc": ("ab", "c"), "abcd": ("abc", "d")}
@@ -157,11 +212,12 @@ def test_word_types_are_encoded_as_words(vocabulary):
         [["a b ab abc", "1.a aab b.b é"]], pretokenizer=vocabulary.rule.pretokenizer
     )
     tok = Tokenizer(vocabulary, threads=2)
+    ranks = reference.merge_ranks(vocabulary)
     ids, offsets = tok.encode_words(counts)
     assert (ids.dtype, offsets.dtype) == (np.uint32, np.uint64)
     for w, word in enumerate(counts.words):
         symbols = reference.spell_known(word, vocabulary)
-        nodes = reference.merge_symbols(symbols, vocabulary, iter(lambda: False, None))
+        nodes = reference.merge_symbols(symbols, ranks, iter(lambda: False, None))
         expected = [t for n in nodes for t in reference.split(n, set(vocabulary.texts))]
         assert tokens_of(tok, ids[offsets[w] : offsets[w + 1]]) == expected
 

@@ -21,12 +21,15 @@ from hypothesis import strategies as st
 
 import volt
 from volt import reference
+from volt.candidates import BYTE_LETTERS
 from volt.criteria import CRITERIA
 from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.files import atomic_folder
-from volt.frequencies import push_down, rank_candidates, token_set
+from volt.frequencies import frequencies_at, push_down, rank_candidates, token_set
 from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import FORMAT, Vocabulary, load_vocabulary
+from volt.vocabulary import FORMAT, Token, Vocabulary, load_vocabulary
+
+pipeline = sys.modules["volt.learn"]  # `volt.learn` is the function
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 ARTIFACTS = ["choices.json", "curve.csv", "signature.txt", "volt.json"]
@@ -256,6 +259,20 @@ def test_entropy_of_a_step_is_that_of_its_mass(epsilon, length):
         assert step.entropy == pytest.approx(slow, rel=1e-9)
 
 
+def test_a_draw_equal_to_the_corpus_has_its_entropies():
+    """Draws are not solved again: their tokens get the share that those of the corpus got."""
+    settings = volt.LearnSettings(epsilon=0.3, length="occurrences")
+    counts = volt.count([TEXT])
+    found = volt.candidates(counts, merges=400)
+    ranking = rank_candidates(found, "frequency")
+    same = [found, found]
+    at_sizes = frequencies_at(found, ranking, np.array([100, 200, 300]), same)
+    steps = pipeline.solve_steps(found, at_sizes, settings)
+    for step, at in zip(steps, at_sizes, strict=True):
+        entropies = pipeline._drawn_entropies(step, at.draws, found.lengths, settings)
+        assert entropies == pytest.approx([step.entropy] * 2, rel=1e-12)
+
+
 def test_a_threshold_that_drops_tokens_says_how_many():
     result = learned(epsilon=0.4, threshold=0.7, gamma=0.05)
     assert_consistent(result)
@@ -289,23 +306,7 @@ def test_plain_bpe_has_the_frequencies_of_the_curve():
     assert result.overlap == 1.0
 
 
-@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
-@pytest.mark.parametrize("encoding", ["merge", "split"])
-@pytest.mark.parametrize("merge_rule", ["pairs", "concat"])
-def test_unreachable_tokens_are_those_that_the_twin_cannot_reach(
-    pretokenizer, encoding, merge_rule
-):
-    # Few letters, so that a token can be reached by other splits than its own.
-    generator = random.Random(5)
-    words = ["".join(generator.choices("aab", k=generator.randint(1, 9))) for _ in range(300)]
-    text = [
-        " ".join(words[int(300 * generator.random() ** 2)] for _ in range(8)) for _ in range(80)
-    ]
-    result = learned(
-        text, pretokenizer=pretokenizer, encoding=encoding, merge_rule=merge_rule, sizes="20:80:20"
-    )
-    assert_consistent(result)
-    vocabulary = result.vocabulary
+def slow_unreachable(vocabulary):
     pool, visible = vocabulary.pool, set(vocabulary.texts)
 
     def leaves(number):
@@ -314,14 +315,59 @@ def test_unreachable_tokens_are_those_that_the_twin_cannot_reach(
             return [reference.Node(token.text)]
         return leaves(token.parents[0]) + leaves(token.parents[1])
 
-    unreachable = []
+    found = []
     for number, token in enumerate(vocabulary.tokens):
         if token.kind in ("character", "merged"):
             nodes = reference.merge_symbols(leaves(number), vocabulary, repeat(False))
             if [t for node in nodes for t in reference.split(node, visible)] != [token.text]:
-                unreachable.append(number)
-    assert vocabulary.unreachable == unreachable
-    assert result.summary()["unreachable"] == len(unreachable)
+                found.append(number)
+    return found
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("merge_rule", ["pairs", "concat"])
+def test_what_is_learned_is_reachable(pretokenizer, merge_rule):
+    # Few letters, so that a token can be reached by other splits than its own.
+    generator = random.Random(5)
+    words = ["".join(generator.choices("aab", k=generator.randint(1, 9))) for _ in range(200)]
+    text = [
+        " ".join(words[int(200 * generator.random() ** 2)] for _ in range(8)) for _ in range(60)
+    ]
+    result = learned(
+        text, pretokenizer=pretokenizer, merge_rule=merge_rule, sizes="20:80:20", bootstrap=0
+    )
+    assert_consistent(result)
+    assert result.vocabulary.unreachable == slow_unreachable(result.vocabulary) == []
+
+
+@pytest.mark.parametrize(
+    ("pretokenizer", "final"),
+    [("whitespace", ""), ("whitespace", "</w>"), ("metaspace", ""), ("byte-level", "")],
+)
+@pytest.mark.parametrize("merge_rule", ["pairs", "concat"])
+def test_a_token_that_its_own_merges_do_not_reach_is_listed(pretokenizer, merge_rule, final):
+    """`b c` merges first, and nothing is made of `a bc d`: `abcd` is never reached. No text teaches
+    such merges; other people's vocabularies may have them."""
+    letters = (
+        [chr(c) for c in sorted(BYTE_LETTERS.values())] if pretokenizer == "byte-level" else []
+    )
+    letters = letters or ["a", "b", "c", "d" + final]
+    tokens = [Token("<unk>", "special"), *(Token(letter, "character") for letter in letters)]
+
+    def merge(left, right):
+        ids = {token.text: number for number, token in enumerate(tokens)}
+        rank = len(tokens) - len(letters)
+        tokens.append(Token(left + right, "merged", (ids[left], ids[right]), rank))
+
+    for left, right in (("b", "c"), ("a", "b"), ("c", "d" + final), ("ab", "cd" + final)):
+        merge(left, right)
+    vocabulary = Vocabulary(
+        volt.WordRule(pretokenizer), tokens, merge_rule=merge_rule,
+        unknown="byte" if pretokenizer == "byte-level" else "unk",
+    )  # fmt: skip
+    measured = pipeline.measure(vocabulary, volt.count([["abcd"]], pretokenizer=pretokenizer), 1)
+    assert [tokens[number].text for number in measured.unreachable] == ["abcd" + final]
+    assert slow_unreachable(measured) == measured.unreachable
 
 
 # -------------------------------------------------------------------------------- on disk, and back
@@ -362,6 +408,17 @@ def test_the_folder_holds_the_curve_the_choices_and_the_signature(tmp_path):
     wanted |= {c.size for c in result.choices[1:] if c.size is not None}
     assert wanted <= set(sizes)
     assert {sizes[0], sizes[-1]} == {result.curve.size[0], result.curve.size[-1]}
+
+
+def test_the_curve_file_has_every_size_that_was_tried_or_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr(pipeline, "CURVE_ROWS", 4)
+    result = learned()
+    result.curve.save(tmp_path / "curve.csv", result._curve_rows())
+    rows = (tmp_path / "curve.csv").read_text().splitlines()[1:]
+    sizes = {int(row.split(",")[0]) for row in rows}
+    assert len(sizes) < 20
+    assert {step.size + result.candidates.alphabet_size for step in result.steps} <= sizes
+    assert {c.size for c in result.choices[1:] if c.size is not None} <= sizes
 
 
 def test_the_signature_names_the_settings():

@@ -300,6 +300,8 @@ def test_an_interrupt_ends_without_traceback_or_output(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=tmp_path,
+        # A shell's background jobs ignore interrupts, and hand that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         process.stdin.write(MANY.encode())  # more than a pipe holds, so it is being read by now
         process.stdin.flush()
