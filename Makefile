@@ -49,6 +49,8 @@ bench: $(INSTALLED)
 	@mkdir -p benchmarks/results
 	$(BIN)/python benchmarks/count.py --text $(TEXT) -o benchmarks/results/count.json
 	$(BIN)/python benchmarks/candidates.py --text $(TEXT) -o benchmarks/results/candidates.json
+	$(BIN)/python benchmarks/learn.py --text $(TEXT) -o benchmarks/results/learn.json
+	$(BIN)/python benchmarks/transport.py --text $(TEXT) -o benchmarks/results/transport.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
 
 # The native code under AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that drive it.
