@@ -212,12 +212,11 @@ def test_word_types_are_encoded_as_words(vocabulary):
         [["a b ab abc", "1.a aab b.b é"]], pretokenizer=vocabulary.rule.pretokenizer
     )
     tok = Tokenizer(vocabulary, threads=2)
-    ranks = reference.merge_ranks(vocabulary)
     ids, offsets = tok.encode_words(counts)
     assert (ids.dtype, offsets.dtype) == (np.uint32, np.uint64)
     for w, word in enumerate(counts.words):
         symbols = reference.spell_known(word, vocabulary)
-        nodes = reference.merge_symbols(symbols, ranks, iter(lambda: False, None))
+        nodes = reference.merge_symbols(symbols, vocabulary, iter(lambda: False, None))
         expected = [t for n in nodes for t in reference.split(n, set(vocabulary.texts))]
         assert tokens_of(tok, ids[offsets[w] : offsets[w + 1]]) == expected
 
