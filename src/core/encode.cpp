@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "boundaries.hpp"
 #include "huge.hpp"
 #include "parallel.hpp"
 #include "scan.hpp"
@@ -23,7 +24,7 @@ constexpr size_t kFew = 32;                  // up to this many symbols a scan b
 constexpr uint32_t kMostInSquare = 512;      // characters
 constexpr size_t kMostPairs = size_t{1} << 26;
 constexpr uint32_t kWhole = 0xFFFFFFFF;      // the longest word of a scanner: none is cut
-constexpr size_t kChunk = 256 * 1024;        // a thread takes about this much text at a time
+constexpr size_t kChunk = 64 * 1024;         // a thread takes about this much text at a time
 constexpr uint8_t kMarkText[] = {0xE2, 0x96, 0x81};  // U+2581
 
 inline uint64_t load(const uint8_t* p) {
@@ -45,6 +46,12 @@ constexpr std::array<uint64_t, 24> kLowBytes = [] {
   for (size_t n = 1; n < 16; ++n) masks[8 + n] = n < 8 ? (uint64_t{1} << (8 * n)) - 1 : ~uint64_t{0};
   return masks;
 }();
+
+// One past the next line end in [p, end), or end.
+const uint8_t* next_line_end(const uint8_t* p, const uint8_t* end) {
+  const void* found = p < end ? std::memchr(p, '\n', end - p) : nullptr;
+  return found ? static_cast<const uint8_t*>(found) + 1 : end;
+}
 
 // The texts of the tokens that merge, marks included, forwards or backwards.
 struct Keys {
@@ -90,6 +97,7 @@ IdBuffer::~IdBuffer() { std::free(ids_); }
 
 void IdBuffer::grow(size_t more) {
   if (more > SIZE_MAX / 8 - size_) throw std::bad_alloc();
+  // realloc moves pages instead of bytes. Huge pages for them made encoding 15% slower.
   const size_t capacity = std::max(size_ + more, std::max<size_t>(256, capacity_ + capacity_ / 2));
   auto* ids = static_cast<uint32_t*>(std::realloc(ids_, capacity * sizeof(uint32_t)));
   if (ids == nullptr) throw std::bad_alloc();
@@ -409,9 +417,8 @@ class WordCache {
     for (size_t i = 0; i < kWords; ++i) difference |= a[i] ^ b[i];
     return difference == 0;
   }
-  // A text that is short or says the same again and again does with few slots.
   void grow() {
-    std::vector<Slot, HugeAllocator<Slot>> old(slots_.size() * 4);
+    HugeVector<Slot> old(slots_.size() * 4);
     old.swap(slots_);
     shift_ -= 2;
     added_ = 0;
@@ -468,6 +475,21 @@ class EncodeWorker {
       p = match.end;
     }
     return p;
+  }
+
+  // Encode whole lines; the last may lack its line end.
+  void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
+    state_ = &state;
+    readable_ = readable;
+    if (active_->longest == 0 && mark_words(encoder_.pretokenizer_, p, end, true, marks_))
+      return take_marked_words(p, end, true);
+    while (p < end) {
+      const uint8_t* next = next_line_end(p, end);
+      const bool ended = next[-1] == '\n';
+      encode_text(p, next - ended, readable, true, state);
+      if (ended) end_line();
+      p = next;
+    }
   }
 
   // Note where the ids of the text end.
@@ -559,6 +581,13 @@ class EncodeWorker {
     uint32_t join;
   };
 
+  void end_line() {
+    end_text();
+    state_->line = LineState{};
+    ++state_->number;
+    state_->words = 0;
+  }
+
   void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {
     const size_t bytes = end - begin;
     const uint64_t number = state_->words++;
@@ -604,11 +633,68 @@ class EncodeWorker {
   }
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
+    if (complete && mark_words(encoder_.pretokenizer_, p, end, false, marks_)) {
+      take_marked_words(p, end, false);
+      return end;
+    }
     switch (encoder_.pretokenizer_) {
       case Pretokenizer::whitespace: return scan_whitespace(p, end, state_->line, complete, kWhole, *this);
       case Pretokenizer::metaspace: return scan_metaspace(p, end, state_->line, complete, kWhole, *this);
       default: return scan_byte_level(p, end, state_->line, complete, kWhole, *this);
     }
+  }
+
+  void take_marked_words(const uint8_t* p, const uint8_t* end, bool lines) {
+    switch (encoder_.pretokenizer_) {
+      case Pretokenizer::whitespace: return take_words<Pretokenizer::whitespace>(p, end, lines);
+      case Pretokenizer::metaspace: return take_words<Pretokenizer::metaspace>(p, end, lines);
+      default: return take_words<Pretokenizer::byte_level>(p, end, lines);
+    }
+  }
+
+  // The words of a text whose bounds are marked.
+  template <Pretokenizer pretokenizer>
+  void take_words(const uint8_t* text, const uint8_t* end, bool lines) {
+    const uint8_t* word = nullptr;  // where the word that we are in starts
+    bool prefix = false;            // and whether a space is understood before it
+    for (size_t block = 0; block < marks_.size(); ++block) {
+      for (uint64_t left = marks_[block]; left; left &= left - 1) {
+        const uint8_t* p = text + 64 * block + __builtin_ctzll(left);
+        if (word != nullptr) {
+          if (p < word) continue;  // inside what the pattern took with an apostrophe
+          if (p > word) add(word, p, prefix, readable_);
+          prefix = false;
+        }
+        word = p;
+        if (lines && *p == '\n') {
+          end_line();
+          word = nullptr;
+          continue;
+        }
+        if constexpr (pretokenizer == Pretokenizer::whitespace) {
+          if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') word = nullptr;
+        } else if constexpr (pretokenizer == Pretokenizer::metaspace) {
+          if (state_->line.at_start) [[unlikely]] {
+            state_->line.at_start = false;
+            // The space before the text is a word by itself before another, or before U+2581.
+            prefix = *p != ' ' && (end - p < 3 || std::memcmp(p, kMarkText, 3) != 0);
+            if (!prefix) add(p, p, true, readable_);
+          }
+        } else if (*p == '\'') [[unlikely]] {
+          if (const ptrdiff_t suffix = contraction(p, end)) {
+            add(p, p + suffix, false, readable_);
+            word = p + suffix;
+          }
+        }
+      }
+    }
+    if (word != nullptr && word < end) add(word, end, prefix, readable_);
+  }
+
+  static ptrdiff_t contraction(const uint8_t* p, const uint8_t* end) {
+    const uint8_t a = end - p > 1 ? p[1] : 0, b = end - p > 2 ? p[2] : 0;
+    if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
+    return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
   }
 
   uint32_t* encode_key(const Pending& word, uint32_t* out) {
@@ -666,10 +752,9 @@ class EncodeWorker {
     if (track) std::fill_n(joins, size, kNoToken);
     for (size_t i = 0; i + 1 < size; ++i) ranks[i] = encoder_.find_first(ids[i], ids[i + 1]);
     for (;;) {
-      uint32_t lowest = kNoToken;
-      size_t at = 0;
-      for (size_t i = 0; i + 1 < size; ++i)
-        if (ranks[i] < lowest) lowest = ranks[i], at = i;  // leftmost on a tie
+      uint64_t best = ~uint64_t{0};  // rank and place: the leftmost on a tie
+      for (size_t i = 0; i + 1 < size; ++i) best = std::min(best, uint64_t{ranks[i]} << 32 | i);
+      const auto lowest = static_cast<uint32_t>(best >> 32), at = static_cast<uint32_t>(best);
       if (lowest == kNoToken) break;
       if (track) joins[at] = join(ids[at], joins[at], ids[at + 1], joins[at + 1]);
       ids[at] = encoder_.made_[lowest];
@@ -781,6 +866,7 @@ class EncodeWorker {
 
   ShortWords short_words_;
   MiddleWords middle_words_;
+  std::vector<uint64_t> marks_;
   Pending pending_[kBatch];
   size_t pending_size_ = 0, pending_bytes_ = 0;
 
@@ -818,20 +904,10 @@ struct Encoder::Borrowed {
 
 namespace {
 
-// Call work(0), work(1), ... from several threads, each as soon as one of them is free.
-template <class Start>
-void run_tasks(unsigned threads, size_t tasks, Start&& start) {
-  std::atomic<size_t> next{0};
-  run_parallel(static_cast<unsigned>(std::clamp<size_t>(tasks, 1, std::max(1u, threads))), [&](unsigned) {
-    auto work = start();
-    for (size_t task; (task = next.fetch_add(1)) < tasks;) work(task);
-  });
-}
-
-// One past the next line end in [p, end), or end.
-const uint8_t* next_line_end(const uint8_t* p, const uint8_t* end) {
-  const void* found = p < end ? std::memchr(p, '\n', end - p) : nullptr;
-  return found ? static_cast<const uint8_t*>(found) + 1 : end;
+// Do tasks until all are taken; several threads share `next`, so that none waits for a slower one.
+template <class Work>
+void take_tasks(std::atomic<size_t>& next, size_t tasks, Work&& work) {
+  for (size_t task; (task = next.fetch_add(1)) < tasks;) work(task);
 }
 
 // `end` less a character at its end whose last bytes are still to come.
@@ -861,7 +937,7 @@ void Encoder::encode(const TextView* texts, size_t size, uint64_t number, const 
     }
     worker.flush();
   };
-  if (size == 1 || threads <= 1) {
+  if (size <= 1 || threads <= 1) {
     Borrowed borrowed(*this);
     return encode_range(*borrowed.worker, 0, size, ids, ends);
   }
@@ -878,10 +954,12 @@ void Encoder::encode(const TextView* texts, size_t size, uint64_t number, const 
   const size_t parts = bounds.size() - 1;
   std::vector<IdBuffer> part_ids(parts);
   std::vector<std::vector<uint64_t>> part_ends(parts);
-  run_tasks(threads, parts, [&] {
-    return [&, borrowed = std::make_unique<Borrowed>(*this)](size_t part) {
-      encode_range(*borrowed->worker, bounds[part], bounds[part + 1], part_ids[part], part_ends[part]);
-    };
+  std::atomic<size_t> next{0};
+  run_parallel(static_cast<unsigned>(std::min<size_t>(threads, parts)), [&](unsigned) {
+    Borrowed borrowed(*this);
+    take_tasks(next, parts, [&](size_t part) {
+      encode_range(*borrowed.worker, bounds[part], bounds[part + 1], part_ids[part], part_ends[part]);
+    });
   });
   for (size_t part = 0; part < parts; ++part) {
     const size_t before = ids.size();
@@ -941,6 +1019,14 @@ LineEncoder::LineEncoder(const Encoder& encoder, std::vector<uint8_t> allowed, D
     throw std::invalid_argument("allowed has not one byte a token");
 }
 
+// Call work() on every thread, if there are chunks for several.
+template <class Work>
+void LineEncoder::on_threads(Work&& work) {
+  if (threads_ <= 1 || used_chunks_ <= 1) return work();
+  if (!crew_) crew_ = std::make_unique<Crew>(threads_);
+  crew_->run([&](unsigned) { work(); });
+}
+
 // Is p, inside a line, where a word ends and the next begins with a space, whatever surrounds the two?
 bool LineEncoder::may_cut(const uint8_t* p) const {
   return *p == ' ' && p[-1] > ' ' && p[-1] < 0x7F;
@@ -981,19 +1067,7 @@ void LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* end) {
 void LineEncoder::encode_chunk(Chunk& chunk, EncodeWorker& worker) const {
   if ((chunk.invalid = find_invalid_utf8(chunk.begin, chunk.end))) return;
   worker.start(active_, dropout_, chunk.ids, chunk.line_ends);
-  TextState& state = chunk.state;
-  for (const uint8_t* p = chunk.begin; p < chunk.end;) {
-    const uint8_t* next = next_line_end(p, chunk.end);
-    const bool ended = next[-1] == '\n';
-    worker.encode_text(p, next - ended, chunk.end, true, state);
-    if (ended) {
-      worker.end_text();
-      state.line = LineState{};
-      ++state.number;
-      state.words = 0;
-    }
-    p = next;
-  }
+  worker.encode_lines(chunk.begin, chunk.end, chunk.end, chunk.state);
   worker.flush();
 }
 
@@ -1014,10 +1088,10 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
       add_chunk(p, next);
       p = next;
     }
-    run_tasks(threads_, used_chunks_, [&] {
-      return [&, borrowed = std::make_unique<Encoder::Borrowed>(encoder_)](size_t i) {
-        encode_chunk(*chunks_[i], *borrowed->worker);
-      };
+    std::atomic<size_t> next{0};
+    on_threads([&] {
+      Encoder::Borrowed borrowed(encoder_);
+      take_tasks(next, used_chunks_, [&](size_t i) { encode_chunk(*chunks_[i], *borrowed.worker); });
     });
     result.consumed = stop - data;
   } else if (!last && bytes > 0) {
@@ -1065,8 +1139,11 @@ void LineEncoder::collect() {
     for (const uint64_t end : chunks_[i]->line_ends) line_ends_.push_back(total_ + starts[i] + end);
   }
   uint32_t* out = collected_.room(starts.back());
-  run_tasks(threads_, used_chunks_, [&] {
-    return [&](size_t i) { std::copy_n(chunks_[i]->ids.data(), chunks_[i]->ids.size(), out + starts[i]); };
+  std::atomic<size_t> next{0};
+  on_threads([&] {
+    take_tasks(next, used_chunks_, [&](size_t i) {
+      std::copy_n(chunks_[i]->ids.data(), chunks_[i]->ids.size(), out + starts[i]);
+    });
   });
   collected_.advance(out + starts.back());
   total_ += starts.back();
@@ -1076,9 +1153,8 @@ void LineEncoder::collect() {
 std::vector<uint8_t> LineEncoder::print(const PrintTable& table) {
   if (table.offsets.size() != encoder_.size() + 1)
     throw std::invalid_argument("the table has not one text a token");
-  run_tasks(threads_, used_chunks_, [&] {
-    return [&](size_t i) { print_chunk(*chunks_[i], table); };
-  });
+  std::atomic<size_t> next{0};
+  on_threads([&] { take_tasks(next, used_chunks_, [&](size_t i) { print_chunk(*chunks_[i], table); }); });
   std::vector<uint8_t> all;
   size_t bytes = 0;
   for (size_t i = 0; i < used_chunks_; ++i) bytes += chunks_[i]->printed.size();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "count.hpp"
+#include "crew.hpp"
 
 namespace volt {
 
@@ -266,6 +267,8 @@ class LineEncoder {
   bool may_cut(const uint8_t* p) const;
   const uint8_t* chunk_end(const uint8_t* p, const uint8_t* end) const;
   void add_chunk(const uint8_t* begin, const uint8_t* end);
+  template <class Work>
+  void on_threads(Work&& work);
   void encode_chunk(Chunk& chunk, EncodeWorker& worker) const;
   static void print_chunk(Chunk& chunk, const PrintTable& table);
 
@@ -275,6 +278,7 @@ class LineEncoder {
   const unsigned threads_;
   const NameTable::Active active_;
 
+  std::unique_ptr<Crew> crew_;
   std::vector<std::unique_ptr<Chunk>> chunks_;  // their memory is used again
   size_t used_chunks_ = 0;
   TextState state_;

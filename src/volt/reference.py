@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 import statistics
@@ -434,22 +435,31 @@ def byte_letter(byte: int) -> str:
     return chr(0x100 + [other for other in range(256) if other not in printing].index(byte))
 
 
-def merge_symbols(symbols: list[Node], vocabulary: Vocabulary, skips: Iterator[bool]) -> list[Node]:
-    """Merge neighbours while any may merge: the lowest rank first, leftmost on a tie."""
+Ranks = dict[tuple[str, str] | str, int]
+
+
+@functools.lru_cache(1)
+def merge_ranks(vocabulary: Vocabulary) -> Ranks:
+    """The rank of a merge, by its two parents (`pairs`) or by what it makes (`concat`)."""
     pool = vocabulary.pool
-    ranks = {token.text: token.rank for token in pool if token.parents}
-    pairs = {
+    if vocabulary.merge_rule == "concat":
+        return {token.text: token.rank for token in pool if token.parents}
+    return {
         (pool[token.parents[0]].text, pool[token.parents[1]].text): token.rank
         for token in pool
         if token.parents
     }
 
+
+def merge_symbols(symbols: list[Node], vocabulary: Vocabulary, skips: Iterator[bool]) -> list[Node]:
+    """Merge neighbours while any may merge: the lowest rank first, leftmost on a tie."""
+    ranks = merge_ranks(vocabulary)
+
     def rank_of(left: Node, right: Node) -> int | None:
         if not (left.merges and right.merges):
             return None
-        if vocabulary.merge_rule == "pairs":
-            return pairs.get((left.text, right.text))
-        return ranks.get(left.text + right.text)
+        # The table has keys of one kind only.
+        return ranks.get((left.text, right.text), ranks.get(left.text + right.text))
 
     nodes = list(symbols)
     while True:

@@ -71,6 +71,8 @@ class Tokenizer:
         self.vocabulary = vocabulary
         self.threads = thread_count(threads)
         self._encoder = _native(vocabulary)
+        normalize = vocabulary.rule.normalize
+        self._form: Any = None if normalize == "none" else normalize.upper()
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -112,8 +114,9 @@ class Tokenizer:
         `dropout` skips every possible merge with this probability at every step (BPE-dropout); the
         same text and seed give the same ids.
         """
-        mask = self._allowed(allowed_special)
-        _check_dropout(dropout, seed)
+        mask = self._allowed(allowed_special) if allowed_special else b""
+        if dropout or seed:
+            _check_dropout(dropout, seed)
         text = self._normalized(text)
         try:
             return self._encoder.encode(text, mask, dropout, seed)
@@ -304,8 +307,7 @@ class Tokenizer:
     def _normalized(self, text: str) -> str:
         if not isinstance(text, str):
             raise InputError(f"a {type(text).__name__} is no text: give a str")
-        form = self.vocabulary.rule.normalize
-        return text if form == "none" else unicodedata.normalize(cast(Any, form.upper()), text)
+        return unicodedata.normalize(self._form, text) if self._form else text
 
     def _names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
         if isinstance(allowed_special, str):
@@ -318,7 +320,7 @@ class Tokenizer:
 
     def _allowed(self, allowed_special: AllowedSpecial) -> bytes:
         """A byte for every token: 1 for a special token that is allowed. Nothing if none is."""
-        names = self._names(allowed_special) if allowed_special else frozenset()
+        names = self._names(allowed_special)
         mask = self._masks.get(names)
         if mask is None:
             unknown = names - set(self.vocabulary.of_kind("special"))
