@@ -8,9 +8,10 @@ frequencies, and how often which character stands in which token. The work is wh
 the plan is there: volt builds the sparse problem and solves it, POT gets the dense cost matrix and
 `ot.sinkhorn`, its fastest solver here (nothing under- or overflows: the kernel is 1 / length).
 
-The problem is balanced (epsilon = 0), since POT has no range constraint. Both stop at 1e-9, POT by
-the norm of its marginal error, volt by the largest error of any token relative to what it asks for,
-which is the stricter of the two: `largest error` says so in units of 1e-12.
+The problem is balanced (epsilon = 0), since POT has no range constraint. The tolerance is volt's:
+every marginal within 1e-9 of itself. POT stops by the norm of all marginal errors, so it is run
+with the largest power of ten for `stopThr` that gets there; what its default of 1e-9 takes, and how
+far off that leaves the rarest token, stands beside it (`largest error`, in units of 1e-12).
 
 Time and memory of the work alone are what is required; most of a process of a few seconds is
 Python and its imports. Memory is the peak of what the work allocates (`tracemalloc`, which NumPy
@@ -127,7 +128,7 @@ def pot_dense(text: str, output: str, threads: int) -> tuple[float, Mapping[str,
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])
     lengths, frequency = data["lengths"].astype(float), data["frequency"].astype(float)
 
-    def work():
+    def work(stop):
         asked = lengths * frequency
         tokens = asked / asked.sum()
         characters = counts.T @ frequency
@@ -137,30 +138,37 @@ def pot_dense(text: str, output: str, threads: int) -> tuple[float, Mapping[str,
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         costs[counts.indices, rows] = np.log(lengths)[rows]
         plan, log = ot.sinkhorn(
-            characters, tokens, costs, 1.0, method="sinkhorn", stopThr=1e-9, numItermax=100_000,
+            characters, tokens, costs, 1.0, method="sinkhorn", stopThr=stop, numItermax=100_000,
             log=True, warn=True,
         )  # fmt: skip
         return plan, log, characters, tokens
 
-    started = time.perf_counter()
-    plan, log, characters, tokens = work()
-    seconds = time.perf_counter() - started
-    if log["niter"] >= 99_999:
-        raise RuntimeError("POT did not converge")
-    error = max(
-        np.abs(plan.sum(axis=0) / tokens - 1).max(),
-        np.abs(plan.sum(axis=1) / characters - 1).max(),
-    )
-    iterations = int(log["niter"])
-    del plan, log
+    def error_of(plan, log, characters, tokens):
+        return max(
+            np.abs(plan.sum(axis=0) / tokens - 1).max(),
+            np.abs(plan.sum(axis=1) / characters - 1).max(),
+        )
+
+    facts = {}
+    for stop in (1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14):
+        started = time.perf_counter()
+        solved = work(stop)
+        seconds = time.perf_counter() - started
+        error = float(error_of(*solved))
+        if stop == 1e-9:
+            facts["ms at stopThr 1e-9, its default"] = round(1000 * seconds)
+            facts["e-12 largest error there"] = round(error * 1e12)
+        if error <= 1e-9:
+            break
+    else:
+        raise RuntimeError("POT does not reach 1e-9 of every marginal")
+    facts["iterations"] = int(solved[1]["niter"])
+    facts["e-12 largest error"] = round(error * 1e12)
+    del solved
     tracemalloc.start()
-    work()
-    peak = tracemalloc.get_traced_memory()[1]
-    return seconds, {
-        "iterations": iterations,
-        "KB of the work": round(peak / 1000),
-        "e-12 largest error": round(float(error) * 1e12),
-    }
+    work(1e-9)  # as much memory as any other
+    facts["KB of the work"] = round(tracemalloc.get_traced_memory()[1] / 1000)
+    return seconds, facts
 
 
 STAGE = Stage(
@@ -182,7 +190,8 @@ STAGE = Stage(
         Contender(
             name="pot",
             distribution="pot",
-            includes="`ot.sinkhorn` on the dense cost matrix, stopThr 1e-9, epsilon 0",
+            includes="`ot.sinkhorn` on the dense cost matrix, epsilon 0, with the loosest stopThr "
+            "that solves every marginal to 1e-9 (after import: this solve alone)",
             work=pot_dense,
         ),
     ),

@@ -9,6 +9,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "marked_words.hpp"
 #include "parallel.hpp"
 #include "scan.hpp"
 #include "unicode.hpp"
@@ -16,7 +17,6 @@
 namespace volt {
 namespace {
 
-constexpr size_t kShort = 15;             // bytes of a word that lives in its slot
 constexpr size_t kSegment = 256 * 1024;   // validate and scan this much at a time, to stay in cache
 constexpr size_t kArenaChunk = 1 << 20;
 
@@ -33,10 +33,6 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-inline uint64_t hash_short(uint64_t low, uint64_t high) {
-  return mix(low ^ 0x9E3779B97F4A7C15ull, high ^ 0xE7037ED1A0B428DBull);
-}
-
 uint64_t hash_long(const uint8_t* p, size_t bytes) {
   uint64_t hash = bytes;
   const uint8_t* end = p + bytes;
@@ -46,60 +42,60 @@ uint64_t hash_long(const uint8_t* p, size_t bytes) {
 }
 
 // The first n bytes of a little-endian integer, n < 8.
-inline uint64_t low_bytes(uint64_t value, size_t n) { return value & ((uint64_t{1} << (8 * n)) - 1); }
+constexpr uint64_t low_mask(size_t n) { return (uint64_t{1} << (8 * n)) - 1; }
+inline uint64_t low_bytes(uint64_t value, size_t n) { return value & low_mask(n); }
 
 }  // namespace
 
 // ---------------------------------------------------------------------------------------- WordTable
 
-WordTable::WordTable() : short_slots_(1 << 12), long_slots_(1 << 8) {}
+template <size_t kWords>
+inline uint64_t InlineTable<kWords>::hash_of(const Key& key) {
+  uint64_t hash = 0xE7037ED1A0B428DBull;
+  for (size_t i = 0; i < kWords; i += 2)
+    hash = mix(key[i] ^ 0x9E3779B97F4A7C15ull, (i + 1 < kWords ? key[i + 1] : 0) ^ hash);
+  return hash;
+}
 
-void WordTable::add(const uint8_t* word, size_t bytes, const uint8_t* readable, uint64_t count) {
-  if (bytes > kShort) return add_long(word, bytes, count);
-  uint64_t low, high;
-  if (readable - word >= 16) [[likely]] {
-    low = load(word);
-    high = load(word + 8);
-  } else {
-    uint8_t copy[16] = {};
+WordTable::WordTable() : long_slots_(1 << 8) {}
+
+// What to keep of 16 bytes for a word of so many, and its length in the top byte of the half it ends in:
+// looked up, since a branch on the length of words is one that can't be predicted.
+struct Shape {
+  uint64_t low_mask, high_mask, low_length, high_length;
+};
+constexpr std::array<Shape, 16> kShapes = [] {
+  std::array<Shape, 16> shapes{};
+  for (uint64_t bytes = 1; bytes < 16; ++bytes)
+    shapes[bytes] = bytes < 8 ? Shape{low_mask(bytes), 0, 0, bytes << 56}
+                              : Shape{~uint64_t{0}, low_mask(bytes - 8), 0, bytes << 56};
+  return shapes;
+}();
+
+inline void WordTable::add(const uint8_t* word, size_t bytes, const uint8_t* readable, uint64_t count) {
+  uint8_t copy[32];
+  if (readable - word < 32) [[unlikely]] {
+    if (bytes > InlineTable<4>::kBytes) return add_long(word, bytes, count);
     std::memcpy(copy, word, bytes);
-    low = load(copy);
-    high = load(copy + 8);
+    word = copy;
   }
-  if (bytes < 8) {
-    low = low_bytes(low, bytes);
-    high = 0;
+  if (bytes <= InlineTable<2>::kBytes) [[likely]] {
+    const Shape& shape = kShapes[bytes];
+    shorts_.add({(load(word) & shape.low_mask) | shape.low_length,
+                      (load(word + 8) & shape.high_mask) | shape.high_length}, count);
+  } else if (bytes <= InlineTable<4>::kBytes) {
+    const bool three = bytes < 24;
+    wides_.add({load(word), load(word + 8),
+                three ? low_bytes(load(word + 16), bytes - 16) : load(word + 16),
+                (three ? 0 : low_bytes(load(word + 24), bytes - 24)) | static_cast<uint64_t>(bytes) << 56}, count);
   } else {
-    high = low_bytes(high, bytes - 8);
+    add_long(word, bytes, count);
   }
-  high |= static_cast<uint64_t>(bytes) << 56;
-  // Slots of rare words are not in the cache: ask for a batch of them before touching the first.
-  const uint64_t hash = hash_short(low, high);
-  __builtin_prefetch(&short_slots_[hash & (short_slots_.size() - 1)], 1);
-  pending_[pending_size_++] = {low, high, hash, count};
-  if (pending_size_ == kBatch) flush();
 }
 
 void WordTable::flush() {
-  for (size_t i = 0; i < pending_size_; ++i)
-    add_short(pending_[i].low, pending_[i].high, pending_[i].hash, pending_[i].count);
-  pending_size_ = 0;
-}
-
-void WordTable::add_short(uint64_t low, uint64_t high, uint64_t hash, uint64_t count) {
-  const size_t mask = short_slots_.size() - 1;
-  for (size_t i = hash & mask;; i = (i + 1) & mask) {
-    ShortSlot& slot = short_slots_[i];
-    if (slot.low == low && slot.high == high) {
-      slot.count += count;
-      return;
-    }
-    if (slot.high == 0) {
-      slot = {low, high, count};
-      if (++short_size_ * 2 > short_slots_.size()) grow_short();
-      return;
-    }
-  }
+  shorts_.settle();
+  wides_.settle();
 }
 
 void WordTable::add_long(const uint8_t* word, size_t bytes, uint64_t count) {
@@ -116,18 +112,6 @@ void WordTable::add_long(const uint8_t* word, size_t bytes, uint64_t count) {
       slot.count += count;
       return;
     }
-  }
-}
-
-void WordTable::grow_short() {
-  HugeVector<ShortSlot> old(short_slots_.size() * 2);
-  old.swap(short_slots_);
-  const size_t mask = short_slots_.size() - 1;
-  for (const ShortSlot& slot : old) {
-    if (slot.high == 0) continue;
-    size_t i = hash_short(slot.low, slot.high) & mask;
-    while (short_slots_[i].high != 0) i = (i + 1) & mask;
-    short_slots_[i] = slot;
   }
 }
 
@@ -157,13 +141,8 @@ const uint8_t* WordTable::keep(const uint8_t* word, size_t bytes) {
 
 template <class Visit>
 void WordTable::for_each(Visit&& visit) const {
-  for (const ShortSlot& slot : short_slots_)
-    if (slot.high != 0) {
-      uint8_t word[16];
-      std::memcpy(word, &slot.low, 8);
-      std::memcpy(word + 8, &slot.high, 8);
-      visit(static_cast<const uint8_t*>(word), static_cast<size_t>(slot.high >> 56), slot.count);
-    }
+  shorts_.for_each(visit);
+  wides_.for_each(visit);
   for (const LongSlot& slot : long_slots_)
     if (slot.word != nullptr) visit(slot.word, static_cast<size_t>(slot.bytes), slot.count);
 }
@@ -288,8 +267,13 @@ const uint8_t* whole_characters(const uint8_t* p, const uint8_t* end) {
 
 // Scan whole lines; the last may lack its line end.
 void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end, LineState& state,
-                TableSink& sink) {
+                std::vector<uint64_t>& marks, TableSink& sink) {
   if (pretokenizer == Pretokenizer::whitespace) return scan_whitespace_fast(p, end, state, sink);
+  const bool in_line = !state.at_start || state.continuing;  // only the scanners go on from there
+  if (!in_line && mark_words(pretokenizer, p, end, true, marks))
+    return pretokenizer == Pretokenizer::metaspace
+               ? take_marked_lines<Pretokenizer::metaspace>(p, end, marks, sink)
+               : take_marked_lines<Pretokenizer::byte_level>(p, end, marks, sink);
   while (p < end) {
     const uint8_t* next = next_line_end(p, end);
     const uint8_t* line_end = next;
@@ -346,12 +330,13 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
     for (WordTable& table : tables_) sinks.push_back({table, end, max_word_length_, weight});
     run_parallel(threads, [&](unsigned i) {
       LineState state = i == 0 ? state_ : LineState{};
+      std::vector<uint64_t> marks;
       for (const uint8_t* p = bounds[i]; p < bounds[i + 1];) {
         const uint8_t* stop = bounds[i + 1];
         if (stop - p > static_cast<ptrdiff_t>(kSegment)) stop = next_line_end(p + kSegment, stop);
         if ((invalid[i] = find_invalid_utf8(p, stop))) return;
         line_counts[i] += count_lines(p, stop);
-        scan_lines(pretokenizer_, p, stop, state, sinks[i]);
+        scan_lines(pretokenizer_, p, stop, state, marks, sinks[i]);
         p = stop;
       }
       tables_[i].flush();

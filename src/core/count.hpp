@@ -1,6 +1,7 @@
 // Text -> word types with 64-bit counts. Memory grows with the number of types, not with the text.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,8 +23,89 @@ struct WordList {
   std::vector<uint64_t> counts;
 };
 
-// A hash table from words to counts. Words of up to 15 bytes, nearly all of them, live inside their
-// slot as two integers; longer ones in an arena.
+// Words of up to 8 * kWords - 1 bytes, each inside its slot: a key of kWords integers, the length in the
+// top byte of the last, so that it is never 0.
+template <size_t kWords>
+class InlineTable {
+ public:
+  using Key = std::array<uint64_t, kWords>;
+  static constexpr size_t kBytes = 8 * kWords - 1;
+
+  InlineTable() : slots_(1 << 8) {}
+  // Slots of rare words are not in the cache: ask for a batch of them before touching the first.
+  void add(const Key& key, uint64_t count) {
+    const uint64_t hash = hash_of(key);
+    __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1);
+    pending_[pending_size_++] = {key, hash, count};
+    if (pending_size_ == kBatch) settle();
+  }
+  void settle() {
+    for (size_t i = 0; i < pending_size_; ++i) settle(pending_[i]);
+    pending_size_ = 0;
+  }
+  size_t size() const { return size_; }
+
+  // Calls visit(pointer, bytes, count) for every word, in no particular order.
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const Slot& slot : slots_)
+      if (slot.key.back() != 0)
+        visit(reinterpret_cast<const uint8_t*>(slot.key.data()),
+              static_cast<size_t>(slot.key.back() >> 56), slot.count);
+  }
+
+ private:
+  struct Slot {
+    Key key;
+    uint64_t count;
+  };
+  struct Pending {
+    Key key;
+    uint64_t hash, count;
+  };
+  static constexpr size_t kBatch = 32;
+
+  static uint64_t hash_of(const Key& key);
+  static bool same(const Key& a, const Key& b) {  // as integers: std::array would call memcmp
+    uint64_t difference = 0;
+    for (size_t i = 0; i < kWords; ++i) difference |= a[i] ^ b[i];
+    return difference == 0;
+  }
+  void settle(const Pending& word) {
+    const size_t mask = slots_.size() - 1;
+    for (size_t i = word.hash & mask;; i = (i + 1) & mask) {
+      Slot& slot = slots_[i];
+      if (same(slot.key, word.key)) {
+        slot.count += word.count;
+        return;
+      }
+      if (slot.key.back() == 0) {
+        slot = {word.key, word.count};
+        if (++size_ * 2 > slots_.size()) grow();
+        return;
+      }
+    }
+  }
+  void grow() {
+    HugeVector<Slot> old(slots_.size() * 2);
+    old.swap(slots_);
+    const size_t mask = slots_.size() - 1;
+    for (const Slot& slot : old) {
+      if (slot.key.back() == 0) continue;
+      size_t i = hash_of(slot.key) & mask;
+      while (slots_[i].key.back() != 0) i = (i + 1) & mask;
+      slots_[i] = slot;
+    }
+  }
+
+  HugeVector<Slot> slots_;
+  size_t size_ = 0;
+  Pending pending_[kBatch];
+  size_t pending_size_ = 0;
+};
+
+// A hash table from words to counts. Nearly all words live inside their slots, the short and frequent
+// ones close together; those of 32 bytes and more in an arena.
 class WordTable {
  public:
   WordTable();
@@ -31,7 +113,7 @@ class WordTable {
   void add(const uint8_t* word, size_t bytes, const uint8_t* readable, uint64_t count);
   void add(const uint8_t* word, size_t bytes, uint64_t count) { add(word, bytes, word + bytes, count); }
   void flush();
-  size_t size() const { return short_size_ + long_size_; }
+  size_t size() const { return shorts_.size() + wides_.size() + long_size_; }
   void clear();
   // Remove every word with a count of at most `limit`.
   void prune(uint64_t limit);
@@ -41,32 +123,22 @@ class WordTable {
   void for_each(Visit&& visit) const;
 
  private:
-  struct ShortSlot {
-    uint64_t low, high, count;  // high's top byte is the length; high 0: empty
-  };
   struct LongSlot {
     uint64_t hash, count;
     const uint8_t* word;
     uint64_t bytes;
   };
-  struct Pending {
-    uint64_t low, high, hash, count;
-  };
-  static constexpr size_t kBatch = 32;
 
-  void add_short(uint64_t low, uint64_t high, uint64_t hash, uint64_t count);
   void add_long(const uint8_t* word, size_t bytes, uint64_t count);
-  void grow_short();
   void grow_long();
   const uint8_t* keep(const uint8_t* word, size_t bytes);
 
-  HugeVector<ShortSlot> short_slots_;
+  InlineTable<2> shorts_;
+  InlineTable<4> wides_;
   HugeVector<LongSlot> long_slots_;
-  size_t short_size_ = 0, long_size_ = 0;
+  size_t long_size_ = 0;
   std::vector<std::unique_ptr<uint8_t[]>> arena_;
   size_t arena_used_ = 0, arena_capacity_ = 0;
-  Pending pending_[kBatch];
-  size_t pending_size_ = 0;
 };
 
 // Where a line that is fed in pieces stands.
