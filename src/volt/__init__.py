@@ -1,14 +1,19 @@
 """volt: the right subword vocabulary, its size included, in seconds and without trial training."""
 
+from typing import TYPE_CHECKING, Any
+
 from volt._version import __version__
 from volt.candidates import Candidates, Curve, candidates, load_candidates
 from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
-from volt.formats import ExportResult, export, import_vocabulary
 from volt.learn import LearnResult, LearnSettings, learn
 from volt.search import SearchResult, search
 from volt.tokenizer import Tokenizer, load
 from volt.vocabulary import Vocabulary, load_vocabulary
+
+if TYPE_CHECKING:
+    from volt import formats
+    from volt.formats import ExportResult, export, import_vocabulary
 
 __all__ = [
     "Candidates",
@@ -30,6 +35,7 @@ __all__ = [
     "candidates",
     "count",
     "export",
+    "formats",
     "import_vocabulary",
     "learn",
     "load",
@@ -37,3 +43,13 @@ __all__ = [
     "load_vocabulary",
     "search",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The formats are imported when they are asked for: most runs need none of them."""
+    if name in ("ExportResult", "export", "formats", "import_vocabulary"):
+        import importlib
+
+        formats = importlib.import_module("volt.formats")
+        return formats if name == "formats" else getattr(formats, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,12 +15,14 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         # When the reader of our output has gone, end as other programs do: at once, silently.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # Nothing here multiplies large matrices: don't start threads that would.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        from volt.cli.app import app
+        from volt.cli.app import app_for
 
-        app(args=arguments, prog_name="volt")
+        app_for(arguments)(args=arguments, prog_name="volt")
     except VoltError as error:
         if debug:
             traceback.print_exc()

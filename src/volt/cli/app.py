@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from volt._version import __version__
-from volt.cli.candidates import candidates
-from volt.cli.count import count
-from volt.cli.curve import curve
-from volt.cli.decode import decode
-from volt.cli.encode import encode
-from volt.cli.export import export
-from volt.cli.import_ import import_
-from volt.cli.learn import learn
-from volt.cli.search import search
 
-app = typer.Typer(
-    name="volt",
-    help="The right subword vocabulary, its size included, without trial training.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMMANDS = {
+    "learn": "learn",
+    "search": "search",
+    "count": "count",
+    "candidates": "candidates",
+    "curve": "curve",
+    "encode": "encode",
+    "decode": "decode",
+    "export": "export",
+    "import": "import_",
+}
+"""By the name of their module in this folder, and of the function in it."""
+
+
+def app_for(arguments: Sequence[str]) -> typer.Typer:
+    """The program: with the one command that is asked for, or, to list them, with all. A command
+    takes a hundredth of a second to build, and some that long to import."""
+    app = typer.Typer(
+        name="volt",
+        help="The right subword vocabulary, its size included, without trial training.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(options)
+    asked = arguments[0] if arguments else ""
+    for name in [asked] if asked in COMMANDS else COMMANDS:
+        module = import_module(f"volt.cli.{COMMANDS[name]}")
+        app.command(name)(getattr(module, COMMANDS[name]))
+    return app
 
 
 def _version(asked: bool) -> None:
@@ -34,7 +50,6 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
@@ -42,14 +57,3 @@ def options(
     debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
 ) -> None:
     """The right subword vocabulary, its size included, without trial training."""
-
-
-app.command()(learn)
-app.command()(search)
-app.command()(count)
-app.command()(candidates)
-app.command()(curve)
-app.command()(encode)
-app.command()(decode)
-app.command()(export)
-app.command("import")(import_)
