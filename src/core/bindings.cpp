@@ -55,14 +55,18 @@ struct BufferView {
 };
 
 // The words of a list must lie inside its text.
+void check_offsets(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets) {
+  if (offsets.size() == 0 || offsets.data()[0] != 0 || offsets.data()[offsets.size() - 1] != text.size())
+    throw std::invalid_argument("offsets do not span the text");
+  for (size_t i = 1; i < offsets.size(); ++i)
+    if (offsets.data()[i - 1] >= offsets.data()[i])
+      throw std::invalid_argument("an empty word, or offsets out of order");
+}
+
 void check_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                  const ArrayIn<uint64_t>& counts) {
   if (offsets.size() != counts.size() + 1) throw std::invalid_argument("offsets and counts disagree");
-  if (offsets.data()[0] != 0 || offsets.data()[counts.size()] != text.size())
-    throw std::invalid_argument("offsets do not span the text");
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (offsets.data()[i] >= offsets.data()[i + 1])
-      throw std::invalid_argument("an empty word, or offsets out of order");
+  check_offsets(text, offsets);
 }
 
 nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
@@ -359,6 +363,16 @@ NB_MODULE(_core, m) {
     const std::string out = volt::write_words(text.data(), offsets.data(), counts.data(), counts.size());
     return nb::bytes(out.data(), out.size());
   }, "text"_a, "offsets"_a, "counts"_a, "The word list as lines `word<TAB>count`.");
+  m.def("write_rows", [](const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                         const ArrayIn<int64_t>& numbers) {
+    check_offsets(text, offsets);
+    const size_t rows = offsets.size() - 1;
+    if (rows == 0 ? numbers.size() != 0 : numbers.size() % rows != 0)
+      throw std::invalid_argument("numbers must have as many for every row");
+    const size_t columns = rows == 0 ? 0 : numbers.size() / rows;
+    const std::string out = volt::write_rows(text.data(), offsets.data(), numbers.data(), rows, columns);
+    return nb::bytes(out.data(), out.size());
+  }, "text"_a, "offsets"_a, "numbers"_a, "Lines of row number, text and numbers, between tabs.");
   m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "columns"_a, "pretokenizer"_a,
         "merges"_a, "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
   m.def("resample", [](const ArrayIn<uint64_t>& counts, size_t draws, uint64_t seed, unsigned threads) {

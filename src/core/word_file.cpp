@@ -75,24 +75,53 @@ bool is_word(Pretokenizer pretokenizer, uint32_t max_word_length, const std::str
 
 }  // namespace
 
+namespace {
+
+void append_escaped(std::string& out, const uint8_t* word, const uint8_t* end) {
+  for (; word < end; ++word) {
+    if (const char escape = escape_of(*word)) {
+      out += '\\';
+      out += escape;
+    } else {
+      out += static_cast<char>(*word);
+    }
+  }
+}
+
+template <class Number>
+void append_number(std::string& out, Number number) {
+  char digits[20];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, number).ptr);
+}
+
+}  // namespace
+
 std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint64_t* counts,
                         size_t words) {
   std::string out;
   out.reserve(offsets[words] + words * 8);
   for (size_t w = 0; w < words; ++w) {
-    for (uint64_t i = offsets[w]; i < offsets[w + 1]; ++i) {
-      if (const char escaped = escape_of(text[i])) {
-        out += '\\';
-        out += escaped;
-      } else {
-        out += static_cast<char>(text[i]);
-      }
+    append_escaped(out, text + offsets[w], text + offsets[w + 1]);
+    out += '\t';
+    append_number(out, counts[w]);
+    out += '\n';
+  }
+  return out;
+}
+
+std::string write_rows(const uint8_t* text, const uint64_t* offsets, const int64_t* numbers, size_t rows,
+                       size_t columns) {
+  std::string out;
+  out.reserve(offsets[rows] + rows * (columns + 1) * 8);
+  for (size_t row = 0; row < rows; ++row) {
+    append_number(out, row);
+    out += '\t';
+    append_escaped(out, text + offsets[row], text + offsets[row + 1]);
+    for (size_t column = 0; column < columns; ++column) {
+      out += '\t';
+      append_number(out, numbers[row * columns + column]);
     }
-    char digits[24];
-    digits[0] = '\t';
-    char* end = std::to_chars(digits + 1, digits + sizeof digits, counts[w]).ptr;
-    *end++ = '\n';
-    out.append(digits, end);
+    out += '\n';
   }
   return out;
 }

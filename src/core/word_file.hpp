@@ -10,6 +10,10 @@ namespace volt {
 std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint64_t* counts,
                         size_t words);
 
+// Rows of a table: the number of the row, its text (escaped likewise), its numbers.
+std::string write_rows(const uint8_t* text, const uint64_t* offsets, const int64_t* numbers, size_t rows,
+                       size_t columns);
+
 struct ReadResult {
   size_t consumed = 0;      // bytes of whole lines
   uint64_t lines = 0;       // lines read before the bad one, or all

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _U8 = NDArray[np.uint8]
+_I64 = NDArray[np.int64]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
 
@@ -61,6 +62,7 @@ class Counter:
     def finish(self, min_count: int) -> tuple[_U8, _U64, _U64]: ...
 
 def write_words(text: _U8, offsets: _U64, counts: _U64) -> bytes: ...
+def write_rows(text: _U8, offsets: _U64, numbers: _I64) -> bytes: ...
 def learn_merges(
     text: _U8,
     offsets: _U64,

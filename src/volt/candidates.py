@@ -273,20 +273,13 @@ class Candidates:
                   "unknown": self.unknown, "left_out": self.left_out}  # fmt: skip
         stream.write(f"{HEAD}{json.dumps(header)}\n".encode())
         stream.write(("\t".join(COLUMNS) + "\n").encode())
-        frequency = self.frequency.tolist()
-        lengths = self.lengths.tolist()
-        tokens = [_escape(token) for token in self.tokens]
-        rows = [
-            f"{t}\t{tokens[t]}\t-1\t-1\t{k}\t{k}\t{frequency[t]}\t{lengths[t]}\n"
-            for t, k in enumerate(self.alphabet_counts.tolist())
-        ]
-        columns = (self.left, self.right, self.pair_counts, self.merge_counts)
-        merges = zip(*(column.tolist() for column in columns), strict=True)
-        rows += [
-            f"{t}\t{tokens[t]}\t{a}\t{b}\t{pairs}\t{k}\t{frequency[t]}\t{lengths[t]}\n"
-            for t, (a, b, pairs, k) in enumerate(merges, self.alphabet_size)
-        ]
-        stream.write("".join(rows).encode())
+        texts = [token.encode() for token in self.tokens]
+        text = np.frombuffer(b"".join(texts), np.uint8)
+        offsets = np.cumsum([0, *map(len, texts)], dtype=np.uint64)
+        counts = [np.concatenate([self.alphabet_counts, column])
+                  for column in (self.pair_counts, self.merge_counts)]  # fmt: skip
+        numbers = np.column_stack([self.parents, *counts, self.frequency, self.lengths])
+        stream.write(_core.write_rows(text, offsets, numbers.astype(np.int64).ravel()))
 
 
 def load_candidates(path: str | os.PathLike[str]) -> Candidates:
@@ -456,13 +449,7 @@ def _byte_letters() -> dict[int, int]:
 
 BYTE_LETTERS = _byte_letters()
 
-_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\\": "\\\\"}
-_ESCAPED = str.maketrans(_ESCAPES)
-_UNESCAPES = {escape[1]: character for character, escape in _ESCAPES.items()}
-
-
-def _escape(token: str) -> str:
-    return token.translate(_ESCAPED)
+_UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}
 
 
 def _unescape(text: str) -> str:
