@@ -41,9 +41,8 @@ uint64_t hash_long(const uint8_t* p, size_t bytes) {
   return mix(load(end - 16) ^ 0xA0761D6478BD642Full, load(end - 8) ^ hash);
 }
 
-// The first n bytes of a little-endian integer, n < 8.
+// A mask of the first n bytes of a little-endian integer, n < 8.
 constexpr uint64_t low_mask(size_t n) { return (uint64_t{1} << (8 * n)) - 1; }
-inline uint64_t low_bytes(uint64_t value, size_t n) { return value & low_mask(n); }
 
 }  // namespace
 
@@ -59,38 +58,36 @@ inline uint64_t InlineTable<kWords>::hash_of(const Key& key) {
 
 WordTable::WordTable() : long_slots_(1 << 8) {}
 
-// What to keep of 16 bytes for a word of so many, and its length in the top byte of the half it ends in:
-// looked up, since a branch on the length of words is one that can't be predicted.
+// What to keep of 16 bytes for a word of so many, and its length in the top byte: looked up, since a
+// branch on the length of words can't be predicted.
 struct Shape {
-  uint64_t low_mask, high_mask, low_length, high_length;
+  uint64_t low_mask, high_mask, length;
 };
 constexpr std::array<Shape, 16> kShapes = [] {
   std::array<Shape, 16> shapes{};
   for (uint64_t bytes = 1; bytes < 16; ++bytes)
-    shapes[bytes] = bytes < 8 ? Shape{low_mask(bytes), 0, 0, bytes << 56}
-                              : Shape{~uint64_t{0}, low_mask(bytes - 8), 0, bytes << 56};
+    shapes[bytes] = {bytes < 8 ? low_mask(bytes) : ~uint64_t{0}, bytes < 8 ? 0 : low_mask(bytes - 8),
+                     bytes << 56};
   return shapes;
 }();
 
-inline void WordTable::add(const uint8_t* word, size_t bytes, const uint8_t* readable, uint64_t count) {
-  uint8_t copy[32];
-  if (readable - word < 32) [[unlikely]] {
-    if (bytes > InlineTable<4>::kBytes) return add_long(word, bytes, count);
-    std::memcpy(copy, word, bytes);
-    word = copy;
-  }
-  if (bytes <= InlineTable<2>::kBytes) [[likely]] {
-    const Shape& shape = kShapes[bytes];
-    shorts_.add({(load(word) & shape.low_mask) | shape.low_length,
-                      (load(word + 8) & shape.high_mask) | shape.high_length}, count);
-  } else if (bytes <= InlineTable<4>::kBytes) {
-    const bool three = bytes < 24;
-    wides_.add({load(word), load(word + 8),
-                three ? low_bytes(load(word + 16), bytes - 16) : load(word + 16),
-                (three ? 0 : low_bytes(load(word + 24), bytes - 24)) | static_cast<uint64_t>(bytes) << 56}, count);
-  } else {
-    add_long(word, bytes, count);
-  }
+[[gnu::always_inline]] inline void WordTable::add(const uint8_t* word, size_t bytes,
+                                                  const uint8_t* readable, uint64_t count) {
+  if (bytes > InlineTable<2>::kBytes || readable - word < 16) [[unlikely]]
+    return add_uncommon(word, bytes, count);
+  const Shape& shape = kShapes[bytes];
+  shorts_.add({load(word) & shape.low_mask, (load(word + 8) & shape.high_mask) | shape.length}, count);
+}
+
+void WordTable::add_uncommon(const uint8_t* word, size_t bytes, uint64_t count) {
+  if (bytes > InlineTable<4>::kBytes) return add_long(word, bytes, count);
+  std::array<uint64_t, 4> key{};
+  std::memcpy(key.data(), word, bytes);
+  const uint64_t length = static_cast<uint64_t>(bytes) << 56;
+  if (bytes > InlineTable<2>::kBytes)
+    wides_.add({key[0], key[1], key[2], key[3] | length}, count);
+  else
+    shorts_.add({key[0], key[1] | length}, count);
 }
 
 void WordTable::flush() {
@@ -173,10 +170,13 @@ struct TableSink {
   void cut() { ++cut_words; }
   void reserved() { ++reserved_marks; }
 
-  void piece(const uint8_t* begin, const uint8_t* end, bool prefix) {
+  [[gnu::always_inline]] void piece(const uint8_t* begin, const uint8_t* end, bool prefix) {
     ++words;
-    if (!prefix) return table.add(begin, end - begin, readable, weight);
-    // The space that metaspace puts before a line is not in the text: spell it out.
+    if (prefix) [[unlikely]] return prefixed(begin, end);
+    table.add(begin, end - begin, readable, weight);
+  }
+  // The space that metaspace puts before a line is not in the text: spell it out.
+  [[gnu::noinline]] void prefixed(const uint8_t* begin, const uint8_t* end) {
     uint8_t inline_copy[512];
     std::vector<uint8_t> heap_copy;
     const size_t bytes = end - begin + 1;
@@ -190,9 +190,13 @@ struct TableSink {
     table.add(copy, bytes, weight);
   }
 
-  void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool continued) {
+  [[gnu::always_inline]] void operator()(const uint8_t* begin, const uint8_t* end, bool prefix,
+                                         bool continued) {
     if (end - begin + prefix <= static_cast<ptrdiff_t>(max_length)) [[likely]]
       return piece(begin, end, prefix);
+    cut_word(begin, end, prefix, continued);
+  }
+  [[gnu::noinline]] void cut_word(const uint8_t* begin, const uint8_t* end, bool prefix, bool continued) {
     size_t characters = count_characters(begin, end) + prefix;
     if (characters > max_length && !continued) ++cut_words;
     for (size_t room = max_length - prefix; characters > max_length; room = max_length) {

@@ -39,7 +39,7 @@ class InlineTable {
     pending_[pending_size_++] = {key, hash, count};
     if (pending_size_ == kBatch) settle();
   }
-  void settle() {
+  [[gnu::noinline]] void settle() {
     for (size_t i = 0; i < pending_size_; ++i) settle(pending_[i]);
     pending_size_ = 0;
   }
@@ -63,7 +63,7 @@ class InlineTable {
     Key key;
     uint64_t hash, count;
   };
-  static constexpr size_t kBatch = 32;
+  static constexpr size_t kBatch = 64;
 
   static uint64_t hash_of(const Key& key);
   static bool same(const Key& a, const Key& b) {  // as integers: std::array would call memcmp
@@ -129,6 +129,7 @@ class WordTable {
     uint64_t bytes;
   };
 
+  void add_uncommon(const uint8_t* word, size_t bytes, uint64_t count);
   void add_long(const uint8_t* word, size_t bytes, uint64_t count);
   void grow_long();
   const uint8_t* keep(const uint8_t* word, size_t bytes);

@@ -1,6 +1,7 @@
 #include "merge.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -113,8 +114,13 @@ class PairQueue {
     const Pair &x = pairs_[a], &y = pairs_[b];
     return x.left != y.left ? x.left < y.left : x.right < y.right;
   }
-  auto tie_order() const {
-    return [this](uint32_t a, uint32_t b) { return earlier(b, a); };
+  struct Tie {
+    uint64_t tokens;  // left, then right
+    uint32_t pair;
+    bool operator<(const Tie& other) const { return tokens > other.tokens; }
+  };
+  Tie tie(uint32_t pair) const {
+    return {static_cast<uint64_t>(pairs_[pair].left) << 32 | pairs_[pair].right, pair};
   }
   auto large_order() const {
     return [this](const Large& a, const Large& b) {
@@ -133,13 +139,16 @@ class PairQueue {
       large_.push_back({count, pair});
       std::push_heap(large_.begin(), large_.end(), large_order());
     } else if (count == level_) {
-      ties_.push_back(pair);
-      std::push_heap(ties_.begin(), ties_.end(), tie_order());
+      ties_.push_back(tie(pair));
+      std::push_heap(ties_.begin(), ties_.end());
     } else {
       pairs_[pair].next = heads_[count];
       heads_[count] = pair;
     }
   }
+
+  // The pair that probably comes next, or kNone.
+  uint32_t peek() const { return large_.empty() && !ties_.empty() ? ties_.front().pair : kNone; }
 
   // The next pair to merge, or kNone.
   uint32_t pop() {
@@ -151,8 +160,8 @@ class PairQueue {
         if (pairs_[top.pair].count == top.count) return top.pair;
         push(top.pair);
       } else if (!ties_.empty()) {
-        const uint32_t pair = ties_.front();
-        std::pop_heap(ties_.begin(), ties_.end(), tie_order());
+        const uint32_t pair = ties_.front().pair;
+        std::pop_heap(ties_.begin(), ties_.end());
         ties_.pop_back();
         if (pairs_[pair].count == level_) return pair;
         push(pair);
@@ -161,9 +170,14 @@ class PairQueue {
         --level_;
         for (uint32_t pair = heads_[level_]; pair != kNone;) {
           const uint32_t next = pairs_[pair].next;
-          push(pair);
+          if (next != kNone) __builtin_prefetch(&pairs_[next]);
+          if (pairs_[pair].count == level_)
+            ties_.push_back(tie(pair));
+          else
+            push(pair);
           pair = next;
         }
+        std::make_heap(ties_.begin(), ties_.end());
       }
     }
   }
@@ -173,7 +187,7 @@ class PairQueue {
   const uint64_t min_frequency_;
   uint64_t level_ = kBuckets;     // the bucket being worked on; `ties_` holds its pairs
   std::vector<uint32_t> heads_;   // of the buckets below it
-  std::vector<uint32_t> ties_;
+  std::vector<Tie> ties_;
   std::vector<Large> large_;      // counts above the level
 };
 
@@ -202,33 +216,51 @@ class Trainer {
   }
 
  private:
+  // A word, its tokens right behind it: one place in memory to fetch. Lists of words hold rows, the
+  // places of words in rows_, in units of 8 bytes.
   struct Word {
     uint64_t count;
-    uint32_t begin, length;  // in cells_
+    uint32_t length, index;  // in tokens; in the input
+    uint32_t* tokens() { return reinterpret_cast<uint32_t*>(this + 1); }
+    const uint32_t* tokens() const { return reinterpret_cast<const uint32_t*>(this + 1); }
+    static uint64_t units(uint64_t length) { return sizeof(Word) / 8 + (length + 1) / 2; }
   };
+  Word& word_at(uint64_t row) { return *reinterpret_cast<Word*>(&rows_[row * 8]); }
+  const Word& word_at(uint64_t row) const { return *reinterpret_cast<const Word*>(&rows_[row * 8]); }
+
   // What one merge changes beside one neighbouring token: how often, and in which words.
   struct Neighbour {
-    uint64_t count = 0;
+    uint32_t token;
     uint32_t events = 0;
+    uint64_t count = 0;
     uint32_t* words = nullptr;
+    uint32_t gathered = 0;  // its place among the neighbours of all threads
   };
   struct Event {
-    uint32_t token, word;
+    uint32_t place, row;
   };
   struct Side {
-    std::vector<Neighbour> neighbours;  // by token
-    std::vector<uint32_t> touched;      // tokens with a count
+    std::vector<uint32_t> places;       // by token: 1 + its place in `neighbours`, or 0
+    std::vector<Neighbour> neighbours;
     std::vector<Event> events;
 
-    void add(uint32_t token, uint32_t word, uint64_t count) {
-      Neighbour& neighbour = neighbours[token];
-      if (neighbour.events++ == 0) touched.push_back(token);
-      neighbour.count += count;
-      events.push_back({token, word});
+    uint32_t place_of(uint32_t token) {
+      uint32_t& place = places[token];
+      if (place == 0) {
+        neighbours.push_back({token});
+        place = static_cast<uint32_t>(neighbours.size());
+      }
+      return place - 1;
+    }
+    void add(uint32_t token, uint32_t row, uint64_t count) {
+      const uint32_t place = place_of(token);
+      ++neighbours[place].events;
+      neighbours[place].count += count;
+      events.push_back({place, row});
     }
     void clear() {
-      for (uint32_t token : touched) neighbours[token] = Neighbour{};
-      touched.clear();
+      for (const Neighbour& neighbour : neighbours) places[neighbour.token] = 0;
+      neighbours.clear();
       events.clear();
     }
   };
@@ -377,50 +409,46 @@ class Trainer {
                        result_.text.begin() + result_.offsets[token + 1]);
   }
 
+  uint64_t length_of(size_t w) const {
+    const uint8_t *begin = input_.text + input_.offsets[w], *end = input_.text + input_.offsets[w + 1];
+    return byte_level() ? end - begin : count_characters(begin, end);
+  }
+
   // 2. Every word as a row of symbols.
   void spell_words() {
     const size_t kinds = marks_words() ? 2 : 1;
     const auto bounds = shares();
-    words_.resize(input_.words);
-    std::vector<uint64_t> lengths(options_.threads, 0);
+    std::vector<uint64_t> starts(options_.threads + 1, 0);  // where each share's rows begin
     run_parallel(options_.threads, [&](unsigned i) {
-      for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) {
-        uint32_t length = static_cast<uint32_t>(input_.offsets[w + 1] - input_.offsets[w]);
-        if (!byte_level())
-          length = static_cast<uint32_t>(count_characters(input_.text + input_.offsets[w],
-                                                          input_.text + input_.offsets[w + 1]));
-        words_[w] = {input_.counts[w], 0, length};
-        lengths[i] += length;
-      }
+      for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) starts[i + 1] += Word::units(length_of(w));
     });
-    uint64_t total = 0;
-    for (uint64_t length : lengths) total += length;
-    if (total >= kNone || input_.words >= kNone)
+    for (unsigned i = 0; i < options_.threads; ++i) starts[i + 1] += starts[i];
+    if (starts.back() >= kNone || input_.words >= kNone)
       throw std::length_error("too many word types for one run: prune the counts (--min-count)");
-    cells_.resize(total);
-    uint32_t begin = 0;
-    for (Word& word : words_) {
-      word.begin = begin;
-      begin += word.length;
-    }
+    rows_.resize(starts.back() * 8);
     run_parallel(options_.threads, [&](unsigned i) {
+      uint64_t row = starts[i];
       for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) {
-        uint32_t* cell = &cells_[words_[w].begin];
+        Word& word = word_at(row);
+        word = {input_.counts[w], 0, static_cast<uint32_t>(w)};
         for_each_character(w, [&](uint32_t c, bool last) {
           const uint32_t symbol = symbol_of_[c * kinds + (last && kinds == 2)];
-          *cell++ = symbol == kNone ? unknown_ : symbol;
+          word.tokens()[word.length++] = symbol == kNone ? unknown_ : symbol;
         });
+        row += Word::units(word.length);
       }
     });
+    starts_ = starts;
     symbol_of_ = {};
     const size_t columns = input_.column_count;
     if (columns == 0) return;
     std::vector<std::vector<uint64_t>> sums(options_.threads);
     run_parallel(options_.threads, [&](unsigned i) {
       sums[i].assign(result_.lengths.size() * columns, 0);
-      for (size_t w = bounds[i]; w < bounds[i + 1]; ++w)
-        for (uint32_t c = 0; c < words_[w].length; ++c)
-          add_columns(&sums[i][cells_[words_[w].begin + c] * columns], w, 1);
+      for_each_word(i, [&](const Word& word, uint32_t) {
+        for (uint32_t c = 0; c < word.length; ++c)
+          add_columns(&sums[i][word.tokens()[c] * columns], word.index, 1);
+      });
     });
     result_.alphabet_columns.assign(result_.lengths.size() * columns, 0);
     for (const auto& part : sums)
@@ -440,7 +468,6 @@ class Trainer {
   void count_first_pairs() {
     const size_t alphabet = result_.lengths.size();
     if (alphabet > kDenseAlphabet) return count_first_pairs_by_hash();
-    const auto bounds = shares();
     struct Cell {
       uint64_t count = 0;
       uint64_t events = 0;
@@ -448,9 +475,9 @@ class Trainer {
     std::vector<std::vector<Cell>> partial(options_.threads);
     run_parallel(options_.threads, [&](unsigned i) {
       partial[i].resize(alphabet * alphabet);
-      for_each_pair(bounds[i], bounds[i + 1], [&](uint32_t a, uint32_t b, uint32_t w) {
+      for_each_pair(i, [&](uint32_t a, uint32_t b, const Word& word, uint32_t) {
         Cell& cell = partial[i][a * alphabet + b];
-        cell.count += words_[w].count;
+        cell.count += word.count;
         ++cell.events;
       });
     });
@@ -471,16 +498,16 @@ class Trainer {
         }
       }
     run_parallel(options_.threads, [&](unsigned i) {
-      for_each_pair(bounds[i], bounds[i + 1], [&](uint32_t a, uint32_t b, uint32_t w) {
+      for_each_pair(i, [&](uint32_t a, uint32_t b, const Word&, uint32_t row) {
         uint32_t*& cursor = cursors[i][a * alphabet + b];
-        if (cursor) *cursor++ = w;
+        if (cursor) *cursor++ = row;
       });
     });
     for (uint32_t pair = 0; pair < pairs_.size(); ++pair) queue_.push(pair);
   }
 
   void count_first_pairs_by_hash() {
-    for_each_pair(0, words_.size(), [&](uint32_t a, uint32_t b, uint32_t w) {
+    const auto count = [&](uint32_t a, uint32_t b, const Word& word, uint32_t) {
       if (!may_merge(a, b)) return;
       uint32_t pair = index_.find(a, b);
       if (pair == kNone) {
@@ -488,29 +515,39 @@ class Trainer {
         pairs_.push_back({a, b, 0, nullptr, 0, kNone});
         index_.set(a, b, pair);
       }
-      pairs_[pair].count += words_[w].count;
+      pairs_[pair].count += word.count;
       ++pairs_[pair].word_count;
-    });
+    };
+    for (unsigned i = 0; i < options_.threads; ++i) for_each_pair(i, count);
     for (Pair& pair : pairs_) {
       if (pair.count >= min_frequency_) pair.words = lists_.allocate(pair.word_count);
       pair.word_count = 0;
     }
-    for_each_pair(0, words_.size(), [&](uint32_t a, uint32_t b, uint32_t w) {
+    const auto enlist = [&](uint32_t a, uint32_t b, const Word&, uint32_t row) {
       const uint32_t found = index_.find(a, b);
       if (found == kNone || pairs_[found].words == nullptr) return;
       Pair& pair = pairs_[found];
-      pair.words[pair.word_count++] = w;
-    });
+      pair.words[pair.word_count++] = row;
+    };
+    for (unsigned i = 0; i < options_.threads; ++i) for_each_pair(i, enlist);
     for (uint32_t pair = 0; pair < pairs_.size(); ++pair) queue_.push(pair);
   }
 
+  // Calls visit(word, row) for every word of a share; before the first merge only.
   template <class Visit>
-  void for_each_pair(size_t first_word, size_t last_word, Visit&& visit) const {
-    for (size_t w = first_word; w < last_word; ++w) {
-      const uint32_t* cell = &cells_[words_[w].begin];
-      for (uint32_t i = 1; i < words_[w].length; ++i)
-        visit(cell[i - 1], cell[i], static_cast<uint32_t>(w));
+  void for_each_word(unsigned share, Visit&& visit) const {
+    for (uint64_t row = starts_[share]; row < starts_[share + 1];) {
+      const Word& word = word_at(row);
+      visit(word, static_cast<uint32_t>(row));
+      row += Word::units(word.length);
     }
+  }
+  template <class Visit>
+  void for_each_pair(unsigned share, Visit&& visit) const {
+    for_each_word(share, [&](const Word& word, uint32_t row) {
+      for (uint32_t i = 1; i < word.length; ++i)
+        visit(word.tokens()[i - 1], word.tokens()[i], word, row);
+    });
   }
 
   bool may_merge(uint32_t a, uint32_t b) const {
@@ -547,6 +584,8 @@ class Trainer {
   void merge_pair(uint32_t chosen) {
     const Pair pair = pairs_[chosen];
     const uint32_t a = pair.left, b = pair.right;
+    const uint32_t next = queue_.peek();
+    if (next != kNone) __builtin_prefetch(&pairs_[next]);
     const uint32_t made = add_token(text_of(a) + text_of(b), result_.word_final[b],
                                     result_.lengths[a] + result_.lengths[b]);
 
@@ -583,19 +622,20 @@ class Trainer {
     }
 
     // 4b. What was a neighbour of the two is now a neighbour of what they made.
-    for (unsigned i = 1; i < workers; ++i) {
+    for (unsigned i = 0; i < workers; ++i) {
       gather(scratches_[0].left, scratches_[i].left);
       gather(scratches_[0].right, scratches_[i].right);
     }
+    if (next != kNone) __builtin_prefetch(pairs_[next].words);
     Side &left = scratches_[0].left, &right = scratches_[0].right;
-    lower(left.touched, [&](uint32_t x) { return std::pair{x, a}; },
-          [&](uint32_t x) { return left.neighbours[x].count; });
-    lower(right.touched, [&](uint32_t y) { return std::pair{b, y}; },
-          [&](uint32_t y) { return right.neighbours[y].count; });
+    lower(left.neighbours, [&](uint32_t x) { return std::pair{x, a}; },
+          [&](uint32_t x) { return std::pair{x, made}; });
+    lower(right.neighbours, [&](uint32_t y) { return std::pair{b, y}; },
+          [&](uint32_t y) { return std::pair{made, y}; });
     if (doubled != 0) decrease(index_.find(b, a), doubled);
     pairs_[chosen].count = 0;
-    for (uint32_t x : left.touched) enter(x, made, left.neighbours[x]);
-    for (uint32_t y : right.touched) enter(made, y, right.neighbours[y]);
+    for (Neighbour& neighbour : left.neighbours) enter(neighbour.token, made, neighbour);
+    for (Neighbour& neighbour : right.neighbours) enter(made, neighbour.token, neighbour);
     if (doubled >= min_frequency_ && may_merge(made, made)) {
       size_t size = 0;
       for (unsigned i = 0; i < workers; ++i) size += scratches_[i].doubled_words.size();
@@ -606,15 +646,25 @@ class Trainer {
     }
     // In the order of the shares, so that every list stays sorted by word.
     for (unsigned i = 0; i < workers; ++i) {
-      for (const Event& event : scratches_[i].left.events)
-        if (uint32_t*& list = left.neighbours[event.token].words) *list++ = event.word;
-      for (const Event& event : scratches_[i].right.events)
-        if (uint32_t*& list = right.neighbours[event.token].words) *list++ = event.word;
+      scatter(scratches_[i].left, left);
+      scatter(scratches_[i].right, right);
     }
+    if (next != kNone) fetch_words(pairs_[next].words, pairs_[next].words + pairs_[next].word_count);
     for (unsigned i = 0; i < workers; ++i) {
       scratches_[i].left.clear();
       scratches_[i].right.clear();
     }
+  }
+
+  // Words lie all over the memory: ask for them some steps before they are touched.
+  static constexpr ptrdiff_t kAhead = 12;
+  void fetch_word(uint32_t row) const {
+    __builtin_prefetch(&rows_[row * 8ull], 1);
+    __builtin_prefetch(&rows_[row * 8ull] + 64, 1);
+  }
+  void fetch_words(const uint32_t* first, const uint32_t* last) const {
+    last = std::min(last, first + kAhead);
+    for (const uint32_t* entry = first; entry < last; ++entry) fetch_word(*entry);
   }
 
   void rewrite(const uint32_t* first, const uint32_t* last, uint32_t a, uint32_t b, uint32_t made,
@@ -624,23 +674,19 @@ class Trainer {
     scratch.doubled_words.clear();
     scratch.columns.assign(columns, 0);
     for (Side* side : {&scratch.left, &scratch.right})
-      if (side->neighbours.size() < result_.lengths.size())
-        side->neighbours.resize(std::max<size_t>(result_.lengths.size() * 2, 1024));
+      if (side->places.size() < result_.lengths.size())
+        side->places.resize(std::max<size_t>(result_.lengths.size() * 2, 1024));
 
-    constexpr ptrdiff_t kFar = 16, kNear = 8;
+    fetch_words(first, last);
     for (const uint32_t* entry = first; entry < last; ++entry) {
-      // The words lie all over the memory: fetch the word some steps ahead, its cells a little later.
-      if (last - entry > kFar) {
-        __builtin_prefetch(&words_[entry[kFar]]);
-        const uint32_t near = words_[entry[kNear]].begin;
-        __builtin_prefetch(&cells_[near], 1);
-        __builtin_prefetch(&cells_[near] + 12, 1);
-        for (size_t c = 0; c < columns; c += 8)
-          __builtin_prefetch(input_.columns + entry[kNear] * columns + c);
+      if (last - entry > kAhead) fetch_word(entry[kAhead]);
+      if (columns != 0 && last - entry > kAhead / 2) {
+        const uint64_t* weights = input_.columns + word_at(entry[kAhead / 2]).index * columns;
+        for (size_t c = 0; c < columns; c += 8) __builtin_prefetch(weights + c);
       }
-      const uint32_t w = *entry;
-      Word& word = words_[w];
-      uint32_t* cell = &cells_[word.begin];
+      const uint32_t row = *entry;
+      Word& word = word_at(row);
+      uint32_t* cell = word.tokens();
       const uint32_t length = word.length;
       uint32_t i = 0;
       while (i + 1 < length && !(cell[i] == a && cell[i + 1] == b)) ++i;
@@ -652,13 +698,13 @@ class Trainer {
           continue;
         }
         if (out > 0 && match_end != i && cell[out - 1] != unknown_)
-          scratch.left.add(cell[out - 1], w, word.count);
+          scratch.left.add(cell[out - 1], row, word.count);
         if (i + 2 < length) {
           if (cell[i + 2] == a && i + 3 < length && cell[i + 3] == b) {
             scratch.doubled += word.count;
-            scratch.doubled_words.push_back(w);
+            scratch.doubled_words.push_back(row);
           } else if (cell[i + 2] != unknown_) {
-            scratch.right.add(cell[i + 2], w, word.count);
+            scratch.right.add(cell[i + 2], row, word.count);
           }
         }
         cell[out++] = made;
@@ -668,18 +714,28 @@ class Trainer {
       }
       word.length = out;
       scratch.merged += word.count * matches;
-      if (columns != 0) add_columns(scratch.columns.data(), w, matches);
+      if (columns != 0) add_columns(scratch.columns.data(), word.index, matches);
     }
   }
 
-  static void gather(Side& into, const Side& from) {
-    for (uint32_t token : from.touched) {
-      if (into.neighbours.size() <= token) into.neighbours.resize(from.neighbours.size());
-      Neighbour& neighbour = into.neighbours[token];
-      if (neighbour.events == 0) into.touched.push_back(token);
-      neighbour.events += from.neighbours[token].events;
-      neighbour.count += from.neighbours[token].count;
+  static void gather(Side& all, Side& from) {
+    if (&all == &from) {
+      for (uint32_t place = 0; place < all.neighbours.size(); ++place)
+        all.neighbours[place].gathered = place;
+      return;
     }
+    if (all.places.size() < from.places.size()) all.places.resize(from.places.size());
+    for (Neighbour& neighbour : from.neighbours) {
+      neighbour.gathered = all.place_of(neighbour.token);
+      all.neighbours[neighbour.gathered].events += neighbour.events;
+      all.neighbours[neighbour.gathered].count += neighbour.count;
+    }
+  }
+  // Write the words of a share into the lists of the new pairs.
+  static void scatter(const Side& from, Side& all) {
+    for (const Event& event : from.events)
+      if (uint32_t*& list = all.neighbours[from.neighbours[event.place].gathered].words)
+        *list++ = event.row;
   }
 
   void decrease(uint32_t pair, uint64_t by) {
@@ -687,20 +743,23 @@ class Trainer {
     if (pair != kNone) pairs_[pair].count -= std::min(by, pairs_[pair].count);
   }
 
-  // Lower the counts of many pairs. Slots and pairs are rarely in the cache: fetch them in waves.
-  template <class PairOf, class CountOf>
-  void lower(const std::vector<uint32_t>& tokens, PairOf&& pair_of, CountOf&& count_of) {
-    found_.resize(tokens.size());
-    for (uint32_t token : tokens) {
-      const auto [left, right] = pair_of(token);
+  // Lower the counts of the pairs that were. Slots and pairs are rarely in the cache: fetch them in
+  // waves, and the slots of the pairs that will be.
+  template <class PairOf, class NewPairOf>
+  void lower(const std::vector<Neighbour>& neighbours, PairOf&& pair_of, NewPairOf&& new_pair_of) {
+    found_.resize(neighbours.size());
+    for (const Neighbour& neighbour : neighbours) {
+      const auto [left, right] = pair_of(neighbour.token);
       index_.prefetch(left, right);
     }
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      const auto [left, right] = pair_of(tokens[i]);
+    for (size_t i = 0; i < neighbours.size(); ++i) {
+      const auto [left, right] = pair_of(neighbours[i].token);
       found_[i] = index_.find(left, right);
       if (found_[i] != kNone) __builtin_prefetch(&pairs_[found_[i]], 1);
+      const auto [new_left, new_right] = new_pair_of(neighbours[i].token);
+      if (neighbours[i].count >= min_frequency_) index_.prefetch(new_left, new_right);
     }
-    for (size_t i = 0; i < tokens.size(); ++i) decrease(found_[i], count_of(tokens[i]));
+    for (size_t i = 0; i < neighbours.size(); ++i) decrease(found_[i], neighbours[i].count);
   }
 
   void enter(uint32_t a, uint32_t b, Neighbour& neighbour) {
@@ -715,8 +774,8 @@ class Trainer {
   MergeResult result_;
   uint32_t unknown_ = kNone;
   std::vector<uint32_t> symbol_of_;
-  HugeVector<Word> words_;
-  HugeVector<uint32_t> cells_;
+  HugeVector<std::byte> rows_;
+  std::vector<uint64_t> starts_;  // of the shares' rows, and their end
   std::vector<Pair> pairs_;
   PairIndex index_;
   PairQueue queue_;
