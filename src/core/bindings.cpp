@@ -28,10 +28,11 @@ template <class T>
 using ArrayIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Give a vector to NumPy without copying it.
-template <class T>
-Array<T> to_numpy(std::vector<T>&& vector) {
-  auto* owned = new std::vector<T>(std::move(vector));
-  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+Array<T> to_numpy(std::vector<T, Allocator>&& vector) {
+  using Vector = std::vector<T, Allocator>;
+  auto* owned = new Vector(std::move(vector));
+  nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Vector*>(p); });
   return Array<T>(owned->data(), {owned->size()}, owner);
 }
 
@@ -380,7 +381,7 @@ NB_MODULE(_core, m) {
     for (size_t i = 0; i < counts.size(); ++i)
       if (__builtin_add_overflow(total, counts.data()[i], &total) || total >> 63)
         throw std::overflow_error("the counts do not fit 63 bits");
-    std::vector<uint64_t> out;
+    volt::HugeVector<uint64_t> out;
     {
       nb::gil_scoped_release release;
       out = volt::resample(counts.data(), counts.size(), draws, seed, threads);

@@ -211,6 +211,7 @@ class Trainer {
       if (pair == kNone) break;
       merge_pair(pair);
     }
+    sum_columns();
     progress(result_.left.size());
     return std::move(result_);
   }
@@ -220,7 +221,7 @@ class Trainer {
   // places of words in rows_, in units of 8 bytes.
   struct Word {
     uint64_t count;
-    uint32_t length, index;  // in tokens; in the input
+    uint32_t length, room;  // in tokens; at first
     uint32_t* tokens() { return reinterpret_cast<uint32_t*>(this + 1); }
     const uint32_t* tokens() const { return reinterpret_cast<const uint32_t*>(this + 1); }
     static uint64_t units(uint64_t length) { return sizeof(Word) / 8 + (length + 1) / 2; }
@@ -269,7 +270,6 @@ class Trainer {
     uint64_t merged = 0;
     uint64_t doubled = 0;  // two new tokens side by side
     std::vector<uint32_t> doubled_words;
-    std::vector<uint64_t> columns;
   };
 
   bool byte_level() const { return options_.pretokenizer == Pretokenizer::byte_level; }
@@ -430,37 +430,17 @@ class Trainer {
       uint64_t row = starts[i];
       for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) {
         Word& word = word_at(row);
-        word = {input_.counts[w], 0, static_cast<uint32_t>(w)};
+        word = {input_.counts[w], 0, 0};
         for_each_character(w, [&](uint32_t c, bool last) {
           const uint32_t symbol = symbol_of_[c * kinds + (last && kinds == 2)];
           word.tokens()[word.length++] = symbol == kNone ? unknown_ : symbol;
         });
-        row += Word::units(word.length);
+        word.room = word.length;
+        row += Word::units(word.room);
       }
     });
     starts_ = starts;
     symbol_of_ = {};
-    const size_t columns = input_.column_count;
-    if (columns == 0) return;
-    std::vector<std::vector<uint64_t>> sums(options_.threads);
-    run_parallel(options_.threads, [&](unsigned i) {
-      sums[i].assign(result_.lengths.size() * columns, 0);
-      for_each_word(i, [&](const Word& word, uint32_t) {
-        for (uint32_t c = 0; c < word.length; ++c)
-          add_columns(&sums[i][word.tokens()[c] * columns], word.index, 1);
-      });
-    });
-    result_.alphabet_columns.assign(result_.lengths.size() * columns, 0);
-    for (const auto& part : sums)
-      for (size_t c = 0; c < part.size(); ++c) result_.alphabet_columns[c] += part[c];
-  }
-
-  void add_columns(uint64_t* sums, size_t word, uint64_t times) const {
-    const uint64_t* weights = input_.columns + word * input_.column_count;
-    if (times == 1)
-      for (size_t c = 0; c < input_.column_count; ++c) sums[c] += weights[c];
-    else
-      for (size_t c = 0; c < input_.column_count; ++c) sums[c] += weights[c] * times;
   }
 
   // 3. The pairs of the spelled words. With a small alphabet a square table holds a counter for each
@@ -533,13 +513,13 @@ class Trainer {
     for (uint32_t pair = 0; pair < pairs_.size(); ++pair) queue_.push(pair);
   }
 
-  // Calls visit(word, row) for every word of a share; before the first merge only.
+  // Calls visit(word, row) for every word of a share.
   template <class Visit>
   void for_each_word(unsigned share, Visit&& visit) const {
     for (uint64_t row = starts_[share]; row < starts_[share + 1];) {
       const Word& word = word_at(row);
       visit(word, static_cast<uint32_t>(row));
-      row += Word::units(word.length);
+      row += Word::units(word.room);
     }
   }
   template <class Visit>
@@ -615,11 +595,6 @@ class Trainer {
     result_.right.push_back(b);
     result_.pair_counts.push_back(pair.count);
     result_.merge_counts.push_back(merged);
-    for (size_t c = 0; c < input_.column_count; ++c) {
-      uint64_t sum = 0;
-      for (unsigned i = 0; i < workers; ++i) sum += scratches_[i].columns[c];
-      result_.merge_columns.push_back(sum);
-    }
 
     // 4b. What was a neighbour of the two is now a neighbour of what they made.
     for (unsigned i = 0; i < workers; ++i) {
@@ -669,10 +644,8 @@ class Trainer {
 
   void rewrite(const uint32_t* first, const uint32_t* last, uint32_t a, uint32_t b, uint32_t made,
                Scratch& scratch) {
-    const size_t columns = input_.column_count;
     scratch.merged = scratch.doubled = 0;
     scratch.doubled_words.clear();
-    scratch.columns.assign(columns, 0);
     for (Side* side : {&scratch.left, &scratch.right})
       if (side->places.size() < result_.lengths.size())
         side->places.resize(std::max<size_t>(result_.lengths.size() * 2, 1024));
@@ -680,10 +653,6 @@ class Trainer {
     fetch_words(first, last);
     for (const uint32_t* entry = first; entry < last; ++entry) {
       if (last - entry > kAhead) fetch_word(entry[kAhead]);
-      if (columns != 0 && last - entry > kAhead / 2) {
-        const uint64_t* weights = input_.columns + word_at(entry[kAhead / 2]).index * columns;
-        for (size_t c = 0; c < columns; c += 8) __builtin_prefetch(weights + c);
-      }
       const uint32_t row = *entry;
       Word& word = word_at(row);
       uint32_t* cell = word.tokens();
@@ -714,8 +683,39 @@ class Trainer {
       }
       word.length = out;
       scratch.merged += word.count * matches;
-      if (columns != 0) add_columns(scratch.columns.data(), word.index, matches);
     }
+  }
+
+  // 5. The columns. A token was made as often as it stands in the words at last and in tokens made
+  // of it: so no merge needs to look at them.
+  void sum_columns() {
+    const size_t columns = input_.column_count, tokens = result_.lengths.size();
+    if (columns == 0) return;
+    const auto bounds = shares();
+    std::vector<std::vector<uint64_t>> sums(options_.threads);
+    run_parallel(options_.threads, [&](unsigned i) {
+      sums[i].assign(tokens * columns, 0);
+      const uint64_t* weights = input_.columns + bounds[i] * columns;
+      for_each_word(i, [&](const Word& word, uint32_t) {
+        for (uint32_t t = 0; t < word.length; ++t)
+          add_columns(&sums[i][word.tokens()[t] * columns], weights);
+        weights += columns;
+      });
+    });
+    std::vector<uint64_t>& made = sums[0];
+    for (unsigned i = 1; i < options_.threads; ++i)
+      for (size_t c = 0; c < made.size(); ++c) made[c] += sums[i][c];
+    const size_t alphabet = result_.alphabet_counts.size();
+    for (size_t m = result_.left.size(); m-- > 0;)
+      for (const uint32_t parent : {result_.left[m], result_.right[m]})
+        add_columns(&made[parent * columns], &made[(alphabet + m) * columns]);
+    result_.merge_columns.assign(made.begin() + alphabet * columns, made.end());
+    made.resize(alphabet * columns);
+    result_.alphabet_columns = std::move(made);
+  }
+
+  void add_columns(uint64_t* sums, const uint64_t* weights) const {
+    for (size_t c = 0; c < input_.column_count; ++c) sums[c] += weights[c];
   }
 
   static void gather(Side& all, Side& from) {

@@ -80,18 +80,25 @@ class SmallPoisson {
         cumulative_[count][k] = sum;
         term *= mean / (k + 1);
       }
+      for (int g = 0; g < kGuides; ++g)
+        guide_[count][g] = static_cast<uint8_t>(search(count, 0, static_cast<double>(g) / kGuides));
     }
   }
   uint64_t draw(uint64_t count, double u) const {
-    const double* table = cumulative_[count];
-    int k = 0;
-    while (k < kTerms - 1 && u >= table[k]) ++k;
-    return static_cast<uint64_t>(k);
+    return search(count, guide_[count][static_cast<int>(u * kGuides)], u);
   }
 
  private:
   static constexpr int kTerms = 48;  // a mean below 10 exceeds this once in 1e17
+  static constexpr int kGuides = 1024;
+
+  uint64_t search(uint64_t count, int k, double u) const {
+    while (k < kTerms - 1 && u >= cumulative_[count][k]) ++k;
+    return static_cast<uint64_t>(k);
+  }
+
   double cumulative_[kSmall][kTerms];
+  uint8_t guide_[kSmall][kGuides];  // where the search starts
 };
 
 // Poisson numbers with means a little below the counts add up to somewhat fewer words than there
@@ -169,9 +176,9 @@ class Sampler {
 
 }  // namespace
 
-std::vector<uint64_t> resample(const uint64_t* counts, size_t words, size_t draws, uint64_t seed,
-                               unsigned threads) {
-  std::vector<uint64_t> out(words * draws, 0);
+HugeVector<uint64_t> resample(const uint64_t* counts, size_t words, size_t draws, uint64_t seed,
+                              unsigned threads) {
+  HugeVector<uint64_t> out(words * draws, 0);
   if (words == 0 || draws == 0) return out;
   if (std::all_of(counts, counts + words, [](uint64_t count) { return count == 0; })) return out;
   const Sampler sampler(counts, words);

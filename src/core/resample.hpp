@@ -3,14 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "huge.hpp"
 
 namespace volt {
 
 // `draws` multinomial samples of sum(counts) words each, with the words' shares as probabilities.
 // Row w holds the counts of word w in every draw. The same seed gives the same draws on any number
 // of threads.
-std::vector<uint64_t> resample(const uint64_t* counts, size_t words, size_t draws, uint64_t seed,
-                               unsigned threads);
+HugeVector<uint64_t> resample(const uint64_t* counts, size_t words, size_t draws, uint64_t seed,
+                              unsigned threads);
 
 }  // namespace volt
