@@ -26,6 +26,7 @@ template <class T>
 using Array = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 template <class T>
 using ArrayIn = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // Give a vector to NumPy without copying it.
 template <class T, class Allocator>
@@ -71,8 +72,7 @@ void check_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
 }
 
 nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
-                      const ArrayIn<uint64_t>& counts,
-                      const nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& columns,
+                      const ArrayIn<uint64_t>& counts, const std::function<Table()>& columns,
                       const std::string& pretokenizer, uint64_t merges, double coverage,
                       uint32_t max_token_length, uint64_t min_frequency, unsigned threads,
                       const std::function<void(uint64_t)>& progress) {
@@ -80,20 +80,27 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
   if (pretokenizer != "byte-level" &&
       volt::find_invalid_utf8(text.data(), text.data() + text.size()) != nullptr)
     throw std::invalid_argument("the words are not valid UTF-8");
-  if (columns.shape(1) != 0 && columns.shape(0) != counts.size())
-    throw std::invalid_argument("columns and counts disagree");
-  volt::WordView words{text.data(), offsets.data(), counts.data(), counts.size(), columns.data(),
-                       columns.shape(1)};
+  volt::WordView words{text.data(), offsets.data(), counts.data(), counts.size()};
   volt::MergeOptions options{pretokenizer_of(pretokenizer), merges,        coverage,
                              max_token_length,              min_frequency, threads};
   volt::MergeResult r;
+  Table kept;
   {
     nb::gil_scoped_release release;
-    r = volt::learn_merges(words, options, [&](uint64_t done) {
-      nb::gil_scoped_acquire acquire;
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      progress(done);
-    });
+    r = volt::learn_merges(
+        words, options,
+        [&](uint64_t done) {
+          nb::gil_scoped_acquire acquire;
+          if (PyErr_CheckSignals() != 0) throw nb::python_error();
+          progress(done);
+        },
+        [&]() -> volt::ColumnView {
+          nb::gil_scoped_acquire acquire;
+          kept = columns();
+          if (kept.shape(1) != 0 && kept.shape(0) != counts.size())
+            throw std::invalid_argument("columns and counts disagree");
+          return {kept.data(), kept.shape(1)};
+        });
   }
   nb::dict out;
   out["text"] = to_numpy(std::move(r.text));

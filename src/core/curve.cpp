@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
+#include <mutex>
 
 namespace volt {
 namespace {
@@ -24,12 +26,18 @@ class ExactSum {
 // What one token adds to the sums that need a logarithm or a root; kept, since each is needed twice.
 struct Terms {
   double f_ln_f = 0, f_power = 0;
-  explicit Terms(uint64_t f) {
-    if (f == 0) return;
-    const double x = static_cast<double>(f);
-    f_ln_f = x * std::log(x);
-    f_power = x * x * std::sqrt(x);
+  Terms() = default;
+  explicit Terms(double f) : f_ln_f(f * std::log(f)), f_power(f * f * std::sqrt(f)) {}
+
+  static Terms of(uint64_t f) {
+    static const std::vector<Terms> table = [] {
+      std::vector<Terms> terms(kTabulated);
+      for (uint64_t n = 1; n < kTabulated; ++n) terms[n] = Terms(static_cast<double>(n));
+      return terms;
+    }();
+    return f < kTabulated ? table[f] : Terms(static_cast<double>(f));
   }
+  static constexpr uint64_t kTabulated = 1 << 13;  // what fits the cache; most tokens are rarer
 };
 
 struct Sums {
@@ -59,10 +67,10 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
   for (auto* column : {&curve.tokens, &curve.types, &curve.type_length, &curve.frequent})
     column->reserve(merges + 1);
   for (auto* column : {&curve.f_ln_f, &curve.f_power}) column->reserve(merges + 1);
-  std::vector<Terms> terms(alphabet + merges, Terms(0));
+  std::vector<Terms> terms(alphabet + merges);
   Sums sums{often};
   for (size_t t = 0; t < alphabet; ++t) {
-    terms[t] = Terms(curve.frequency[t]);
+    terms[t] = Terms::of(curve.frequency[t]);
     sums.add(curve.frequency[t], terms[t], lengths[t], +1);
   }
   auto record = [&] {
@@ -77,7 +85,7 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
     uint64_t& f = curve.frequency[token];
     sums.add(f, terms[token], lengths[token], -1);
     f += sign * by;
-    terms[token] = Terms(f);
+    terms[token] = Terms::of(f);
     sums.add(f, terms[token], lengths[token], +1);
   };
   record();
@@ -106,18 +114,33 @@ void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, siz
 
 namespace {
 
+// Running sums over ranks of ln r and its square. Kept from call to call, as draw after draw has as
+// many ranks.
+struct RankSums {
+  std::vector<double> sums, squares;
+  explicit RankSums(size_t most) : sums(most + 1, 0), squares(most + 1, 0) {
+    for (size_t r = 1; r <= most; ++r) {
+      const double x = std::log(static_cast<double>(r));
+      sums[r] = sums[r - 1] + x;
+      squares[r] = squares[r - 1] + x * x;
+    }
+  }
+  static std::shared_ptr<const RankSums> up_to(size_t most) {
+    static std::mutex mutex;
+    static std::shared_ptr<const RankSums> kept;
+    std::lock_guard lock(mutex);
+    if (!kept || kept->sums.size() <= most) kept = std::make_shared<const RankSums>(most);
+    return kept;
+  }
+};
+
 // Ranks are given out from the highest frequency down; equal frequencies share a block of ranks, so
-// only how many tokens have each frequency matters. `sums` and `squares` are running sums over ranks.
+// only how many tokens have each frequency matters.
 class RankFit {
  public:
   explicit RankFit(size_t most)
-      : sums_(most + 1, 0), squares_(most + 1, 0), logarithm_(logarithms()), histogram_(kDirect, 0) {
-    for (size_t r = 1; r <= most; ++r) {
-      const double x = std::log(static_cast<double>(r));
-      sums_[r] = sums_[r - 1] + x;
-      squares_[r] = squares_[r - 1] + x * x;
-    }
-  }
+      : ranks_(RankSums::up_to(most)), sums_(ranks_->sums), squares_(ranks_->squares),
+        logarithm_(logarithms()), histogram_(kDirect, 0) {}
 
   double of(const uint64_t* frequency, size_t tokens) {
     large_.clear();
@@ -167,7 +190,8 @@ class RankFit {
     }();
     return table.data();
   }
-  std::vector<double> sums_, squares_;
+  const std::shared_ptr<const RankSums> ranks_;
+  const std::vector<double>&sums_, &squares_;
   const double* logarithm_;
   std::vector<uint32_t> histogram_;
   std::vector<uint64_t> large_;

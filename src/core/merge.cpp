@@ -199,7 +199,8 @@ class Trainer {
     min_frequency_ = std::max<uint64_t>(1, options.min_frequency);
   }
 
-  MergeResult run(const std::function<void(uint64_t)>& progress) {
+  MergeResult run(const std::function<void(uint64_t)>& progress,
+                  const std::function<ColumnView()>& columns) {
     make_alphabet();
     spell_words();
     count_first_pairs();
@@ -211,7 +212,7 @@ class Trainer {
       if (pair == kNone) break;
       merge_pair(pair);
     }
-    sum_columns();
+    if (columns) sum_columns(columns());
     progress(result_.left.size());
     return std::move(result_);
   }
@@ -688,14 +689,17 @@ class Trainer {
 
   // 5. The columns. A token was made as often as it stands in the words at last and in tokens made
   // of it: so no merge needs to look at them.
-  void sum_columns() {
-    const size_t columns = input_.column_count, tokens = result_.lengths.size();
+  void sum_columns(const ColumnView& view) {
+    const size_t columns = view.count, tokens = result_.lengths.size();
     if (columns == 0) return;
+    const auto add_columns = [columns](uint64_t* sums, const uint64_t* weights) {
+      for (size_t c = 0; c < columns; ++c) sums[c] += weights[c];
+    };
     const auto bounds = shares();
     std::vector<std::vector<uint64_t>> sums(options_.threads);
     run_parallel(options_.threads, [&](unsigned i) {
       sums[i].assign(tokens * columns, 0);
-      const uint64_t* weights = input_.columns + bounds[i] * columns;
+      const uint64_t* weights = view.data + bounds[i] * columns;
       for_each_word(i, [&](const Word& word, uint32_t) {
         for (uint32_t t = 0; t < word.length; ++t)
           add_columns(&sums[i][word.tokens()[t] * columns], weights);
@@ -712,10 +716,6 @@ class Trainer {
     result_.merge_columns.assign(made.begin() + alphabet * columns, made.end());
     made.resize(alphabet * columns);
     result_.alphabet_columns = std::move(made);
-  }
-
-  void add_columns(uint64_t* sums, const uint64_t* weights) const {
-    for (size_t c = 0; c < input_.column_count; ++c) sums[c] += weights[c];
   }
 
   static void gather(Side& all, Side& from) {
@@ -788,8 +788,9 @@ class Trainer {
 }  // namespace
 
 MergeResult learn_merges(const WordView& words, const MergeOptions& options,
-                         const std::function<void(uint64_t)>& progress) {
-  return Trainer(words, options).run(progress);
+                         const std::function<void(uint64_t)>& progress,
+                         const std::function<ColumnView()>& columns) {
+  return Trainer(words, options).run(progress, columns);
 }
 
 }  // namespace volt

@@ -18,15 +18,19 @@ struct MergeOptions {
   unsigned threads = 1;
 };
 
-// Word w is text[offsets[w]..offsets[w+1]) and occurs counts[w] times. `columns` may hold, word after
-// word, `column_count` other weights (resampled counts), which are carried along but decide nothing.
+// Word w is text[offsets[w]..offsets[w+1]) and occurs counts[w] times.
 struct WordView {
   const uint8_t* text;
   const uint64_t* offsets;
   const uint64_t* counts;
   size_t words;
-  const uint64_t* columns = nullptr;
-  size_t column_count = 0;
+};
+
+// Other weights of the words (resampled counts), `count` for every word, word after word. They decide
+// nothing.
+struct ColumnView {
+  const uint64_t* data = nullptr;
+  size_t count = 0;
 };
 
 // Tokens are numbered: first the alphabet (by code point; in `whitespace` mode a character that ends a
@@ -46,8 +50,10 @@ struct MergeResult {
   std::vector<uint64_t> alphabet_columns, merge_columns;  // the same for the columns, row by row
 };
 
-// `progress(merges_done)` is called now and then; it may throw to stop.
+// `progress(merges_done)` is called now and then; it may throw to stop. `columns` is called when all
+// merges are made, so that they can be drawn meanwhile.
 MergeResult learn_merges(const WordView& words, const MergeOptions& options,
-                         const std::function<void(uint64_t)>& progress);
+                         const std::function<void(uint64_t)>& progress,
+                         const std::function<ColumnView()>& columns = {});
 
 }  // namespace volt

@@ -67,7 +67,7 @@ def learn_merges(
     text: _U8,
     offsets: _U64,
     counts: _U64,
-    columns: _U64,
+    columns: Callable[[], _U64],
     pretokenizer: str,
     merges: int,
     coverage: float,

@@ -10,6 +10,7 @@ import csv
 import json
 import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from itertools import pairwise
@@ -211,7 +212,10 @@ class Candidates:
     @cached_property
     def frequency(self) -> NDArray[np.int64]:
         """How often each token occurs in the corpus segmented by all candidates."""
-        return self._sums["frequency"].astype(np.int64)
+        frequency = np.concatenate([self.alphabet_counts, self.merge_counts]).astype(np.int64)
+        for parents in (self.left, self.right):
+            np.subtract.at(frequency, parents, self.merge_counts.astype(np.int64))
+        return frequency
 
     @property
     def rank(self) -> NDArray[np.int64]:
@@ -388,10 +392,16 @@ def candidates(
         counts = inputs
     else:
         counts = count(inputs, threads=threads, progress=progress, **count_options)
-    columns = _resample(counts, bootstrap, seed, threads)
-    with progress.stage("Merging", merges, "merges") as report:
+    with (
+        ThreadPoolExecutor(1) as pool,
+        progress.stage("Merging", merges, "merges") as report,
+    ):
+        # The draws are needed when the merges are made: most of these leave a core idle.
+        columns = pool.submit(_resample, counts, bootstrap, seed, max(1, threads - 1))
+        if threads == 1:
+            columns.result()
         found = _core.learn_merges(
-            counts.text, counts.offsets, counts.counts, columns,
+            counts.text, counts.offsets, counts.counts, columns.result,
             counts.rule.pretokenizer, merges, coverage or 0.0, max_token_length or 0,
             min_frequency * counts.unit, threads, report,
         )  # fmt: skip

@@ -6,11 +6,13 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import accumulate
+from threading import Thread
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -251,6 +253,8 @@ def learn(
     threads = thread_count(threads)
     progress = progress or Progress()
     messages: list[str] = []
+    # SciPy takes as long to import as transport to solve: begin while the words are counted.
+    Thread(target=import_module, args=("scipy.sparse",), daemon=True).start()
 
     # 1. Text -> word counts.
     counts = _counted(inputs, options, threads, progress)
@@ -267,14 +271,20 @@ def learn(
     # 3. Frequencies at each size of S, of the corpus and of every draw; transport; entropy.
     sizes = _sizes(settings, found.merges, messages)
     ranking = rank_candidates(found, settings.rank or "frequency")
+    draws = [found.draw(number) for number in range(found.draws)]
+    frequencies = frequencies_at(found, ranking, sizes, draws)
     scores = curve_scores(found, settings.model_width)
-    draws = scored_draws(found, scores, settings, threads)
-    frequencies = frequencies_at(found, ranking, sizes, [draw for draw, _ in draws])
-    with progress.stage("Transport", len(sizes), "sizes") as report:
+    with (
+        ThreadPoolExecutor(max(1, threads - 1)) as pool,
+        progress.stage("Transport", len(sizes), "sizes") as report,
+    ):
+        drawn = pool.map(draw_scores(found, scores, settings), draws)
+        if threads == 1:
+            drawn = iter(list(drawn))
         steps = solve_steps(found, frequencies, settings, report)
 
     # 4. Every criterion, over the real counts and over each draw.
-    choices = choose_all(found, frequencies, steps, scores, [one for _, one in draws], settings)
+    choices = choose_all(found, frequencies, steps, scores, list(drawn), settings)
 
     # 5. The choice, and the vocabulary that follows from it.
     chosen, chosen_size = _chosen_tokens(found, steps, choices, settings)
@@ -358,20 +368,14 @@ def _sizes(settings: LearnSettings, most: int, messages: list[str]) -> NDArray[n
     return np.array(fitting)
 
 
-def scored_draws(
-    found: Candidates, real: dict[str, Score], settings: LearnSettings, threads: int
-) -> list[tuple[Candidates, dict[str, Score]]]:
-    """Every bootstrap draw with its scores by the criteria that read the curve. A draw is scored at
-    DRAW_ROWS sizes, evenly spaced on a logarithmic axis, and at what the real counts chose."""
+def draw_scores(
+    found: Candidates, real: dict[str, Score], settings: LearnSettings
+) -> Callable[[Candidates], dict[str, Score]]:
+    """How a bootstrap draw scores by the criteria that read the curve: at DRAW_ROWS sizes, evenly
+    spaced on a logarithmic axis, and at what the real counts chose."""
     chosen = [found.curve.at_size(score.size) for score in real.values() if score.size is not None]
     rows = np.union1d(found.curve.spread(DRAW_ROWS), chosen).astype(np.int64)
-
-    def scored(number: int) -> tuple[Candidates, dict[str, Score]]:
-        draw = found.draw(number)
-        return draw, curve_scores(draw, settings.model_width, rows=rows)
-
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(scored, range(found.draws)))
+    return lambda draw: curve_scores(draw, settings.model_width, rows=rows)
 
 
 def solve_steps(
