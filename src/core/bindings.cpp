@@ -119,20 +119,27 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
   return out;
 }
 
+void check_rows(const ArrayIn<uint64_t>& rows, size_t merges) {
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows.data()[i] > merges || (i > 0 && rows.data()[i] <= rows.data()[i - 1]))
+      throw std::invalid_argument("rows must rise and lie within the merges");
+}
+
 nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& lengths,
                     const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
-                    const ArrayIn<uint64_t>& merge_counts, uint64_t often) {
+                    const ArrayIn<uint64_t>& merge_counts, const ArrayIn<uint64_t>& rows, uint64_t often) {
   const size_t merges = left.size(), alphabet = alphabet_counts.size();
   if (right.size() != merges || merge_counts.size() != merges || lengths.size() != alphabet + merges)
     throw std::invalid_argument("the columns differ in length");
   for (size_t m = 0; m < merges; ++m)
     if (left.data()[m] >= alphabet + m || right.data()[m] >= alphabet + m)
       throw std::invalid_argument("a merge names a token that does not exist yet");
+  check_rows(rows, merges);
   volt::CurveSums c;
   {
     nb::gil_scoped_release release;
     c = volt::curve_sums(alphabet_counts.data(), alphabet, lengths.data(), left.data(), right.data(),
-                         merge_counts.data(), merges, often);
+                         merge_counts.data(), rows.data(), rows.size(), often);
   }
   nb::dict out;
   out["tokens"] = to_numpy(std::move(c.tokens));
@@ -141,7 +148,6 @@ nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint
   out["f_ln_f"] = to_numpy(std::move(c.f_ln_f));
   out["f_power"] = to_numpy(std::move(c.f_power));
   out["frequent"] = to_numpy(std::move(c.frequent));
-  out["frequency"] = to_numpy(std::move(c.frequency));
   return out;
 }
 
@@ -167,9 +173,7 @@ Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<u
   for (size_t m = 0; m < merges; ++m)
     if (left.data()[m] >= alphabet + m || right.data()[m] >= alphabet + m)
       throw std::invalid_argument("a merge names a token that does not exist yet");
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (rows.data()[i] > merges || (i > 0 && rows.data()[i] <= rows.data()[i - 1]))
-      throw std::invalid_argument("rows must rise and lie within the merges");
+  check_rows(rows, merges);
   std::vector<double> scores;
   {
     nb::gil_scoped_release release;
@@ -398,7 +402,7 @@ NB_MODULE(_core, m) {
   m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a);
   m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
-        "merge_counts"_a, "often"_a);
+        "merge_counts"_a, "rows"_a, "often"_a);
 
   nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
       .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,

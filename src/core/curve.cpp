@@ -60,41 +60,40 @@ struct Sums {
 
 CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
-                     size_t merges, uint64_t often) {
+                     const uint64_t* rows, size_t row_count, uint64_t often) {
   CurveSums curve;
-  curve.frequency.assign(alphabet + merges, 0);
-  std::copy(alphabet_counts, alphabet_counts + alphabet, curve.frequency.begin());
   for (auto* column : {&curve.tokens, &curve.types, &curve.type_length, &curve.frequent})
-    column->reserve(merges + 1);
-  for (auto* column : {&curve.f_ln_f, &curve.f_power}) column->reserve(merges + 1);
+    column->reserve(row_count);
+  for (auto* column : {&curve.f_ln_f, &curve.f_power}) column->reserve(row_count);
+  const size_t merges = row_count == 0 ? 0 : rows[row_count - 1];
+  std::vector<uint64_t> frequency(alphabet_counts, alphabet_counts + alphabet);
+  frequency.resize(alphabet + merges, 0);
   std::vector<Terms> terms(alphabet + merges);
   Sums sums{often};
   for (size_t t = 0; t < alphabet; ++t) {
-    terms[t] = Terms::of(curve.frequency[t]);
-    sums.add(curve.frequency[t], terms[t], lengths[t], +1);
+    terms[t] = Terms::of(frequency[t]);
+    sums.add(frequency[t], terms[t], lengths[t], +1);
   }
-  auto record = [&] {
+  auto change = [&](uint32_t token, uint64_t by, int sign) {
+    uint64_t& f = frequency[token];
+    sums.add(f, terms[token], lengths[token], -1);
+    f += sign * by;
+    terms[token] = Terms::of(f);
+    sums.add(f, terms[token], lengths[token], +1);
+  };
+  size_t m = 0;
+  for (size_t i = 0; i < row_count; ++i) {
+    for (; m < rows[i]; ++m) {
+      change(left[m], merge_counts[m], -1);
+      change(right[m], merge_counts[m], -1);
+      change(static_cast<uint32_t>(alphabet + m), merge_counts[m], +1);
+    }
     curve.tokens.push_back(sums.tokens);
     curve.types.push_back(sums.types);
     curve.type_length.push_back(sums.type_length);
     curve.f_ln_f.push_back(sums.f_ln_f.value());
     curve.f_power.push_back(sums.f_power.value());
     curve.frequent.push_back(sums.frequent);
-  };
-  auto change = [&](uint32_t token, uint64_t by, int sign) {
-    uint64_t& f = curve.frequency[token];
-    sums.add(f, terms[token], lengths[token], -1);
-    f += sign * by;
-    terms[token] = Terms::of(f);
-    sums.add(f, terms[token], lengths[token], +1);
-  };
-  record();
-  for (size_t m = 0; m < merges; ++m) {
-    const uint64_t k = merge_counts[m];
-    change(left[m], k, -1);
-    change(right[m], k, -1);
-    change(static_cast<uint32_t>(alphabet + m), k, +1);
-    record();
   }
   return curve;
 }
@@ -135,21 +134,31 @@ struct RankSums {
 };
 
 // Ranks are given out from the highest frequency down; equal frequencies share a block of ranks, so
-// only how many tokens have each frequency matters.
+// only how many tokens have each frequency matters: that is kept while the frequencies change.
 class RankFit {
  public:
-  explicit RankFit(size_t most)
+  RankFit(const uint64_t* alphabet_counts, size_t alphabet, size_t most)
       : ranks_(RankSums::up_to(most)), sums_(ranks_->sums), squares_(ranks_->squares),
-        logarithm_(logarithms()), histogram_(kDirect, 0) {}
+        logarithm_(logarithms()), frequency_(most, 0), histogram_(kDirect, 0) {
+    histogram_[0] = static_cast<uint32_t>(most);
+    for (uint32_t t = 0; t < alphabet; ++t) change(t, alphabet_counts[t]);
+  }
 
-  double of(const uint64_t* frequency, size_t tokens) {
+  void change(uint32_t token, uint64_t by) {
+    uint64_t& f = frequency_[token];
+    if (f < kDirect) --histogram_[f];
+    const bool was_large = f >= kDirect;
+    f += by;
+    if (f < kDirect)
+      ++histogram_[f];
+    else if (!was_large)
+      often_.push_back(token);
+  }
+
+  double fit() {
     large_.clear();
-    for (size_t t = 0; t < tokens; ++t) {
-      if (frequency[t] >= kDirect)
-        large_.push_back(frequency[t]);
-      else
-        ++histogram_[frequency[t]];
-    }
+    std::erase_if(often_, [&](uint32_t token) { return frequency_[token] < kDirect; });
+    for (uint32_t token : often_) large_.push_back(frequency_[token]);
     std::sort(large_.begin(), large_.end(), std::greater<>());
     size_t rank = 0;
     double ln_top = 0, y = 0, yy = 0, xy = 0;
@@ -165,12 +174,11 @@ class RankFit {
     for (uint64_t f : large_) block(std::log(static_cast<double>(f)), 1);
     // Eight at a time: most frequencies are nobody's.
     for (uint64_t high = kDirect; high > 0; high -= 8) {
-      uint32_t* eight = &histogram_[high - 8];
+      const uint32_t* eight = &histogram_[high - 8];
       if ((eight[0] | eight[1] | eight[2] | eight[3] | eight[4] | eight[5] | eight[6] | eight[7]) == 0)
         continue;
       for (uint64_t i = 8; i-- > 0;) {
         if (eight[i] != 0 && high - 8 + i != 0) block(logarithm_[high - 8 + i], eight[i]);
-        eight[i] = 0;
       }
     }
     const double n = static_cast<double>(rank);
@@ -193,7 +201,9 @@ class RankFit {
   const std::shared_ptr<const RankSums> ranks_;
   const std::vector<double>&sums_, &squares_;
   const double* logarithm_;
-  std::vector<uint32_t> histogram_;
+  std::vector<uint64_t> frequency_;
+  std::vector<uint32_t> histogram_;  // tokens by frequency, below kDirect
+  std::vector<uint32_t> often_;      // the tokens above it
   std::vector<uint64_t> large_;
 };
 
@@ -203,18 +213,16 @@ std::vector<double> zipf_fit(const uint64_t* alphabet_counts, size_t alphabet, c
                              const uint32_t* right, const uint64_t* merge_counts,
                              const uint64_t* rows, size_t row_count) {
   const size_t merges = row_count == 0 ? 0 : rows[row_count - 1];
-  std::vector<uint64_t> frequency(alphabet_counts, alphabet_counts + alphabet);
-  frequency.resize(alphabet + merges, 0);
-  RankFit fit(alphabet + merges);
+  RankFit ranks(alphabet_counts, alphabet, alphabet + merges);
   std::vector<double> scores;
-  size_t done = 0;
+  size_t m = 0;
   for (size_t i = 0; i < row_count; ++i) {
-    for (; done < rows[i]; ++done) {
-      frequency[left[done]] -= merge_counts[done];
-      frequency[right[done]] -= merge_counts[done];
-      frequency[alphabet + done] += merge_counts[done];
+    for (; m < rows[i]; ++m) {
+      ranks.change(left[m], -merge_counts[m]);
+      ranks.change(right[m], -merge_counts[m]);
+      ranks.change(static_cast<uint32_t>(alphabet + m), merge_counts[m]);
     }
-    scores.push_back(fit.of(frequency.data(), alphabet + done));
+    scores.push_back(ranks.fit());
   }
   return scores;
 }

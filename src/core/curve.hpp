@@ -7,7 +7,7 @@
 
 namespace volt {
 
-// Row m describes the corpus after m merges.
+// A row describes the corpus after some number of merges.
 struct CurveSums {
   std::vector<uint64_t> tokens;         // tokens in the corpus
   std::vector<uint64_t> types;          // token types in use
@@ -15,14 +15,14 @@ struct CurveSums {
   std::vector<double> f_ln_f;           // sum over types of f ln f
   std::vector<double> f_power;          // sum over types of f^2.5 (Renyi efficiency)
   std::vector<uint64_t> frequent;       // types seen at least `often` times
-  std::vector<uint64_t> frequency;      // of each token, after the last merge
 };
 
 // Merge m, done k times, changes three counts: its left and right tokens lose k, the token it makes,
-// alphabet + m, gains k (a token merged with itself loses 2k). `lengths` has alphabet + merges items.
+// alphabet + m, gains k (a token merged with itself loses 2k). `lengths` has an item for each. There
+// is a row for each number of merges in `rows` (rising).
 CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* lengths,
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
-                     size_t merges, uint64_t often);
+                     const uint64_t* rows, size_t row_count, uint64_t often);
 
 // Push-down: every token that is not kept hands its frequency to its two parents, from the last merge
 // to the first. `frequency` has a row a token and `columns` numbers a row; a row that starts with 0 is

@@ -40,7 +40,6 @@ class _CurveSums(TypedDict):
     f_ln_f: NDArray[np.float64]
     f_power: NDArray[np.float64]
     frequent: _U64
-    frequency: _U64
 
 unicode_version: str
 
@@ -82,6 +81,7 @@ def curve_sums(
     left: _U32,
     right: _U32,
     merge_counts: _U64,
+    rows: _U64,
     often: int,
 ) -> _CurveSums: ...
 def resample(counts: _U64, draws: int, seed: int, threads: int) -> _U64: ...

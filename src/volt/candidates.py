@@ -98,12 +98,6 @@ class Curve:
         spaced = np.geomspace(self.size[0], self.size[-1], rows) - self.size[0]
         return np.unique(np.clip(np.rint(spaced), 0, len(self) - 1).astype(np.int64))
 
-    def take(self, rows: NDArray[np.int64]) -> Curve:
-        """The curve at some rows only."""
-        taken = {one.name: getattr(self, one.name)[rows] for one in fields(self)
-                 if one.name != "characters"}  # fmt: skip
-        return replace(self, **taken)
-
     def rows(self, indices: Iterable[int] | None = None) -> list[dict[str, float | int]]:
         """The table as dictionaries, of all rows or of some."""
         columns: dict[str, NDArray[Any]] = {
@@ -203,13 +197,6 @@ class Candidates:
         return len(self.alphabet_counts)
 
     @cached_property
-    def _sums(self) -> _core._CurveSums:
-        return _core.curve_sums(
-            self.alphabet_counts, self.lengths, self.left, self.right, self.merge_counts,
-            FREQUENT * self.unit,
-        )  # fmt: skip
-
-    @cached_property
     def frequency(self) -> NDArray[np.int64]:
         """How often each token occurs in the corpus segmented by all candidates."""
         frequency = np.concatenate([self.alphabet_counts, self.merge_counts]).astype(np.int64)
@@ -233,10 +220,17 @@ class Candidates:
     @cached_property
     def curve(self) -> Curve:
         """Entropy, sequence length and MUV of BPE at every size."""
-        sums = self._sums
+        return self.curve_at(np.arange(self.merges + 1))
+
+    def curve_at(self, rows: NDArray[np.int64]) -> Curve:
+        """The curve at some rows only: after so many merges, rising."""
+        sums = _core.curve_sums(
+            self.alphabet_counts, self.lengths, self.left, self.right, self.merge_counts,
+            rows.astype(np.uint64), FREQUENT * self.unit,
+        )  # fmt: skip
         lengths = self.lengths[: self.alphabet_size].astype(np.uint64)
         return Curve(
-            size=self.alphabet_size + np.arange(self.merges + 1),
+            size=self.alphabet_size + rows,
             tokens=sums["tokens"].astype(np.int64),
             types=sums["types"].astype(np.int64),
             type_length=sums["type_length"].astype(np.int64),

@@ -86,15 +86,14 @@ def zipf(candidates: Candidates, rows: Integers | None = None) -> Score:
 
     It is fitted after the numbers of merges in `rows`; by default at ZIPF_SIZES sizes.
     """
-    curve = candidates.curve
     if rows is None:
-        rows = curve.spread(ZIPF_SIZES)
+        rows = candidates.curve.spread(ZIPF_SIZES)
     values = _core.zipf_fit(
         candidates.alphabet_counts, candidates.left, candidates.right, candidates.merge_counts,
         rows.astype(np.uint64),
     )  # fmt: skip
     best = None if np.isnan(values).all() else int(np.nanargmax(values))
-    return Score("zipf", curve.size[rows], values, best)
+    return Score("zipf", candidates.alphabet_size + rows, values, best)
 
 
 def knee(curve: Curve) -> Score:
@@ -137,7 +136,7 @@ def curve_scores(
     zipf_rows: Integers | None = None,
 ) -> dict[str, Score]:
     """Every criterion that reads the curve, at every size or only at some rows of the curve."""
-    curve = candidates.curve if rows is None else candidates.curve.take(rows)
+    curve = candidates.curve if rows is None else candidates.curve_at(rows)
     scores = [
         mdl(curve, model_width, candidates.unit),
         frequency(curve),

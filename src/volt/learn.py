@@ -7,7 +7,6 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -22,7 +21,7 @@ from volt._version import __version__
 from volt.candidates import DEFAULT_MERGES, WORD_FINAL, Candidates, Curve, candidates
 from volt.corpus import Text
 from volt.counts import WordCounts, check_at_least, check_choice, count, thread_count
-from volt.criteria import CRITERIA, MODEL_WIDTH, Score, curve_scores, muv
+from volt.criteria import CRITERIA, MODEL_WIDTH, ZIPF_SIZES, Score, curve_scores, muv
 from volt.entropy import Length, entropy_per_length
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder
@@ -274,17 +273,12 @@ def learn(
     draws = [found.draw(number) for number in range(found.draws)]
     frequencies = frequencies_at(found, ranking, sizes, draws)
     scores = curve_scores(found, settings.model_width)
-    with (
-        ThreadPoolExecutor(max(1, threads - 1)) as pool,
-        progress.stage("Transport", len(sizes), "sizes") as report,
-    ):
-        drawn = pool.map(draw_scores(found, scores, settings), draws)
-        if threads == 1:
-            drawn = iter(list(drawn))
+    with progress.stage("Transport", len(sizes), "sizes") as report:
         steps = solve_steps(found, frequencies, settings, report)
 
     # 4. Every criterion, over the real counts and over each draw.
-    choices = choose_all(found, frequencies, steps, scores, list(drawn), settings)
+    drawn = list(map(draw_scores(found, scores, settings), draws))
+    choices = choose_all(found, frequencies, steps, scores, drawn, settings)
 
     # 5. The choice, and the vocabulary that follows from it.
     chosen, chosen_size = _chosen_tokens(found, steps, choices, settings)
@@ -375,7 +369,8 @@ def draw_scores(
     spaced on a logarithmic axis, and at what the real counts chose."""
     chosen = [found.curve.at_size(score.size) for score in real.values() if score.size is not None]
     rows = np.union1d(found.curve.spread(DRAW_ROWS), chosen).astype(np.int64)
-    return lambda draw: curve_scores(draw, settings.model_width, rows=rows)
+    ranked = found.curve.spread(ZIPF_SIZES)
+    return lambda draw: curve_scores(draw, settings.model_width, rows=rows, zipf_rows=ranked)
 
 
 def solve_steps(
