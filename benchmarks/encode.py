@@ -69,7 +69,7 @@ def tokenizers_batch(text: str, output: str, threads: int) -> tuple[float, Mappi
     from tokenizers import Tokenizer
 
     started = time.perf_counter()
-    tokenizer = Tokenizer.from_file(f"{os.environ['VOLT_BENCHMARK_MODELS']}/tokenizer.json")
+    tokenizer = Tokenizer.from_file(f"{os.environ['VOLT_BENCHMARK_MODELS']}/hf/tokenizer.json")
     parts = []
     lines = 0
     with Path(text).open(encoding="utf-8", newline="\n") as stream:
@@ -90,12 +90,13 @@ def tiktoken_batch(text: str, output: str, threads: int) -> tuple[float, Mapping
 
     import numpy
     import tiktoken
+    import tiktoken.load
 
     started = time.perf_counter()
-    stored = json.loads(Path(os.environ["VOLT_BENCHMARK_MODELS"], "tiktoken.json").read_text())
-    ranks = {bytes.fromhex(token): rank for token, rank in stored.items()}
-    pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-    encoding = tiktoken.Encoding("volt", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    path = f"{os.environ['VOLT_BENCHMARK_MODELS']}/tiktoken"
+    settings = json.loads(Path(path + ".json").read_text(encoding="utf-8"))
+    ranks = tiktoken.load.load_tiktoken_bpe(path)
+    encoding = tiktoken.Encoding("volt", mergeable_ranks=ranks, **settings)
     parts = []
     lines = 0
     with Path(text).open(encoding="utf-8", newline="\n") as stream:
@@ -115,7 +116,7 @@ def gigatoken_files(text: str, output: str, threads: int) -> tuple[float, Mappin
     import numpy
 
     started = time.perf_counter()
-    tokenizer = gigatoken.Tokenizer(f"{os.environ['VOLT_BENCHMARK_MODELS']}/tokenizer.json")
+    tokenizer = gigatoken.Tokenizer(f"{os.environ['VOLT_BENCHMARK_MODELS']}/hf/tokenizer.json")
     encoded = tokenizer.encode_files(gigatoken.TextFileSource([text], separator=b"\n"))
     lengths = encoded.layout.offsets.data
     ids = numpy.asarray(encoded.layout.content.data)
@@ -129,7 +130,9 @@ def tokie_files(text: str, output: str, threads: int) -> tuple[float, Mapping[st
     import tokie
 
     started = time.perf_counter()
-    tokenizer = tokie.Tokenizer.from_json(f"{os.environ['VOLT_BENCHMARK_MODELS']}/tokenizer.json")
+    tokenizer = tokie.Tokenizer.from_json(
+        f"{os.environ['VOLT_BENCHMARK_MODELS']}/hf/tokenizer.json"
+    )
     ids, offsets = tokenizer.encode_files([text], separator=b"\n")
     return time.perf_counter() - started, {"ids": len(ids), "lines": len(offsets) - 1}
 
@@ -166,7 +169,7 @@ def subword_nmt_lines(text: str, output: str, threads: int) -> tuple[float, Mapp
     from subword_nmt.apply_bpe import BPE
 
     started = time.perf_counter()
-    with Path(os.environ["VOLT_BENCHMARK_MODELS"], "codes").open(encoding="utf-8") as codes:
+    with Path(os.environ["VOLT_BENCHMARK_MODELS"], "subword-nmt").open(encoding="utf-8") as codes:
         bpe = BPE(codes)
     tokens = lines = 0
     with Path(text).open(encoding="utf-8", newline="\n") as stream:
@@ -177,74 +180,21 @@ def subword_nmt_lines(text: str, output: str, threads: int) -> tuple[float, Mapp
 
 
 def _prepare_models(texts: list[Path], folder: Path) -> None:
-    """Vocabularies of the same text, and what the peers need to encode with them."""
-    import json
-
+    """Vocabularies of the same text, and each as `volt export` writes it for the peers."""
     import volt
-    from volt.vocabulary import Vocabulary, build_vocabulary
+    from volt.vocabulary import build_vocabulary
 
-    def learn(pretokenizer: str) -> Vocabulary:
+    exports = {
+        "byte-level": ("hf", "tiktoken"),
+        "metaspace": ("sentencepiece",),
+        "whitespace": ("subword-nmt",),
+    }
+    for pretokenizer, formats in exports.items():
         found = volt.candidates([str(t) for t in texts], pretokenizer=pretokenizer, merges=SIZE)
-        vocabulary = build_vocabulary(
-            found, range(min(len(found), SIZE)), special=["<unk>", "<s>", "</s>"]
-        )
+        vocabulary = build_vocabulary(found, range(min(len(found), SIZE)))
         vocabulary.save(folder / f"{pretokenizer}.json")
-        return vocabulary
-
-    # 1. GPT-2's files as one tokenizer.json; tiktoken's ranks.
-    vocabulary = learn("byte-level")
-    ordinary = [t for t in vocabulary.tokens if t.kind in ("character", "merged")]
-    merges = [
-        [vocabulary.tokens[parent].text for parent in t.parents] for t in ordinary if t.parents
-    ]
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
-                  "use_regex": True}  # fmt: skip
-    model = {
-        "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-        "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False,
-        "ignore_merges": False, "merges": merges,
-        "vocab": {t.text: i for i, t in enumerate(ordinary)},
-    }  # fmt: skip
-    tokenizer = {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [],
-        "normalizer": None, "pre_tokenizer": byte_level, "post_processor": None,
-        "decoder": byte_level, "model": model,
-    }  # fmt: skip
-    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-    ranks = {vocabulary.plain_text(t).hex(): i for i, t in enumerate(ordinary)}
-    (folder / "tiktoken.json").write_text(json.dumps(ranks))
-
-    # 2. SentencePiece's model: pieces with -rank as score, no normalisation.
-    vocabulary = learn("metaspace")
-    try:
-        from sentencepiece import sentencepiece_model_pb2 as protocol
-    except ImportError:
-        protocol = None
-    if protocol is not None:
-        kinds = protocol.ModelProto.SentencePiece
-        types = {"special": kinds.CONTROL, "byte": kinds.BYTE}
-        proto = protocol.ModelProto()
-        for token in vocabulary.tokens:
-            kind = kinds.UNKNOWN if token.text == "<unk>" else types.get(token.kind, kinds.NORMAL)
-            # Characters come after all merges.
-            score = -float(token.rank if token.parents else SIZE + 1)
-            proto.pieces.add(piece=token.text, score=score, type=kind)
-        proto.trainer_spec.model_type = protocol.TrainerSpec.BPE
-        proto.trainer_spec.byte_fallback = True
-        proto.trainer_spec.vocab_size = len(vocabulary)
-        proto.normalizer_spec.name = "identity"
-        proto.normalizer_spec.add_dummy_prefix = True
-        proto.normalizer_spec.remove_extra_whitespaces = False
-        proto.normalizer_spec.escape_whitespaces = True
-        (folder / "sentencepiece.model").write_bytes(proto.SerializeToString())
-
-    # 3. subword-nmt's codes.
-    vocabulary = learn("whitespace")
-    codes = ["#version: 0.2"]
-    for token in vocabulary.tokens:
-        if token.parents:
-            codes.append(" ".join(vocabulary.tokens[parent].text for parent in token.parents))
-    (folder / "codes").write_text("\n".join(codes) + "\n", encoding="utf-8")
+        for form in formats:
+            volt.export(vocabulary, form, folder / form, check=[str(texts[0])])
 
 
 STAGE = Stage(

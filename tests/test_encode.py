@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import volt
-from volt import WordRule, reference
+from volt import WordRule, _core, reference
 from volt.tokenizer import Tokenizer
 from volt.vocabulary import Token, Vocabulary, build_vocabulary
 
@@ -353,9 +353,15 @@ def test_python_threads_may_share_a_tokenizer(sample):
 # ----------------------------------------------------------------------------- hostile vocabularies
 
 
+PIECES = np.array([0, 3, 3, 5, 5], np.uint8)
+
+
+def matching(encoding):
+    return _core.Matching(encoding, False, 0, False, False, -9.0, 0.0)
+
+
 def native(**changes):
     """A small native encoder, with some arguments replaced."""
-    from volt import _core
 
     u8, u32, u64 = np.uint8, np.uint32, np.uint64
     arguments = {
@@ -364,18 +370,26 @@ def native(**changes):
         "text": np.frombuffer(b"?abababa", u8),
         "offsets": np.array([0, 1, 2, 3, 5, 8], u64),
         "kinds": np.array([0, 3, 3, 4, 4], u8),
-        "word_final": np.zeros(5, u8),
+        "marks": np.zeros(5, u8),
         "left": np.array([0, 0, 0, 1, 3], u32),
         "right": np.array([0, 0, 0, 2, 1], u32),
         "ranks": np.array([0, 0, 0, 5, 9], u64),
+        "scores": np.zeros(5),
         "visible": 5,
         "unknown": 0,
+        "fuse_unknown": False,
+        "matching": matching("merge"),
     } | changes
     return _core.Encoder(**arguments)
 
 
 def test_a_small_native_encoder_works():
     assert native().encode("aba", b"", 0.0, 0) == [0, 4]
+    for encoding in ("longest", "unigram"):
+        encoder = native(kinds=PIECES, matching=matching(encoding))
+        assert encoder.encode("aba", b"", 0.0, 0) == ([0] if encoding == "longest" else [0, 4])
+    with pytest.raises(ValueError, match="encoding"):
+        matching("other")
 
 
 @pytest.mark.parametrize(
@@ -398,7 +412,21 @@ def test_a_small_native_encoder_works():
         {"text": np.frombuffer(b"?abababb", np.uint8)},
         {"text": np.frombuffer(b"?aaaaaaa", np.uint8)},
         {"text": np.frombuffer(b"?\xffbababa", np.uint8)},
-        {"word_final": np.array([0, 1, 0, 0, 0], np.uint8)},
+        {"marks": np.array([0, 1, 0, 0, 0], np.uint8)},
+        {"scores": np.zeros(4)},
+        {"matching": matching("unigram")},
+        {"kinds": np.array([0, 3, 3, 5, 5], np.uint8)},
+        {"kinds": PIECES, "matching": matching("unigram"), "scores": np.full(5, np.nan)},
+        {
+            "kinds": PIECES,
+            "matching": matching("longest"),
+            "text": np.frombuffer(b"?abab\xffba", np.uint8),
+        },
+        {
+            "kinds": PIECES,
+            "matching": matching("longest"),
+            "text": np.frombuffer(b"?aa" + b"a" * 5, np.uint8),
+        },
         {"visible": 6},
         {"visible": 2},
         {"unknown": -1},

@@ -202,12 +202,13 @@ void check_encodable(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offs
 
 void make_encoder(volt::Encoder* self, const std::string& pretokenizer, const std::string& rule,
                   const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
-                  const ArrayIn<uint8_t>& kinds, const ArrayIn<uint8_t>& word_final,
+                  const ArrayIn<uint8_t>& kinds, const ArrayIn<uint8_t>& marks,
                   const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
-                  const ArrayIn<uint64_t>& ranks, size_t visible, int64_t unknown) {
+                  const ArrayIn<uint64_t>& ranks, const ArrayIn<double>& scores, size_t visible,
+                  int64_t unknown, bool fuse_unknown, const volt::Matching& matching) {
   const size_t size = kinds.size();
   if (rule != "pairs" && rule != "concat") throw std::invalid_argument("unknown merge rule: " + rule);
-  if (word_final.size() != size || left.size() != size || right.size() != size || ranks.size() != size ||
+  if (marks.size() != size || scores.size() != size || left.size() != size || right.size() != size || ranks.size() != size ||
       offsets.size() != size + 1)
     throw std::invalid_argument("the columns differ in length");
   if (offsets.data()[0] != 0 || offsets.data()[size] != text.size())
@@ -216,11 +217,13 @@ void make_encoder(volt::Encoder* self, const std::string& pretokenizer, const st
     if (offsets.data()[i] > offsets.data()[i + 1] || offsets.data()[i + 1] > text.size())
       throw std::invalid_argument("offsets out of order");
   const volt::TokenView tokens{
-      text.data(), offsets.data(), kinds.data(), word_final.data(), left.data(), right.data(),
-      ranks.data(), size, visible, unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown)};
+      text.data(), offsets.data(), kinds.data(), marks.data(), left.data(), right.data(), ranks.data(),
+      scores.data(), size, visible, unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown),
+      fuse_unknown};
   nb::gil_scoped_release release;
   new (self) volt::Encoder(pretokenizer_of(pretokenizer),
-                           rule == "pairs" ? volt::MergeRule::pairs : volt::MergeRule::concat, tokens);
+                           rule == "pairs" ? volt::MergeRule::pairs : volt::MergeRule::concat, matching,
+                           tokens);
 }
 
 // The UTF-8 of a string; it lives as long as the string does.
@@ -404,9 +407,23 @@ NB_MODULE(_core, m) {
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a, "rows"_a, "often"_a);
 
+  nb::class_<volt::Matching>(m, "Matching", "How tokens are looked up, for encodings that do not merge.")
+      .def("__init__", [](volt::Matching* self, const std::string& encoding, bool marks_start,
+                          uint64_t most_characters, bool single, bool anew, double unknown_score,
+                          double symbol_score) {
+        volt::Encoding number = volt::Encoding::merge;
+        if (encoding == "longest") number = volt::Encoding::longest;
+        else if (encoding == "unigram") number = volt::Encoding::unigram;
+        else if (encoding != "merge" && encoding != "split")
+          throw std::invalid_argument("unknown encoding: " + encoding);
+        new (self) volt::Matching{number, marks_start, most_characters, single, anew, unknown_score, symbol_score};
+      }, "encoding"_a, "marks_start"_a, "most_characters"_a, "single"_a, "anew"_a, "unknown_score"_a,
+         "symbol_score"_a);
+
   nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
       .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,
-           "word_final"_a, "left"_a, "right"_a, "ranks"_a, "visible"_a, "unknown"_a)
+           "marks"_a, "left"_a, "right"_a, "ranks"_a, "scores"_a, "visible"_a, "unknown"_a,
+           "fuse_unknown"_a, "matching"_a)
       .def("encode", &encode, "text"_a, "allowed"_a, "dropout"_a, "seed"_a)
       .def("encode_batch", &encode_batch, "texts"_a, "allowed"_a, "dropout"_a, "seed"_a, "threads"_a)
       .def("encode_words", &encode_words, "text"_a, "offsets"_a, "threads"_a);

@@ -145,14 +145,17 @@ inline void mark_whitespace(const uint8_t* begin, const uint8_t* end, bool lines
   }
 }
 
-inline void mark_metaspace(const uint8_t* begin, const uint8_t* end, bool lines, std::vector<uint64_t>& marks) {
+inline void mark_metaspace(bool at_spaces, const uint8_t* begin, const uint8_t* end, bool lines,
+                           std::vector<uint64_t>& marks) {
   KindReader<metaspace_kind, false> reader(begin, end, lines);
   KindMasks last;
+  last.line_end = uint64_t{1} << 63;  // a line starts here
   for (uint64_t& mark : marks) {
     const KindMasks now = reader.next();
     const uint64_t text = now.letter | now.number | now.other;
+    const uint64_t changes = at_spaces ? before(now.line_end, last.line_end) : kind_changes(now, last);
     mark = now.space | now.line_end | now.mark_start |
-           (text & ((kind_changes(now, last) & ~before(now.space, last.space)) | before(now.mark, last.mark)));
+           (text & ((changes & ~before(now.space, last.space)) | before(now.mark, last.mark)));
     last = now;
   }
 }
@@ -174,22 +177,22 @@ inline bool mark_byte_level(const uint8_t* begin, const uint8_t* end, bool lines
   return !reader.beyond();
 }
 
-// Set a bit in `marks` for every byte of the text where a word starts (`whitespace`: or ends) or, if
+// `at_spaces`: metaspace words end at spaces only. Set a bit in `marks` for every byte of the text where a word starts (`whitespace`: or ends) or, if
 // `lines`, a line ends; not for the end of the text. What GPT-2's pattern does with apostrophes is left
 // to the caller. False if the text has something that only the scanners know.
-inline bool mark_words(Pretokenizer pretokenizer, const uint8_t* begin, const uint8_t* end, bool lines,
-                       std::vector<uint64_t>& marks) {
+inline bool mark_words(Pretokenizer pretokenizer, bool at_spaces, const uint8_t* begin, const uint8_t* end,
+                       bool lines, std::vector<uint64_t>& marks) {
   marks.resize((end - begin + 63) / 64);
   switch (pretokenizer) {
     case Pretokenizer::whitespace: mark_whitespace(begin, end, lines, marks); return true;
-    case Pretokenizer::metaspace: mark_metaspace(begin, end, lines, marks); return true;
+    case Pretokenizer::metaspace: mark_metaspace(at_spaces, begin, end, lines, marks); return true;
     default: return mark_byte_level(begin, end, lines, marks);
   }
 }
 
 #else
 
-inline bool mark_words(Pretokenizer, const uint8_t*, const uint8_t*, bool, std::vector<uint64_t>&) {
+inline bool mark_words(Pretokenizer, bool, const uint8_t*, const uint8_t*, bool, std::vector<uint64_t>&) {
   return false;
 }
 

@@ -110,34 +110,6 @@ uint32_t* IdBuffer::release() {
   return std::exchange(ids_, nullptr);
 }
 
-void PairTable::reserve(size_t pairs) {
-  unsigned bits = 6;
-  while ((size_t{1} << bits) < 2 * pairs) ++bits;
-  std::vector<Slot> old(size_t{1} << bits, Slot{0, 0, kNoToken});
-  old.swap(slots_);
-  filter_.assign(slots_.size() >> (6 - kFilterBits), 0);
-  mask_ = slots_.size() - 1;
-  shift_ = 64 - bits;
-  size_ = 0;
-  for (const Slot& slot : old)
-    if (slot.value != kNoToken) set(slot.left, slot.right, slot.value);
-}
-
-void PairTable::set(uint32_t left, uint32_t right, uint32_t value) {
-  if (2 * (size_ + 1) > slots_.size()) reserve(2 * (size_ + 1));
-  const uint64_t hash = hash_of(left, right);
-  size_t i = hash >> shift_;
-  while (slots_[i].value != kNoToken) {
-    if (slots_[i].left == left && slots_[i].right == right)
-      throw std::invalid_argument("two tokens are made of the same pair");
-    i = (i + 1) & mask_;
-  }
-  slots_[i] = {left, right, value};
-  const uint64_t bit = hash >> (shift_ - kFilterBits);
-  filter_[bit >> 6] |= uint64_t{1} << (bit & 63);
-  ++size_;
-}
-
 bool CharacterTable::set(uint32_t code_point, uint32_t token) {
   uint32_t& page = page_of_[code_point >> 8];
   if (page == 0) {
@@ -198,17 +170,27 @@ NameTable::Match NameTable::find(const uint8_t* p, const uint8_t* limit, const u
 
 // ------------------------------------------------------------------------------------------ Encoder
 
-Encoder::Encoder(Pretokenizer pretokenizer, MergeRule rule, const TokenView& tokens)
+Encoder::Encoder(Pretokenizer pretokenizer, MergeRule rule, const Matching& matching,
+                 const TokenView& tokens)
     : pretokenizer_(pretokenizer),
+      matching_(matching),
+      marks_end_(pretokenizer == Pretokenizer::whitespace && !matching.marks_start),
       visible_(tokens.visible),
       unknown_(tokens.unknown),
+      fuse_unknown_(tokens.fuse_unknown && tokens.unknown != kNoToken),
       tracks_merges_(tokens.size > tokens.visible && rule == MergeRule::concat) {
   if (tokens.size >= kNoToken || tokens.visible > tokens.size)
     throw std::invalid_argument("too many tokens");
   add_characters(tokens);
-  check_merges(tokens);
-  add_pairs(tokens, rule);
-  make_square(tokens);
+  if (matching_.encoding == Encoding::merge) {
+    check_merges(tokens);
+    add_pairs(tokens, rule);
+    make_square(tokens);
+  } else {
+    add_pieces(tokens);
+  }
+  remembers_ = matching_.encoding != Encoding::unigram || (pieces_.exact() && !matching_.single) ||
+               (matching_.anew && pretokenizer_ != Pretokenizer::metaspace);
   const bool spells = pretokenizer_ == Pretokenizer::byte_level || !byte_tokens_.empty();
   if (!spells && unknown_ >= visible_)
     throw std::invalid_argument("no token for unknown characters");
@@ -223,7 +205,9 @@ void Encoder::add_characters(const TokenView& tokens) {
     const uint8_t* text = tokens.text + tokens.offsets[t];
     const size_t bytes = tokens.offsets[t + 1] - tokens.offsets[t];
     const auto kind = static_cast<TokenKind>(tokens.kinds[t]);
-    if (kind > TokenKind::merged) throw std::invalid_argument("an unknown kind of token");
+    if (kind > TokenKind::piece || (kind == TokenKind::piece) != (kind > TokenKind::character &&
+                                                                  matching_.encoding != Encoding::merge))
+      throw std::invalid_argument("a kind of token that this encoding does not have");
     if (kind != TokenKind::merged && t >= tokens.visible)
       throw std::invalid_argument("a hidden token that is not merged from others");
     if (bytes == 0) throw std::invalid_argument("a token without text");
@@ -244,7 +228,8 @@ void Encoder::add_characters(const TokenView& tokens) {
         throw std::invalid_argument("a character token that is not one character");
       code_point = decode(text).code_point;
     }
-    CharacterTable& table = tokens.word_final[t] ? final_characters_ : characters_;
+    if (matching_.encoding != Encoding::merge) continue;
+    CharacterTable& table = tokens.marks[t] ? final_characters_ : characters_;
     if (!table.set(code_point, t)) throw std::invalid_argument("a character is there twice");
   }
   if (pretokenizer_ == Pretokenizer::byte_level && characters_known != 256)
@@ -268,8 +253,8 @@ void Encoder::check_merges(const TokenView& tokens) const {
     }
     auto bytes = [&](uint32_t token) { return tokens.offsets[token + 1] - tokens.offsets[token]; };
     const uint8_t* text = tokens.text + tokens.offsets[t];
-    if (bytes(t) != bytes(left) + bytes(right) || tokens.word_final[left] ||
-        tokens.word_final[t] != tokens.word_final[right] ||
+    if (bytes(t) != bytes(left) + bytes(right) || tokens.marks[left] ||
+        tokens.marks[t] != tokens.marks[right] ||
         std::memcmp(text, tokens.text + tokens.offsets[left], bytes(left)) != 0 ||
         std::memcmp(text + bytes(left), tokens.text + tokens.offsets[right], bytes(right)) != 0)
       throw std::invalid_argument("a merged token that is not its parents joined");
@@ -291,7 +276,6 @@ void Encoder::add_pairs(const TokenView& tokens, MergeRule rule) {
   }
 
   // Every way to cut a token into two others: a prefix and a suffix of it that fill it.
-  constexpr uint8_t kFinal = 0xFF;  // the word-final mark; not a byte of UTF-8
   Keys forward, backward;
   std::vector<uint32_t> token_of, key_of(tokens.size, kNoToken);
   for (uint32_t t = 0; t < tokens.size; ++t) {
@@ -301,9 +285,9 @@ void Encoder::add_pairs(const TokenView& tokens, MergeRule rule) {
     key_of[t] = static_cast<uint32_t>(token_of.size());
     token_of.push_back(t);
     forward.text.insert(forward.text.end(), begin, end);
-    if (tokens.word_final[t]) {
-      forward.text.push_back(kFinal);
-      backward.text.push_back(kFinal);
+    if (tokens.marks[t]) {
+      forward.text.push_back(kFinalMark);
+      backward.text.push_back(kFinalMark);
     }
     backward.text.insert(backward.text.end(), std::reverse_iterator(end), std::reverse_iterator(begin));
     forward.offsets.push_back(forward.text.size());
@@ -330,6 +314,27 @@ void Encoder::add_pairs(const TokenView& tokens, MergeRule rule) {
   }
   pairs_.reserve(found.size());
   for (const Pair& pair : found) pairs_.set(pair.left, pair.right, pair.rank);
+}
+
+void Encoder::add_pieces(const TokenView& tokens) {
+  std::vector<uint8_t> key;
+  for (uint32_t t = 0; t < tokens.visible; ++t) {
+    const auto kind = static_cast<TokenKind>(tokens.kinds[t]);
+    if (kind != TokenKind::character && kind != TokenKind::piece) continue;
+    const bool starts = matching_.marks_start && tokens.marks[t] == 2;
+    key.clear();
+    if (starts) key.push_back(kStartMark);
+    key.insert(key.end(), tokens.text + tokens.offsets[t], tokens.text + tokens.offsets[t + 1]);
+    if (marks_end_ && tokens.marks[t] == 1) key.push_back(kFinalMark);
+    if (!bytes_only() && find_invalid_utf8(tokens.text + tokens.offsets[t], tokens.text + tokens.offsets[t + 1]))
+      throw std::invalid_argument("a token that is not valid UTF-8");
+    pieces_.add(key.data(), key.size(), t, tokens.scores[t]);
+    if (matching_.marks_start && !starts) {
+      // WordPiece looks a word up as it is: one that starts with `##` may start with such a token.
+      key.insert(key.begin(), {kStartMark, '#', '#'});
+      pieces_.add(key.data(), key.size(), t, tokens.scores[t]);
+    }
+  }
 }
 
 void Encoder::make_square(const TokenView& tokens) {
@@ -437,7 +442,8 @@ class WordCache {
 // Encodes words for one thread at a time, and remembers what common words became.
 class EncodeWorker {
  public:
-  explicit EncodeWorker(const Encoder& encoder) : encoder_(encoder) {}
+  explicit EncodeWorker(const Encoder& encoder)
+      : encoder_(encoder), matcher_(encoder.pieces_, encoder.matching_, encoder.bytes_only()) {}
 
   // Where the ids of the next words go, and in `ends` how many there are when a text ends.
   void start(const NameTable::Active& active, const Dropout& dropout, IdBuffer& ids,
@@ -447,6 +453,7 @@ class EncodeWorker {
     ids_ = &ids;
     ends_ = &ends;
     pending_size_ = pending_bytes_ = 0;
+    text_begin_ = ids.size();
   }
 
   // Encode the text, or what is sure of it if it is not complete; returns how far that is. Names in
@@ -471,6 +478,8 @@ class EncodeWorker {
       uint32_t* out = ids_->room(1);
       *out = match.token;
       ids_->advance(out + 1);
+      text_begin_ = ids_->size();
+      add_symbol_score(match.end - match.begin);
       state.line.at_start = false;  // the space understood before a text is not before a name
       p = match.end;
     }
@@ -481,7 +490,7 @@ class EncodeWorker {
   void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
     state_ = &state;
     readable_ = readable;
-    if (active_->longest == 0 && mark_words(encoder_.pretokenizer_, p, end, true, marks_))
+    if (active_->longest == 0 && mark_words(encoder_.pretokenizer_, at_spaces(), p, end, true, marks_))
       return take_marked_words(p, end, true);
     while (p < end) {
       const uint8_t* next = next_line_end(p, end);
@@ -502,10 +511,19 @@ class EncodeWorker {
   // byte and the space. Returns one past the last id.
   uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out,
                         Coin* coin = nullptr) {
+    if (encoder_.matching_.encoding != Encoding::merge) return match(prefix, word, bytes, out);
     if (bytes + prefix > symbols_.size()) symbols_.resize(std::max<size_t>(2 * bytes, 64));
     const size_t size = spell(prefix, word, bytes);
     if (encoder_.tracks_merges_) return merge<true>(size, out, coin);
     return merge<false>(size, out, coin);
+  }
+
+  // The same for a word that belongs to no text.
+  uint32_t* encode_single_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out) {
+    state_ = nullptr;
+    ids_ = nullptr;
+    uint32_t* after = encode_word(prefix, word, bytes, out);
+    return encoder_.fuse_unknown_ ? fuse(out, after) : after;
   }
 
   // Encode the words that wait.
@@ -514,6 +532,7 @@ class EncodeWorker {
     uint32_t* out = ids_->room(pending_bytes_ + ShortWords::kMostIds);
     for (size_t i = 0; i < pending_size_; ++i) {
       const Pending& word = pending_[i];
+      uint32_t* const begin = out;
       switch (word.kind) {
         case Pending::short_word:
           if (const auto* slot = short_words_.find(word.key, word.hash)) [[likely]] {
@@ -543,7 +562,9 @@ class EncodeWorker {
         case Pending::text_end:
           ids_->advance(out);
           ends_->push_back(ids_->size());
+          text_begin_ = ids_->size();
       }
+      if (encoder_.fuse_unknown_) [[unlikely]] out = fuse(begin, out);
     }
     ids_->advance(out);
     pending_size_ = pending_bytes_ = 0;
@@ -586,15 +607,18 @@ class EncodeWorker {
     state_->line = LineState{};
     ++state_->number;
     state_->words = 0;
+    state_->score = 0;
   }
 
   void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {
     const size_t bytes = end - begin;
     const uint64_t number = state_->words++;
-    if (dropout_.probability > 0) [[unlikely]] {
+    if (dropout_.probability > 0 || !encoder_.remembers_) [[unlikely]] {
       flush();
       Coin coin(dropout_, state_->number, number);
-      ids_->advance(encode_word(prefix, begin, bytes, ids_->room(bytes + prefix), &coin));
+      uint32_t* out = ids_->room(bytes + prefix);
+      uint32_t* after = encode_word(prefix, begin, bytes, out, dropout_.probability > 0 ? &coin : nullptr);
+      ids_->advance(encoder_.fuse_unknown_ ? fuse(out, after) : after);
       return;
     }
     Pending& word = pending_[pending_size_];
@@ -633,13 +657,15 @@ class EncodeWorker {
   }
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
-    if (complete && mark_words(encoder_.pretokenizer_, p, end, false, marks_)) {
+    if (complete && mark_words(encoder_.pretokenizer_, at_spaces(), p, end, false, marks_)) {
       take_marked_words(p, end, false);
       return end;
     }
     switch (encoder_.pretokenizer_) {
       case Pretokenizer::whitespace: return scan_whitespace(p, end, state_->line, complete, kWhole, *this);
-      case Pretokenizer::metaspace: return scan_metaspace(p, end, state_->line, complete, kWhole, *this);
+      case Pretokenizer::metaspace:
+        return at_spaces() ? scan_spaced<space_kind>(p, end, state_->line, complete, kWhole, *this)
+                           : scan_metaspace(p, end, state_->line, complete, kWhole, *this);
       default: return scan_byte_level(p, end, state_->line, complete, kWhole, *this);
     }
   }
@@ -713,7 +739,7 @@ class EncodeWorker {
     static constexpr uint8_t kSpaceText[] = {' '};
     if (prefix) out = spell_character(encoder_.characters_, kSpaceText, 1, ' ', out);
     const uint8_t* end = p + bytes;
-    const bool marks_last = encoder_.pretokenizer_ == Pretokenizer::whitespace;
+    const bool marks_last = encoder_.marks_end_;
     while (p < end) {
       const Decoded d = decode(p);
       const bool last = marks_last && p + d.bytes == end;
@@ -735,6 +761,70 @@ class EncodeWorker {
     } else {
       *out++ = encoder_.unknown_;
     }
+    return out;
+  }
+
+  // A token found in a word may span letters and digits, say, so words are cut at spaces only: as the
+  // toolkits do whose files have such tokens.
+  bool at_spaces() const { return encoder_.matching_.encoding != Encoding::merge; }
+
+  // Look tokens up in the word. A word that the `longest` ones do not fill is unknown as a whole, if
+  // there are no byte tokens.
+  uint32_t* match(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out) {
+    const Matching& matching = encoder_.matching_;
+    if (bytes + prefix == 0) return out;
+    key_.clear();
+    if (matching.marks_start) key_.push_back(kStartMark);
+    if (prefix) key_.push_back(' ');
+    key_.insert(key_.end(), word, word + bytes);
+    if (encoder_.marks_end_) key_.push_back(kFinalMark);
+    const bool spells = !encoder_.byte_tokens_.empty();
+    if (matching.encoding == Encoding::longest && matching.most_characters != 0 &&
+        (encoder_.bytes_only() ? bytes : count_characters(word, word + bytes) + prefix) >
+            matching.most_characters) {
+      *out = encoder_.unknown_;
+      return out + 1;
+    }
+    double none = 0;
+    double& score = state_ == nullptr || encoder_.remembers_ ? none : state_->score;
+    if (matching.anew && key_[0] == ' ') score = 0;
+    uint32_t* const begin = out;
+    for (const Matcher::Piece& piece : matcher_.cut(key_.data(), key_.size(), score)) {
+      if (piece.token != kNoToken) [[likely]] {
+        *out++ = piece.token;
+      } else if (spells) {
+        for (size_t i = piece.begin; i < piece.end; ++i)
+          if (key_[i] < kStartMark) *out++ = encoder_.byte_tokens_[key_[i]];
+      } else if (matching.encoding == Encoding::longest) {
+        *begin = encoder_.unknown_;
+        return begin + 1;
+      } else {
+        *out++ = encoder_.unknown_;
+      }
+    }
+    return out;
+  }
+
+  // A symbol takes part in the sum of scores as in SentencePiece.
+  void add_symbol_score(size_t bytes) {
+    if (encoder_.remembers_) return;
+    const Matching& matching = encoder_.matching_;
+    const auto add = [&]<class Real>(Real score) {
+      score = static_cast<Real>(bytes) * static_cast<Real>(matching.symbol_score) - static_cast<Real>(0.1) + score;
+      state_->score = score;
+    };
+    if (matching.anew) state_->score = 0;
+    else if (matching.single) add(static_cast<float>(state_->score));
+    else add(state_->score);
+  }
+
+  // One unknown token for a run of them. In whitespace mode a run ends with the word.
+  uint32_t* fuse(uint32_t* begin, uint32_t* end) {
+    const bool in_word = encoder_.pretokenizer_ == Pretokenizer::whitespace;
+    const uint32_t* first = in_word || ids_ == nullptr ? begin : ids_->data() + text_begin_;
+    uint32_t* out = begin;
+    for (const uint32_t* p = begin; p < end; ++p)
+      if (*p != encoder_.unknown_ || out == first || out[-1] != encoder_.unknown_) *out++ = *p;
     return out;
   }
 
@@ -863,7 +953,10 @@ class EncodeWorker {
   std::vector<uint64_t>* ends_ = nullptr;
   const uint8_t* readable_ = nullptr;
   TextState* state_ = nullptr;
+  size_t text_begin_ = 0;  // of the ids, where the text or the last name in it began
 
+  Matcher matcher_;
+  std::vector<uint8_t> key_;
   ShortWords short_words_;
   MiddleWords middle_words_;
   std::vector<uint64_t> marks_;
@@ -990,7 +1083,7 @@ void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t 
                           std::memcmp(word, kMarkText, sizeof kMarkText) == 0;
       if (prefix) word += sizeof kMarkText, bytes -= sizeof kMarkText;
       uint32_t* out = parts[i].room(bytes + prefix);
-      parts[i].advance(borrowed.worker->encode_word(prefix, word, bytes, out));
+      parts[i].advance(borrowed.worker->encode_single_word(prefix, word, bytes, out));
       id_offsets[w + 1] = parts[i].size();
     }
   });
@@ -1032,14 +1125,18 @@ bool LineEncoder::may_cut(const uint8_t* p) const {
   return *p == ' ' && p[-1] > ' ' && p[-1] < 0x7F;
 }
 
+// Names may have spaces in them, dropout numbers the words of a line, and sums of scores go through it.
+bool LineEncoder::cuts_lines() const {
+  return active_.longest == 0 && dropout_.probability == 0 &&
+         (encoder_.remembers_ || encoder_.matching_.anew);
+}
+
 // A line end about kChunk behind p; in a long line a place between two words will do.
 const uint8_t* LineEncoder::chunk_end(const uint8_t* p, const uint8_t* end) const {
   if (end - p <= static_cast<ptrdiff_t>(kChunk)) return end;
   const uint8_t* stop = p + kChunk;
   const uint8_t* line_end = next_line_end(stop, end);
-  // Names may have spaces in them, and dropout numbers the words of a line.
-  if (line_end - stop <= static_cast<ptrdiff_t>(kChunk) || active_.longest || dropout_.probability > 0)
-    return line_end;
+  if (line_end - stop <= static_cast<ptrdiff_t>(kChunk) || !cuts_lines()) return line_end;
   while (stop < line_end && !may_cut(stop)) ++stop;
   return stop;
 }
@@ -1058,6 +1155,7 @@ void LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* end) {
   if (end[-1] == '\n') {
     state_.line = LineState{};
     state_.words = 0;
+    state_.score = 0;
   } else {
     state_.line.at_start = false;
   }
@@ -1078,7 +1176,7 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
   const uint8_t* stop = end;
   if (!last) {
     while (stop > data && stop[-1] != '\n') --stop;
-    if (stop == data && active_.longest == 0 && dropout_.probability == 0)
+    if (stop == data && cuts_lines())
       // A line longer than the data: up to its last word.
       for (stop = end - (bytes != 0); stop > data && !may_cut(stop); --stop) {}
   }
@@ -1127,6 +1225,7 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
     state_.number += line_open_;
     state_.line = LineState{};
     state_.words = 0;
+    state_.score = 0;
     line_open_ = line_has_ids_ = false;
   }
   return result;

@@ -1,6 +1,6 @@
 // Vocabulary -> ids. Text is cut into words as in counting (but never inside a word), a word is
-// spelled in symbols, and neighbours are merged, the lowest rank first, leftmost on a tie.
-// volt/reference.py has the slow twin.
+// spelled in symbols, and neighbours are merged, the lowest rank first, leftmost on a tie; or tokens are
+// looked up in the word (match.hpp). volt/reference.py has the slow twin.
 #pragma once
 
 #include <array>
@@ -12,10 +12,12 @@
 
 #include "count.hpp"
 #include "crew.hpp"
+#include "match.hpp"
+#include "pair_table.hpp"
 
 namespace volt {
 
-enum class TokenKind : uint8_t { special, symbol, byte, character, merged };
+enum class TokenKind : uint8_t { special, symbol, byte, character, merged, piece };
 
 // Which neighbours may merge: only the two parents of a token, or any two whose texts joined are one.
 enum class MergeRule : uint8_t { pairs, concat };
@@ -27,16 +29,16 @@ struct TokenView {
   const uint8_t* text;
   const uint64_t* offsets;
   const uint8_t* kinds;
-  const uint8_t* word_final;  // 1: carries the word-final mark
+  const uint8_t* marks;       // 1: carries the mark of a word's end, 2: that of its start
   const uint32_t* left;       // the parents of a merged token
   const uint32_t* right;
   const uint64_t* ranks;
+  const double* scores;       // unigram
   size_t size;
   size_t visible;             // how many are not hidden
   uint32_t unknown;           // the token of characters that are not in the vocabulary, or kNoToken
+  bool fuse_unknown;          // a run of unknown characters is one token
 };
-
-constexpr uint32_t kNoToken = 0xFFFFFFFF;
 
 // Ids one after the other. What was appended stays in place until more room is asked for.
 class IdBuffer {
@@ -62,38 +64,6 @@ class IdBuffer {
   void grow(size_t more);
   uint32_t* ids_ = nullptr;
   size_t size_ = 0, capacity_ = 0;
-};
-
-// A pair of numbers -> a number. Open addressing, linear probing, no removal. Most pairs that are
-// asked for are not there: a bit in a small table says so without a look into the large one.
-class PairTable {
- public:
-  PairTable() { reserve(0); }
-  void reserve(size_t pairs);
-  // Throws std::invalid_argument if the pair is there already.
-  void set(uint32_t left, uint32_t right, uint32_t value);
-  uint32_t find(uint32_t left, uint32_t right) const {
-    const uint64_t hash = hash_of(left, right);
-    const uint64_t bit = hash >> (shift_ - kFilterBits);
-    if (!(filter_[bit >> 6] >> (bit & 63) & 1)) return kNoToken;
-    for (size_t i = hash >> shift_;; i = (i + 1) & mask_) {
-      const Slot& slot = slots_[i];
-      if (slot.value == kNoToken || (slot.left == left && slot.right == right)) return slot.value;
-    }
-  }
-
- private:
-  static constexpr unsigned kFilterBits = 2;  // four bits for every slot
-  struct Slot {
-    uint32_t left, right, value;  // value kNoToken: empty
-  };
-  static uint64_t hash_of(uint32_t left, uint32_t right) {
-    return (static_cast<uint64_t>(left) << 32 | right) * 0x9E3779B97F4A7C15ull;
-  }
-  std::vector<Slot> slots_;
-  std::vector<uint64_t> filter_;
-  size_t mask_ = 0, size_ = 0;
-  unsigned shift_ = 0;
 };
 
 // Code point -> token, in pages of 256.
@@ -160,6 +130,7 @@ struct TextState {
   LineState line;
   uint64_t number = 0;  // of the line
   uint64_t words = 0;   // of the line so far
+  double score = 0;     // unigram: sum so far
 };
 
 struct TextView {
@@ -172,7 +143,7 @@ class EncodeWorker;
 class Encoder {
  public:
   // Throws std::invalid_argument where the tokens contradict each other.
-  Encoder(Pretokenizer pretokenizer, MergeRule rule, const TokenView& tokens);
+  Encoder(Pretokenizer pretokenizer, MergeRule rule, const Matching& matching, const TokenView& tokens);
   ~Encoder();
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
@@ -195,6 +166,7 @@ class Encoder {
   struct Borrowed;
 
   void add_characters(const TokenView& tokens);
+  void add_pieces(const TokenView& tokens);
   void add_pairs(const TokenView& tokens, MergeRule rule);
   void check_merges(const TokenView& tokens) const;
   void make_square(const TokenView& tokens);
@@ -204,8 +176,13 @@ class Encoder {
   }
 
   Pretokenizer pretokenizer_;
+  Matching matching_;
+  PieceTable pieces_;
+  bool marks_end_;  // the last character of a word has a mark
   size_t visible_;
   uint32_t unknown_;
+  bool fuse_unknown_;
+  bool remembers_;      // what a word becomes does not depend on those before it
   bool tracks_merges_;  // which two tokens a hidden one was merged from differs from word to word
   CharacterTable characters_, final_characters_;  // byte-level: by byte
   std::vector<uint32_t> byte_tokens_;             // empty if unknown characters are not spelled in bytes
@@ -265,6 +242,7 @@ class LineEncoder {
   };
 
   bool may_cut(const uint8_t* p) const;
+  bool cuts_lines() const;
   const uint8_t* chunk_end(const uint8_t* p, const uint8_t* end) const;
   void add_chunk(const uint8_t* begin, const uint8_t* end);
   template <class Work>

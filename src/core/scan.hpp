@@ -33,6 +33,11 @@ inline Kind metaspace_kind(uint32_t c) {
   }
 }
 
+// Metaspace cut at spaces only.
+inline Kind space_kind(uint32_t c) {
+  return c == ' ' ? kSpace : c == kSpaceMark ? kMark : kOther;
+}
+
 // Byte-level (GPT-2): \p{L}, \p{N}, \s, all else.
 inline Kind byte_level_kind(uint32_t c) {
   switch (char_class(c)) {
@@ -125,10 +130,10 @@ const uint8_t* scan_whitespace(const uint8_t* p, const uint8_t* end, LineState& 
   return p;
 }
 
-template <class Sink>
-const uint8_t* scan_metaspace(const uint8_t* p, const uint8_t* end, LineState& state, bool complete,
-                              uint32_t max_length, Sink& sink) {
-  const auto& kinds = KindTable<metaspace_kind>::get();
+template <Kind (*kind_of)(uint32_t), class Sink>
+const uint8_t* scan_spaced(const uint8_t* p, const uint8_t* end, LineState& state, bool complete,
+                           uint32_t max_length, Sink& sink) {
+  const auto& kinds = KindTable<kind_of>::get();
   while (p < end) {
     const uint8_t* begin = p;
     const bool prefix = state.at_start;
@@ -153,6 +158,12 @@ const uint8_t* scan_metaspace(const uint8_t* p, const uint8_t* end, LineState& s
     p = q;
   }
   return p;
+}
+
+template <class Sink>
+const uint8_t* scan_metaspace(const uint8_t* p, const uint8_t* end, LineState& state, bool complete,
+                              uint32_t max_length, Sink& sink) {
+  return scan_spaced<metaspace_kind>(p, end, state, complete, max_length, sink);
 }
 
 // GPT-2's pattern 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+

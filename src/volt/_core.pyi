@@ -90,6 +90,18 @@ def zipf_fit(
     alphabet_counts: _U64, left: _U32, right: _U32, merge_counts: _U64, rows: _U64
 ) -> NDArray[np.float64]: ...
 
+class Matching:
+    def __init__(
+        self,
+        encoding: str,
+        marks_start: bool,
+        most_characters: int,
+        single: bool,
+        anew: bool,
+        unknown_score: float,
+        symbol_score: float,
+    ) -> None: ...
+
 class Encoder:
     def __init__(
         self,
@@ -98,12 +110,15 @@ class Encoder:
         text: _U8,
         offsets: _U64,
         kinds: _U8,
-        word_final: _U8,
+        marks: _U8,
         left: _U32,
         right: _U32,
         ranks: _U64,
+        scores: NDArray[np.float64],
         visible: int,
         unknown: int,
+        fuse_unknown: bool,
+        matching: Matching,
     ) -> None: ...
     def encode(self, text: str, allowed: bytes, dropout: float, seed: int) -> list[int]: ...
     def encode_batch(

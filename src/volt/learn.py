@@ -40,7 +40,8 @@ from volt.tokenizer import Tokenizer
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
-    Encoding,
+    SPELLED,
+    MergeEncoding,
     MergeRule,
     Unknown,
     Vocabulary,
@@ -209,7 +210,7 @@ class LearnSettings:
     coverage: float | None = None
     max_token_length: int | None = None
     min_frequency: int = 2
-    encoding: Encoding = "merge"
+    encoding: MergeEncoding = "merge"
     merge_rule: MergeRule | None = None
     unknown: Unknown | None = None
     special: Sequence[str] = DEFAULT_SPECIAL
@@ -508,18 +509,21 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     """The tokens whose own text, as a word, is not encoded as that one token.
 
     A token that cannot end a word (`whitespace` mode) is followed by a character that is not in the
-    vocabulary, with which nothing merges.
+    vocabulary, with which nothing merges. One that cannot start a word (`##`) can follow any that
+    can.
     """
     vocabulary = tokenizer.vocabulary
     rule = vocabulary.rule
+    mark = vocabulary.look_up.mark if vocabulary.look_up is not None else ""
     known = set(vocabulary.of_kind("character"))
     stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
     numbers: list[int] = []
     words: list[bytes] = []
     for number, token in enumerate(vocabulary.tokens):
-        if token.kind not in ("character", "merged"):
+        if token.kind not in SPELLED or (mark and token.text.startswith(mark)):
             continue
-        inner = rule.pretokenizer == "whitespace" and not token.text.endswith(WORD_FINAL)
+        marks_end = rule.pretokenizer == "whitespace" and not mark
+        inner = marks_end and not token.text.endswith(WORD_FINAL)
         text = vocabulary.plain_text(token)
         if rule.pretokenizer == "metaspace":
             text = token.text.encode()
@@ -559,7 +563,7 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
     parts = [
         vocabulary.plain_text(token).decode(errors="ignore")
         for token in vocabulary.tokens
-        if token.kind in ("character", "merged")
+        if token.kind in SPELLED
     ]
     parts = [part for part in parts if part.strip(" \t\r\n")]
     strung = [

@@ -16,15 +16,17 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from volt import _core
 
 if TYPE_CHECKING:
-    from volt.vocabulary import Vocabulary
+    from volt.vocabulary import LookUp, Vocabulary
 
 OTHER, LETTER, MARK, NUMBER, SPACE = range(5)
 CONTRACTIONS = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
@@ -372,6 +374,8 @@ def encode(
     pieces = re.split(f"({pattern})", text) if names else [text]
     tokens: list[str] = []
     words_before = 0
+    if vocabulary.look_up is not None:
+        return _look_up_all(pieces, names, vocabulary)
     for i, piece in enumerate(pieces):
         if piece in names:
             tokens.append(piece)
@@ -383,6 +387,129 @@ def encode(
                 tokens += split(node, set(vocabulary.texts))
             words_before += 1
     return tokens
+
+
+def _look_up_all(pieces: list[str], names: set[str], vocabulary: Vocabulary) -> list[str]:
+    """Tokens looked up in words, which end at spaces only in metaspace mode."""
+    settings = cast("LookUp", vocabulary.look_up)
+    unknown = vocabulary.unknown_token if vocabulary.unknown == "unk" else None
+    real = np.float32 if settings.arithmetic == "float32" else np.float64
+    kinds = ("character", "piece")
+    scores = {token.text: token.score for token in vocabulary.tokens if token.kind in kinds}
+    tokens: list[str] = []
+    may_fuse = False
+    total = real(0)
+    for i, piece in enumerate(pieces):
+        if piece in names:
+            tokens.append(piece)
+            may_fuse = False
+            total += real(len(piece.encode())) * real(max(scores.values())) - real(0.1)
+            continue
+        for word in whole_words(piece, vocabulary, at_start=i == 0):
+            if settings.restart == "space" and (
+                word[0].startswith("▁") or vocabulary.rule.pretokenizer != "metaspace"
+            ):
+                total = real(0)
+            if vocabulary.encoding == "longest":
+                known = longest(word, scores, settings)
+                if unknown is not None and any(token is None for token, _ in known):
+                    known = [(None, "")]
+            else:
+                known, total = unigram(word, scores, real, settings.unknown_score, total)
+            if vocabulary.rule.pretokenizer == "whitespace":
+                may_fuse = False
+            for token, text in known:
+                if token is not None:
+                    tokens.append(token)
+                elif unknown is None:
+                    plain = text.replace("▁", " ").replace(LITERAL_MARK, "▁")
+                    tokens += [f"<0x{byte:02X}>" for byte in plain.encode()]
+                elif not (vocabulary.fuse_unknown and may_fuse):
+                    tokens.append(unknown)
+                may_fuse = token is None
+    return tokens
+
+
+LITERAL_MARK = "\ud800"
+"""Stands for a `▁` of the text, which is in no token, where `▁` is a space."""
+
+
+def whole_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[list[str]]:
+    """Words as lists of characters, as they stand in tokens."""
+    pretokenizer = vocabulary.rule.pretokenizer
+    if pretokenizer == "byte-level":
+        return [[byte_letter(b) for b in word.encode()] for word in words(piece, pretokenizer)]
+    if pretokenizer == "whitespace":
+        found = [list(word) for word in words(piece, pretokenizer)]
+        if not cast("LookUp", vocabulary.look_up).mark:
+            return [[*word[:-1], word[-1] + "</w>"] for word in found]
+        return found
+    spaced = (" " if at_start and piece else "") + piece
+    cut = re.findall("▁| [^ ▁]*|[^ ▁]+", spaced)
+    return [
+        [LITERAL_MARK] if word == "▁" else ["▁" if c == " " else c for c in word] for word in cut
+    ]
+
+
+Found = list[tuple[str | None, str]]
+"""Tokens with their text; None for what is unknown."""
+
+
+def longest(word: list[str], known: Collection[str], settings: LookUp) -> Found:
+    """The longest token again and again (WordPiece).
+
+    >>> from volt.vocabulary import LookUp
+    >>> longest(list("lower"), {"l", "low", "##er", "##e", "##r"}, LookUp(mark="##"))
+    [('low', 'low'), ('##er', 'er')]
+    """
+    if settings.longest_word and len(word) > settings.longest_word:
+        return [(None, "")]
+    found: Found = []
+    start = 0
+    while start < len(word):
+        mark = settings.mark if start else ""
+        ends = range(len(word), start, -1)
+        texts = {end: mark + "".join(word[start:end]) for end in ends}
+        end = next((end for end in ends if texts[end] in known), None)
+        if end is None:
+            end = start + 1
+            found.append((None, word[start]))
+        else:
+            found.append((texts[end], "".join(word[start:end])))
+        start = end
+    return found
+
+
+def unigram(
+    word: list[str], scores: dict[str, float], real: Any, unknown_score: float, total: Any
+) -> tuple[Found, Any]:
+    """The tokens with the highest sum of scores; of equal sums the one whose last token starts
+    first. A character that is no token may be unknown.
+
+    >>> unigram(list("abc"), {"a": -1, "b": -1, "ab": -3, "bc": -1.5}, float, -20, 0.0)
+    ([('a', 'a'), ('bc', 'bc')], -2.5)
+    """
+    best: list[tuple[Any, int, str | None] | None] = [(total, 0, None)] + [None] * len(word)
+    for start in range(len(word)):
+        for end in range(start + 1, len(word) + 1):
+            token: str | None = "".join(word[start:end])
+            if token in scores:
+                score = scores[token]
+            elif end == start + 1:
+                token, score = None, unknown_score
+            else:
+                continue
+            before, so_far = best[start], best[end]
+            sum_of_scores = real(score) + cast(Any, before)[0]
+            if so_far is None or sum_of_scores > so_far[0]:
+                best[end] = (sum_of_scores, start, token)
+    found: Found = []
+    end = len(word)
+    while end > 0:
+        _, start, token = cast(tuple[Any, int, str | None], best[end])
+        found.append((token, "".join(word[start:end])))
+        end = start
+    return found[::-1], cast(Any, best[-1])[0]
 
 
 def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[list[Node]]:

@@ -19,6 +19,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, BinaryIO, Literal, cast, get_args
@@ -32,7 +33,7 @@ from volt.corpus import CleanText, Source, Text, find_sources, invalid_utf8
 from volt.counts import WordCounts, _BlockReader, check_choice, thread_count
 from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
-from volt.vocabulary import Kind, Token, Vocabulary, load_vocabulary
+from volt.vocabulary import KINDS, SPELLED, LookUp, Token, Vocabulary, load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 Ids = Sequence[int] | NDArray[Any]
@@ -41,8 +42,6 @@ OnInvalid = Literal["error", "replace"]
 
 BLOCK = 1 << 22
 """How much of a file is read at a time."""
-
-KINDS = get_args(Kind)
 
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
@@ -74,6 +73,7 @@ class Tokenizer:
         normalize = vocabulary.rule.normalize
         self._form: Any = None if normalize == "none" else normalize.upper()
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
+        self._merges = vocabulary.look_up is None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (self.vocabulary, self.threads)
@@ -116,7 +116,7 @@ class Tokenizer:
         """
         mask = self._allowed(allowed_special) if allowed_special else b""
         if dropout or seed:
-            _check_dropout(dropout, seed)
+            self._check_dropout(dropout, seed)
         text = self._normalized(text)
         try:
             return self._encoder.encode(text, mask, dropout, seed)
@@ -133,7 +133,7 @@ class Tokenizer:
     ) -> list[list[int]]:
         """The ids of each text. With dropout, text `i` draws as line `i` of a file does."""
         mask = self._allowed(allowed_special)
-        _check_dropout(dropout, seed)
+        self._check_dropout(dropout, seed)
         if isinstance(texts, str):
             raise InputError("encode_batch takes a list of texts; encode takes one")
         batch = [self._normalized(text) for text in texts]
@@ -161,6 +161,8 @@ class Tokenizer:
         """
         text = self._normalized(text)
         allowed = self._names(allowed_special)
+        if self.vocabulary.fuse_unknown:
+            return self._fused(*self._apart.encode_with_offsets(text, allowed_special=allowed))
         ids = self.encode(text, allowed_special=allowed)
         if self.vocabulary.rule.pretokenizer == "byte-level":
             return ids, self._byte_spans(text, ids)
@@ -235,7 +237,7 @@ class Tokenizer:
     def _line_encoder(
         self, allowed_special: AllowedSpecial, dropout: float, seed: int
     ) -> _core.LineEncoder:
-        _check_dropout(dropout, seed)
+        self._check_dropout(dropout, seed)
         mask = self._allowed(allowed_special)
         return _core.LineEncoder(self._encoder, mask, dropout, seed, self.threads)
 
@@ -309,6 +311,16 @@ class Tokenizer:
             raise InputError(f"a {type(text).__name__} is no text: give a str")
         return unicodedata.normalize(self._form, text) if self._form else text
 
+    def _check_dropout(self, dropout: float, seed: int) -> None:
+        if not 0 <= dropout <= 1:
+            raise SettingsError(f"dropout is between 0 and 1, not {dropout}")
+        if not 0 <= seed < 1 << 64:
+            raise SettingsError(f"a seed is between 0 and 2^64 - 1, not {seed}")
+        if dropout and not self._merges:
+            raise SettingsError(
+                f"dropout skips merges, and the encoding {self.vocabulary.encoding} has none"
+            )
+
     def _names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
         if isinstance(allowed_special, str):
             if allowed_special != "all":
@@ -331,6 +343,26 @@ class Tokenizer:
         return mask
 
     # ------------------------------------------------------------------------------------ offsets
+
+    @cached_property
+    def _apart(self) -> Tokenizer:
+        """With an unknown token for every unknown character; what they are, only that shows."""
+        return Tokenizer(replace(self.vocabulary, fuse_unknown=False), threads=1)
+
+    def _fused(
+        self, ids: list[int], spans: list[tuple[int, int]]
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Unknown tokens that touch are one."""
+        fused: list[int] = []
+        fused_spans: list[tuple[int, int]] = []
+        unknown = self.vocabulary.unknown_id
+        for token, (start, end) in zip(ids, spans, strict=True):
+            if fused and token == fused[-1] == unknown and fused_spans[-1][1] == start:
+                fused_spans[-1] = (fused_spans[-1][0], end)
+            else:
+                fused.append(token)
+                fused_spans.append((start, end))
+        return fused, fused_spans
 
     def _byte_spans(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
         data = np.frombuffer(text.encode(), np.uint8)
@@ -363,6 +395,8 @@ class Tokenizer:
                     token.text in allowed and text.startswith(token.text, position)
                 ):
                     length = len(token.text)
+                elif self.vocabulary.encoding == "longest":
+                    length = self._word_length(text, position)
             elif token.kind == "byte":
                 if bytes_left == 0:
                     bytes_left = len(text[position].encode()) if position >= 0 else 1
@@ -374,6 +408,17 @@ class Tokenizer:
             spans.append((max(position, 0), max(end, 0) + int(length == 0)))
             position = end
         return spans
+
+    def _word_length(self, text: str, position: int) -> int:
+        """Of the word that starts here: `longest` takes all of it for unknown."""
+        if self.vocabulary.rule.pretokenizer == "whitespace":
+            found = _BLANK.search(text, position)
+            return (found.start() if found else len(text)) - position
+        start = max(position, 0)
+        if text.startswith("▁", start):
+            return 1
+        found = _SPACE_OR_MARK.search(text, start + (position == start))
+        return (found.start() if found else len(text)) - position
 
     # ------------------------------------------------------------------------------------- decode
 
@@ -431,6 +476,8 @@ class Tokenizer:
 
     def _joined_words(self, ids: list[int]) -> list[bytes]:
         """Words, special tokens and symbols with one space between."""
+        if not self._merges and self.vocabulary.look_up != LookUp():
+            return self._joined_starts(ids)
         tokens, final, unknown = self.vocabulary.tokens, self._final, self.vocabulary.unknown_id
         pieces = []
         inside, ended = False, False  # in a word; at the end of one
@@ -442,6 +489,15 @@ class Tokenizer:
             inside = not ended
         return pieces
 
+    def _joined_starts(self, ids: list[int]) -> list[bytes]:
+        """A space before every token that is not marked as inside a word (`##`)."""
+        tokens, mark = self.vocabulary.tokens, "##"
+        inner = [tokens[i].kind not in _NAMES and tokens[i].text.startswith(mark) for i in ids]
+        return [
+            self._pieces[i] if inside or number == 0 else b" " + self._pieces[i]
+            for number, (i, inside) in enumerate(zip(ids, inner, strict=True))
+        ]
+
     def _check_ids(self, ids: Sequence[int]) -> None:
         if ids and (min(ids) < 0 or max(ids) >= len(self)):
             wrong = next(i for i in ids if not 0 <= i < len(self))
@@ -449,15 +505,15 @@ class Tokenizer:
 
     @cached_property
     def _final(self) -> list[bool]:
-        return _word_final(self.vocabulary)[: len(self)]
+        return [mark == END_MARK for mark in _word_marks(self.vocabulary)[: len(self)]]
 
     @cached_property
     def _pieces(self) -> list[bytes]:
         """The bytes each token stands for, by id."""
         tokens = self.vocabulary.tokens
-        final = _word_final(self.vocabulary)[: len(tokens)]
+        marks = _word_marks(self.vocabulary)[: len(tokens)]
         return [
-            _text(self.vocabulary, token, mark) for token, mark in zip(tokens, final, strict=True)
+            _text(self.vocabulary, token, mark) for token, mark in zip(tokens, marks, strict=True)
         ]
 
     @cached_property
@@ -470,6 +526,8 @@ class Tokenizer:
         )
 
 
+_BLANK = re.compile(r"[ \t\r\n]")
+_SPACE_OR_MARK = re.compile(r"[ ▁]")
 _NAMES = ("special", "symbol")
 """The kinds of token whose text is a name."""
 
@@ -480,13 +538,6 @@ def _as_list(ids: Ids) -> list[int]:
 
 def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
     return Tokenizer(vocabulary, threads=threads)
-
-
-def _check_dropout(dropout: float, seed: int) -> None:
-    if not 0 <= dropout <= 1:
-        raise SettingsError(f"dropout is between 0 and 1, not {dropout}")
-    if not 0 <= seed < 1 << 64:
-        raise SettingsError(f"a seed is between 0 and 2^64 - 1, not {seed}")
 
 
 def _surrogate(where: str, error: UnicodeEncodeError) -> InputError:
@@ -522,11 +573,12 @@ def _print_table(texts: Iterable[str]) -> _core.PrintTable:
 
 def _native(vocabulary: Vocabulary) -> _core.Encoder:
     pool = vocabulary.pool
-    final = _word_final(vocabulary)
-    texts = [_text(vocabulary, token, mark) for token, mark in zip(pool, final, strict=True)]
+    marks = _word_marks(vocabulary)
+    texts = [_text(vocabulary, token, mark) for token, mark in zip(pool, marks, strict=True)]
     merges = [token.parents or (0, 0) for token in pool]
     unknown = vocabulary.unknown_id
     number = {kind: i for i, kind in enumerate(KINDS)}
+    look_up = vocabulary.look_up or LookUp()
     try:
         return _core.Encoder(
             vocabulary.rule.pretokenizer,
@@ -534,38 +586,59 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
             np.frombuffer(b"".join(texts), np.uint8),
             np.array([0, *accumulate(map(len, texts))], np.uint64),
             np.array([number[token.kind] for token in pool], np.uint8),
-            np.array(final, np.uint8),
+            np.array(marks, np.uint8),
             np.array([left for left, _ in merges], np.uint32),
             np.array([right for _, right in merges], np.uint32),
             np.array([max(token.rank, 0) for token in pool], np.uint64),
+            np.array([token.score for token in pool], np.float64),
             len(vocabulary),
             -1 if unknown is None else unknown,
+            vocabulary.fuse_unknown,
+            _core.Matching(
+                vocabulary.encoding,
+                look_up.mark != "",
+                look_up.longest_word,
+                look_up.arithmetic == "float32",
+                look_up.restart == "space",
+                look_up.unknown_score,
+                max((token.score for token in pool if token.kind in SPELLED), default=0.0),
+            ),
         )
     except (ValueError, OverflowError) as error:
         raise InputError(f"the vocabulary contradicts itself: {error}") from None
 
 
-def _word_final(vocabulary: Vocabulary) -> list[bool]:
-    """Which tokens of the pool carry the word-final mark."""
+END_MARK, START_MARK = 1, 2
+
+
+def _word_marks(vocabulary: Vocabulary) -> list[int]:
+    """Which tokens of the pool belong to the end or the start of a word, and show it."""
     pool = vocabulary.pool
-    final = [False] * len(pool)
-    if vocabulary.rule.pretokenizer == "whitespace":
-        # Not every text that ends in `</w>` carries the mark; the parents tell.
-        for i in sorted(range(len(pool)), key=lambda i: pool[i].rank):
-            parents = pool[i].parents
-            if parents is not None:
-                final[i] = final[parents[1]]
-            elif pool[i].kind == "character":
-                final[i] = len(pool[i].text) > 1
-    return final
+    marks = [0] * len(pool)
+    if vocabulary.rule.pretokenizer != "whitespace":
+        return marks
+    if vocabulary.look_up is not None and vocabulary.look_up.mark:
+        inner = vocabulary.look_up.mark
+        return [0 if token.text.startswith(inner) else START_MARK for token in pool]
+    if vocabulary.look_up is not None:
+        return [END_MARK * token.text.endswith(WORD_FINAL) for token in pool]
+    # Not every text that ends in `</w>` carries the mark; the parents tell.
+    for i in sorted(range(len(pool)), key=lambda i: pool[i].rank):
+        parents = pool[i].parents
+        if parents is not None:
+            marks[i] = marks[parents[1]]
+        elif pool[i].kind == "character":
+            marks[i] = END_MARK * (len(pool[i].text) > 1)
+    return marks
 
 
-def _text(vocabulary: Vocabulary, token: Token, final: bool) -> bytes:
+def _text(vocabulary: Vocabulary, token: Token, mark: int) -> bytes:
     """The bytes a token stands for; of a special token or symbol its name."""
     if token.kind == "byte":
         return bytes([int(token.text[3:5], 16)])
     if token.kind in _NAMES:
         return token.text.encode()
-    if vocabulary.rule.pretokenizer == "whitespace":
-        return token.text.removesuffix(WORD_FINAL if final else "").encode()
+    marks_start = vocabulary.look_up is not None and vocabulary.look_up.mark
+    if vocabulary.rule.pretokenizer == "whitespace" and not marks_start:
+        return token.text.removesuffix(WORD_FINAL if mark == END_MARK else "").encode()
     return vocabulary.plain_text(token)

@@ -2,6 +2,10 @@
 
 Tokens are numbered: special tokens, user symbols, the 256 byte tokens (if unknown characters are
 spelled in bytes), characters by code point, then merged tokens in the order they merge.
+
+The encodings `merge` and `split` merge characters. `longest` and `unigram` look tokens up in a
+word: their longer tokens are pieces, without parents. `longest` takes the longest token again and
+again (WordPiece), `unigram` the tokens with the highest sum of scores.
 """
 
 from __future__ import annotations
@@ -25,12 +29,18 @@ from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 
 FORMAT = 1
+LOOK_UP_FORMAT = 2
+"""Of vocabularies that volt 0.1 knew nothing of: those that look tokens up, and those with another
+unknown token, or one for a run of unknown characters."""
 MOST_TOKENS = 10_000_000
 MOST_BYTES = 2_000_000_000
 DEFAULT_SPECIAL = ("<pad>", "<s>", "</s>", UNKNOWN)
 
-Kind = Literal["special", "symbol", "byte", "character", "merged"]
-Encoding = Literal["merge", "split"]
+Kind = Literal["special", "symbol", "byte", "character", "merged", "piece"]
+SPELLED: tuple[Kind, ...] = ("character", "merged", "piece")
+"""The kinds of token that stand for text of their own."""
+Encoding = Literal["merge", "split", "longest", "unigram"]
+MergeEncoding = Literal["merge", "split"]
 MergeRule = Literal["pairs", "concat"]
 Unknown = Literal["byte", "unk"]
 
@@ -43,9 +53,32 @@ NATIVE_RULE: dict[Pretokenizer, MergeRule] = {
 
 
 @dataclass(frozen=True)
+class LookUp:
+    """How tokens are looked up in words: of the encodings `longest` and `unigram`."""
+
+    mark: Literal["", "##"] = ""
+    """`longest`, whitespace mode: what a token starts with that is inside a word; `</w>` is no mark
+    then. Without it, tokens have the marks that they have in `merge`."""
+    longest_word: int = 0
+    """`longest`: a word of more characters is unknown. 0: none is."""
+    unknown_score: float = 0.0
+    """`unigram`: the score of an unknown character."""
+    arithmetic: Literal["float64", "float32"] = "float64"
+    """`unigram`: how scores are added, which decides where sums are nearly equal. It does not
+    matter for scores that are multiples of 1/1024, which are added without error."""
+    restart: Literal["space", "text"] = "space"
+    """`unigram`: whether sums start from zero at every space, or go through the text."""
+
+
+HIGHEST_SCORE = 1e6
+"""Scores are logarithms; no probability is as small as that."""
+
+
+@dataclass(frozen=True)
 class Token:
     """One token. A merged token joins two others, `parents`, which come before it; `rank` orders
-    the merges. A scaffold was not chosen itself, others are made from it."""
+    the merges. A scaffold was not chosen itself, others are made from it. Only the `unigram`
+    encoding has scores."""
 
     text: str
     kind: Kind
@@ -53,6 +86,7 @@ class Token:
     rank: int = -1
     scaffold: bool = False
     frequency: int = 0
+    score: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +103,11 @@ class Vocabulary:
     encoding: Encoding = "merge"
     merge_rule: MergeRule = "concat"
     unknown: Unknown = "byte"
+    unknown_token: str = UNKNOWN
+    fuse_unknown: bool = False
+    """A run of unknown characters is one unknown token, not one each."""
+    look_up: LookUp | None = None
+    """Of the encodings `longest` and `unigram`."""
     unit: int = 1
     """Frequencies are whole numbers of 1/unit."""
     unreachable: list[int] = field(default_factory=list)
@@ -103,7 +142,7 @@ class Vocabulary:
 
     @property
     def unknown_id(self) -> int | None:
-        return self.ids.get(UNKNOWN) if self.unknown == "unk" else None
+        return self.ids.get(self.unknown_token) if self.unknown == "unk" else None
 
     def plain_text(self, token: Token) -> bytes:
         """The bytes of text that a character or merged token stands for; its mark is none."""
@@ -113,6 +152,8 @@ class Vocabulary:
         if self.rule.pretokenizer == "metaspace":
             # U+2581 is in no token but as the mark of a space, which is text.
             text = text.replace("▁", " ")
+        elif self.look_up is not None and self.look_up.mark:
+            text = text.removeprefix(self.look_up.mark)
         elif text.endswith(WORD_FINAL):
             text = text[: -len(WORD_FINAL)]
         return text.encode()
@@ -133,21 +174,28 @@ class Vocabulary:
 
     def to_json(self) -> str:
         """JSON with a token a line, for people and for diff."""
+        look_up: dict[str, Any] = {}
+        if self.look_up is not None:
+            look_up["look_up"] = asdict(self.look_up)
+        if self.unknown_token != UNKNOWN or self.fuse_unknown:
+            look_up |= {"unknown_token": self.unknown_token, "fuse_unknown": self.fuse_unknown}
         head = {
-            "format": FORMAT,
+            "format": LOOK_UP_FORMAT if look_up else FORMAT,
             "volt": __version__,
             "signature": self.signature,
             **asdict(self.rule),
             "encoding": self.encoding,
             "merge_rule": self.merge_rule,
             "unknown": self.unknown,
+            **look_up,
             "unit": self.unit,
             "size": len(self),
             "unreachable": self.unreachable,
         }
         lines = [f"{_dump(name)}: {_dump(value)}" for name, value in head.items()]
+        scored = self.encoding == "unigram"
         rows = {
-            "tokens": [_token_row(i, token) for i, token in enumerate(self.tokens)],
+            "tokens": [_token_row(i, token, scored) for i, token in enumerate(self.tokens)],
             "hidden": [_token_row(i, token) for i, token in enumerate(self.hidden, len(self))],
             "self_test": [{"text": text, "ids": ids} for text, ids in self.self_test],
         }
@@ -161,10 +209,12 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _token_row(number: int, token: Token) -> dict[str, Any]:
+def _token_row(number: int, token: Token, scored: bool = False) -> dict[str, Any]:
     row: dict[str, Any] = {"id": number, "text": token.text, "kind": token.kind}
     if token.parents is not None:
         row |= {"parents": list(token.parents), "rank": token.rank}
+    if scored and token.kind in SPELLED:
+        row["score"] = token.score
     if token.scaffold:
         row["scaffold"] = True
     return row | {"frequency": token.frequency}
@@ -177,7 +227,7 @@ def build_vocabulary(
     candidates: Candidates,
     chosen: Iterable[int],
     *,
-    encoding: Encoding = "merge",
+    encoding: MergeEncoding = "merge",
     merge_rule: MergeRule | None = None,
     unknown: Unknown | None = None,
     special: Sequence[str] = DEFAULT_SPECIAL,
@@ -192,7 +242,7 @@ def build_vocabulary(
     pretokenizer = candidates.rule.pretokenizer
     merge_rule = merge_rule or NATIVE_RULE[pretokenizer]
     unknown = unknown or ("unk" if pretokenizer == "whitespace" else "byte")
-    check_choice("encoding", encoding, get_args(Encoding))
+    check_choice("encoding", encoding, get_args(MergeEncoding))
     check_choice("merge_rule", merge_rule, get_args(MergeRule))
     check_choice("unknown", unknown, get_args(Unknown))
     if unknown == "byte" and pretokenizer == "whitespace":
@@ -328,8 +378,8 @@ class _Reader:
 
     def vocabulary(self) -> Vocabulary:
         version = self._get("", self._data, "format", int)
-        if version != FORMAT:
-            raise self._fail("format", f"{version}; this volt reads {FORMAT}")
+        if not FORMAT <= version <= LOOK_UP_FORMAT:
+            raise self._fail("format", f"{version}; this volt reads up to {LOOK_UP_FORMAT}")
         rule = WordRule(
             pretokenizer=self._choice("pretokenizer", get_args(Pretokenizer)),
             normalize=self._choice("normalize", get_args(Normalization)),
@@ -343,18 +393,24 @@ class _Reader:
             raise self._fail("size", f"{size}, but there are {len(rows)} tokens")
         if len(rows) + len(hidden_rows) > MOST_TOKENS:
             raise self._fail("tokens", f"more than {MOST_TOKENS:,}")
+        encoding = self._choice(
+            "encoding", get_args(Encoding if version > FORMAT else MergeEncoding)
+        )
+        scored = encoding == "unigram"
         pool = [
-            self._token(f"tokens[{i}]", row, i) for i, row in enumerate(rows)
-        ] + [
-            self._token(f"hidden[{i}]", row, size + i) for i, row in enumerate(hidden_rows)
-        ]  # fmt: skip
+            *(self._token("tokens", i, row, i, scored) for i, row in enumerate(rows)),
+            *(self._token("hidden", i, row, size + i) for i, row in enumerate(hidden_rows)),
+        ]
         vocabulary = Vocabulary(
             rule=rule,
             tokens=pool[:size],
             hidden=pool[size:],
-            encoding=self._choice("encoding", get_args(Encoding)),
+            encoding=encoding,
             merge_rule=self._choice("merge_rule", get_args(MergeRule)),
             unknown=self._choice("unknown", get_args(Unknown)),
+            unknown_token=self._get("", self._data, "unknown_token", str, UNKNOWN),
+            fuse_unknown=self._flag("fuse_unknown"),
+            look_up=None if encoding in get_args(MergeEncoding) else self._look_up(),
             unit=self._get("", self._data, "unit", int),
             unreachable=self._ids(
                 "unreachable", self._get("", self._data, "unreachable", list), size
@@ -365,12 +421,61 @@ class _Reader:
         self._check(vocabulary, pool)
         return vocabulary
 
-    def _token(self, where: str, row: Any, number: int) -> Token:
+    def _flag(self, key: str) -> bool:
+        return key in self._data and bool(self._get("", self._data, key, bool))
+
+    def _look_up(self) -> LookUp:
+        data = self._get("", self._data, "look_up", dict)
+        choices = {"mark": ("", "##"), "arithmetic": ("float64", "float32"),
+                   "restart": ("space", "text")}  # fmt: skip
+        chosen: dict[str, Any] = {}
+        for key, allowed in choices.items():
+            chosen[key] = self._get("look_up", data, key, str)
+            if chosen[key] not in allowed:
+                raise self._fail(f"look_up.{key}", f"{_brief(chosen[key])} is none of {allowed}")
+        return LookUp(
+            **chosen,
+            longest_word=self._get("look_up", data, "longest_word", int),
+            unknown_score=self._score("look_up", data, "unknown_score"),
+        )
+
+    def _score(self, where: str, data: dict[str, Any], key: str) -> float:
+        value = self._get(where, data, key, float)
+        if not -HIGHEST_SCORE <= value <= HIGHEST_SCORE:  # nor is NaN
+            raise self._fail(f"{where}.{key}", f"{_brief(value)} is no score")
+        return float(value)
+
+    def _token(self, name: str, index: int, row: Any, number: int, scored: bool = False) -> Token:
+        # Most of the time of a load goes by here: look at what is right first, and only then for
+        # what is wrong.
+        if (
+            type(row) is dict
+            and len(row) == 6
+            and row.get("kind") == "merged"
+            and type(text := row.get("text")) is str
+            and (text.isascii() or _is_text(text))
+            and type(row.get("id")) is int
+            and row["id"] == number
+            and type(parents := row.get("parents")) is list
+            and len(parents) == 2
+            and type(parents[0]) is int
+            and type(parents[1]) is int
+            and parents[0] >= 0
+            and parents[1] >= 0
+            and type(rank := row.get("rank")) is int
+            and type(frequency := row.get("frequency")) is int
+            and 0 <= rank < 1 << 63
+            and 0 <= frequency < 1 << 63
+        ):
+            return Token(text, "merged", (parents[0], parents[1]), rank, False, frequency)
+        return self._any_token(f"{name}[{index}]", row, number, scored)
+
+    def _any_token(self, where: str, row: Any, number: int, scored: bool) -> Token:
         if self._get(where, row, "id", int) != number:
             raise self._fail(f"{where}.id", f"{row['id']} where {number} comes next")
         text = self._get(where, row, "text", str)
         kind = self._get(where, row, "kind", str)
-        if kind not in get_args(Kind):
+        if kind not in KINDS:
             raise self._fail(f"{where}.kind", f"{_brief(kind)} is no kind of token")
         parents: tuple[int, int] | None = None
         rank = -1
@@ -382,9 +487,14 @@ class _Reader:
             rank = self._get(where, row, "rank", int)
         elif "parents" in row or "rank" in row:
             raise self._fail(where, f"a {kind} token with parents or a rank")
+        score = 0.0
+        if scored and kind in SPELLED:
+            score = self._score(where, row, "score")
+        elif "score" in row:
+            raise self._fail(f"{where}.score", "only tokens of the unigram encoding have one")
         scaffold = "scaffold" in row and self._get(where, row, "scaffold", bool)
         frequency = self._get(where, row, "frequency", int)
-        return Token(text, cast(Kind, kind), parents, rank, scaffold, frequency)
+        return Token(text, cast(Kind, kind), parents, rank, scaffold, frequency, score)
 
     def _ids(self, where: str, ids: list[Any], size: int) -> list[int]:
         if not all(type(i) is int and 0 <= i < size for i in ids):
@@ -406,34 +516,37 @@ class _Reader:
         size = len(vocabulary)
         texts: set[str] = set()
         ranks: set[int] = set()
+        merges = vocabulary.look_up is None
         for i, token in enumerate(pool):
-            where = f"tokens[{i}]" if i < size else f"hidden[{i - size}]"
             if not token.text:
-                raise self._fail(f"{where}.text", "empty")
+                raise self._fail(f"{self._place(i, size)}.text", "empty")
             if token.text in texts:
+                where = self._place(i, size)
                 raise self._fail(f"{where}.text", f"{_brief(token.text)} is there twice")
             texts.add(token.text)
-            if token.kind in ("special", "symbol", "byte"):
-                if i >= size:
-                    raise self._fail(f"{where}.kind", f"a hidden {token.kind} token")
-                continue
             if token.parents is None:
-                if not _is_character(vocabulary.rule, token.text):
-                    raise self._fail(f"{where}.text", f"{_brief(token.text)} is no character")
+                self._check_single(vocabulary, token, i)
                 continue
+            if not merges:
+                where = self._place(i, size)
+                raise self._fail(f"{where}.kind", f"no merged tokens in {vocabulary.encoding}")
             if token.rank in ranks:
+                where = self._place(i, size)
                 raise self._fail(f"{where}.rank", f"{token.rank} is there twice")
             ranks.add(token.rank)
             for parent in token.parents:
                 if parent >= len(pool):
+                    where = self._place(i, size)
                     raise self._fail(f"{where}.parents", f"there is no token {parent}")
                 above = pool[parent]
                 if above.kind not in ("character", "merged") or above.rank >= token.rank:
+                    where = self._place(i, size)
                     raise self._fail(f"{where}.parents", f"token {parent} does not come before it")
-            left, right = (pool[parent].text for parent in token.parents)
-            if left + right != token.text:
+            left, right = token.parents
+            if pool[left].text + pool[right].text != token.text:
+                where = self._place(i, size)
                 raise self._fail(f"{where}.text", f"{_brief(token.text)} is not its parents joined")
-        if vocabulary.hidden and vocabulary.encoding == "merge":
+        if vocabulary.hidden and vocabulary.encoding != "split":
             raise self._fail("hidden", "only the split encoding has hidden tokens")
         if vocabulary.unit < 1:
             raise self._fail("unit", "at least 1")
@@ -442,12 +555,53 @@ class _Reader:
         expected = [f"<0x{byte:02X}>" for byte in range(256)] if spelled else []
         if byte_tokens != expected:
             raise self._fail("tokens", f"{len(byte_tokens)} byte tokens, {len(expected)} expected")
-        if vocabulary.unknown == "unk" and UNKNOWN not in vocabulary.of_kind("special"):
-            raise self._fail("unknown", f"unk, but there is no special token {UNKNOWN}")
+        name = vocabulary.unknown_token
+        if vocabulary.unknown == "unk" and name not in vocabulary.of_kind("special"):
+            raise self._fail("unknown", f"unk, but there is no special token {_brief(name)}")
+        look_up = vocabulary.look_up
+        if look_up is not None:
+            words = vocabulary.rule.pretokenizer
+            if look_up.mark and (words, vocabulary.encoding) != ("whitespace", "longest"):
+                raise self._fail("look_up.mark", "only in whitespace mode, by the longest token")
+            if look_up.longest_word and vocabulary.unknown_id is None:
+                raise self._fail("look_up.longest_word", "needs a token for unknown words")
+        spaced = vocabulary.rule.pretokenizer == "metaspace"
+        if vocabulary.fuse_unknown and spaced and "▁" not in vocabulary.ids:
+            raise self._fail("fuse_unknown", "the space `▁` has to be known")
         if vocabulary.rule.pretokenizer == "byte-level":
             letters = set(vocabulary.of_kind("character"))
             if len(letters) != 256:
                 raise self._fail("tokens", "byte-level needs all 256 byte characters")
+
+    @staticmethod
+    def _place(number: int, size: int) -> str:
+        return f"tokens[{number}]" if number < size else f"hidden[{number - size}]"
+
+    def _check_single(self, vocabulary: Vocabulary, token: Token, number: int) -> None:
+        """A token that is not merged from others."""
+        where = self._place(number, len(vocabulary))
+        if token.kind in ("special", "symbol", "byte"):
+            if number >= len(vocabulary):
+                raise self._fail(f"{where}.kind", f"a hidden {token.kind} token")
+            return
+        mark = ""
+        if vocabulary.look_up is not None:
+            mark = vocabulary.look_up.mark
+            if mark and token.text == mark:
+                raise self._fail(f"{where}.text", f"{mark} without text")
+        elif token.kind == "piece":
+            raise self._fail(f"{where}.kind", f"no pieces in {vocabulary.encoding}")
+        if token.kind == "character":
+            # `##` is the mark of inner tokens, unless it is all there is.
+            if not _is_character(vocabulary.rule, token.text.removeprefix(mark)):
+                raise self._fail(f"{where}.text", f"{_brief(token.text)} is no character")
+        elif vocabulary.rule.pretokenizer == "byte-level" and any(
+            ord(letter) not in LETTER_BYTES for letter in token.text
+        ):
+            raise self._fail(f"{where}.text", f"{_brief(token.text)} has no byte letter")
+
+
+KINDS = get_args(Kind)
 
 
 def _is_character(rule: WordRule, text: str) -> bool:
@@ -460,7 +614,11 @@ def _is_character(rule: WordRule, text: str) -> bool:
 
 def _is_text(text: str) -> bool:
     """Whether it can be written: no lone surrogates."""
-    return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _brief(value: Any) -> str:

@@ -207,7 +207,8 @@ def test_a_tokenizer_that_hugging_face_trained_is_read(tmp_path):
 
 BROKEN = [
     (["model"], {}, "model.vocab"),
-    (["model", "type"], "Unigram", "model.type"),
+    (["model", "type"], "Unigram", "model.vocab"),
+    (["model", "type"], "WordLevel", "model.type"),
     (["model", "type"], {"a": 1}, "model.type"),
     (["model", "vocab"], {"a": "x"}, "model.vocab"),
     (["model", "vocab"], {"a": 5}, "ids"),

@@ -206,8 +206,8 @@ def test_broken_models_are_refused(tmp_path):
             volt.import_vocabulary(path)
         return str(error.value)
 
-    def unigram(model):
-        model.trainer_spec.model_type = 1
+    def words(model):
+        model.trainer_spec.model_type = 3
 
     def twice(model):
         model.pieces[300].piece = model.pieces[301].piece
@@ -231,7 +231,7 @@ def test_broken_models_are_refused(tmp_path):
         del model.pieces[10]
 
     for change, named in (
-        (unigram, "UNIGRAM"), (twice, "twice"), (lower, "score"), (infinite, "score"),
+        (words, "WORD"), (twice, "twice"), (lower, "score"), (infinite, "score"),
         (normalizer, "identity"), (strips, "spaces"), (unused, "UNUSED"), (no_byte, "byte"),
     ):  # fmt: skip
         assert named in changed(change)

@@ -42,7 +42,9 @@ def import_(
     with atomic_folder(output, force=force) as folder:
         vocabulary.save(folder / "volt.json")
     rule = vocabulary.rule.pretokenizer
-    say(quiet, f"{len(vocabulary):,} tokens, {rule}, rule {vocabulary.merge_rule}", *messages)
+    merges = vocabulary.look_up is None
+    how = f"rule {vocabulary.merge_rule}" if merges else f"encoding {vocabulary.encoding}"
+    say(quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages)
     if json:
         print_json(
             {

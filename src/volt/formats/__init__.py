@@ -27,7 +27,7 @@ from volt.formats import (
     text,
     tiktoken,
 )
-from volt.formats.assembly import Pieces, assemble, read_bytes
+from volt.formats.assembly import Pieces, assemble, has_exact_scores, read_bytes
 from volt.formats.merges import (
     Check,
     check_delayed,
@@ -104,7 +104,7 @@ def export(
     form = FORMATS[to]
     files = form.write(vocabulary, Path(path))
     counts = None
-    if check is not None and form.merge_rule is not None:
+    if check is not None and form.merge_rule is not None and vocabulary.look_up is None:
         rule = vocabulary.rule
         counts = (
             check if isinstance(check, WordCounts)
@@ -128,6 +128,8 @@ def _compare(
     messages: list[str] = []
     found: Check | None = None
     mine, theirs = vocabulary.merge_rule, form.merge_rule
+    if vocabulary.look_up is not None:
+        return _compare_look_up(vocabulary, form), None
     if theirs is None and vocabulary.hidden:
         messages.append("tokens only: what is merged on the way (split encoding) is not there")
     elif theirs == "concat" and mine == "pairs":
@@ -164,6 +166,30 @@ def _compare(
     if form.toolkit == "SentencePiece" and vocabulary.of_kind("symbol"):
         messages.append("SentencePiece puts `▁` before a text that starts with a symbol")
     return messages, found
+
+
+def _compare_look_up(vocabulary: Vocabulary, form: Format) -> list[str]:
+    if form.merge_rule is None:
+        return [f"tokens only: how they are found ({vocabulary.encoding}) is not there"]
+    messages = []
+    look_up = vocabulary.look_up
+    if (
+        look_up is not None
+        and vocabulary.encoding == "unigram"
+        and not has_exact_scores(vocabulary)
+    ):
+        theirs = ("float32", "text") if form.toolkit == "SentencePiece" else ("float64", "space")
+        if (look_up.arithmetic, look_up.restart) != theirs:
+            messages.append(
+                f"{form.toolkit} adds scores with other rounding errors: where two ways to cut a "
+                "word are nearly equal it may take the other (not so if scores are multiples of "
+                "1/1024)"
+            )
+    if form.toolkit == "Hugging Face" and vocabulary.unknown == "byte":
+        messages.append("Hugging Face takes the text `<0x41>` for the byte token of that name")
+    if form.toolkit == "SentencePiece" and vocabulary.of_kind("symbol"):
+        messages.append("SentencePiece puts `▁` before a text that starts with a symbol")
+    return messages
 
 
 def import_vocabulary(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from volt import _core, reference
 from volt._version import __version__
@@ -22,6 +22,7 @@ from volt.vocabulary import (
     MOST_TOKENS,
     Encoding,
     Kind,
+    LookUp,
     MergeRule,
     Token,
     Unknown,
@@ -88,6 +89,12 @@ class Pieces:
     ranked: list[str] | None = None
     hidden: list[str] = field(default_factory=list)
     unknown: Unknown = "unk"
+    unknown_token: str = UNKNOWN
+    fuse_unknown: bool = False
+    encoding: Literal["longest", "unigram"] | None = None
+    """None: tokens are merged."""
+    look_up: LookUp = field(default_factory=LookUp)
+    scores: dict[str, float] = field(default_factory=dict)
     normalize: Normalization = "none"
     frequencies: dict[str, int] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
@@ -98,6 +105,8 @@ class Pieces:
 
 def assemble(pieces: Pieces) -> Vocabulary:
     """Find the kind, the rank and the parents of every token."""
+    if pieces.encoding is not None:
+        return _assemble_look_up(pieces)
     listed = [*pieces.texts, *pieces.hidden]
     _check_texts(pieces, listed)
     number_of = {text: number for number, text in enumerate(listed)}
@@ -137,11 +146,42 @@ def assemble(pieces: Pieces) -> Vocabulary:
         encoding=encoding,
         merge_rule=rule,
         unknown=pieces.unknown,
+        unknown_token=pieces.unknown_token,
+        fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
     )
     _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()  # every check of a load
     if pieces.pairs is not None and rule == "concat":
         _check_concat(vocabulary, pieces, pieces.pairs)
     return _measured(vocabulary, pieces)
+
+
+def _assemble_look_up(pieces: Pieces) -> Vocabulary:
+    """Tokens that are looked up: nothing has to be found out but their kind."""
+    _check_texts(pieces, pieces.texts)
+    kinds = _kinds(pieces, pieces.texts)
+    mark = pieces.look_up.mark
+    for text in pieces.texts:
+        if mark and text.startswith(mark) and len(text) == len(mark) + 1:
+            kinds.setdefault(text, "character")
+    vocabulary = Vocabulary(
+        rule=WordRule(pieces.pretokenizer, pieces.normalize),
+        tokens=[
+            Token(text, kinds.get(text, "piece"), score=pieces.scores.get(text, 0.0))
+            for text in pieces.texts
+        ],
+        encoding=cast(Encoding, pieces.encoding),
+        unknown=pieces.unknown,
+        unknown_token=pieces.unknown_token,
+        fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
+        look_up=pieces.look_up,
+    )
+    _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()
+    return _measured(vocabulary, pieces)
+
+
+def has_exact_scores(vocabulary: Vocabulary) -> bool:
+    """Are all sums of scores exact, in 32 bits too, for any line that is not very long?"""
+    return all((token.score * 1024).is_integer() for token in vocabulary.tokens)
 
 
 def _check_concat(vocabulary: Vocabulary, pieces: Pieces, pairs: list[Pair]) -> None:
@@ -181,11 +221,11 @@ def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
     if pieces.unknown == "byte" and pieces.pretokenizer != "byte-level":
         kinds |= dict.fromkeys(BYTE_NAMES, "byte")
     if pieces.unknown == "unk":
-        kinds.setdefault(UNKNOWN, "special")
+        kinds.setdefault(pieces.unknown_token, "special")
     for text in listed:
         if text not in kinds and is_character(text, pieces.pretokenizer):
             kinds[text] = "character"
-    if not any(kinds.get(text) == "character" for text in listed):
+    if pieces.encoding is None and not any(kinds.get(text) == "character" for text in listed):
         raise pieces.fail("not one token is a character")
     return kinds
 
@@ -256,7 +296,8 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     crossing = [
         number
         for number, token in enumerate(vocabulary.tokens)
-        if token.kind == "merged" and crosses_words(token.text, pieces.pretokenizer)
+        if token.kind in ("merged", "piece")
+        and crosses_words(token.text, pieces.pretokenizer, vocabulary.look_up is not None)
     ]
     if crossing:
         example = vocabulary.tokens[crossing[0]].text
@@ -282,13 +323,14 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     )
 
 
-def crosses_words(text: str, pretokenizer: Pretokenizer) -> bool:
-    """Does the pre-tokenizer cut inside this token?"""
+def crosses_words(text: str, pretokenizer: Pretokenizer, at_spaces: bool = False) -> bool:
+    """Does the pre-tokenizer cut inside this token? Where tokens are looked up, it does so only
+    `at_spaces`."""
     if pretokenizer == "whitespace":
         return any(blank in text for blank in " \t\r\n")
     if pretokenizer == "metaspace":
-        if "▁" in text[1:]:
-            return True
+        if "▁" in text[1:] or at_spaces:
+            return "▁" in text[1:]
         kinds = {_kind(character) for character in text.removeprefix("▁")}
         return len(kinds) > 1
     try:

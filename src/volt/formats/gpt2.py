@@ -9,6 +9,7 @@ from volt.formats.assembly import Pieces, read_json, read_lines
 from volt.formats.huggingface import by_number
 from volt.formats.merges import Pair, merge_list
 from volt.formats.refusals import (
+    need_merges,
     need_no_hidden,
     need_no_normalization,
     need_no_symbols,
@@ -23,6 +24,7 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     """A folder with the two files. Special tokens have their ids in `vocab.json`."""
     need_pretokenizer(vocabulary, "GPT-2", "byte-level")
     need_no_normalization(vocabulary, "GPT-2")
+    need_merges(vocabulary, "GPT-2")
     need_no_hidden(vocabulary, "GPT-2")
     need_no_symbols(vocabulary, "GPT-2")
     numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}

@@ -1,6 +1,7 @@
 r"""Hugging Face `tokenizer.json`, for `tokenizers` and `transformers.PreTrainedTokenizerFast`.
 
-Takes all three pre-tokenizers and both merge rules. In metaspace mode `▁` goes before the text by a
+BPE takes all three pre-tokenizers and both merge rules; the encoding `longest` is WordPiece there,
+`unigram` is Unigram. In metaspace mode `▁` goes before the text by a
 normaliser, since HF's Metaspace does not put a second one before a space; it is not put before a
 special token or symbol, as in volt. HF finds special tokens in the text by default: this is volt's
 `allowed_special="all"`; with `tokenizer.encode_special_tokens = True` they are ordinary text.
@@ -11,18 +12,28 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from volt.candidates import UNKNOWN, WORD_FINAL
+from volt.candidates import WORD_FINAL
 from volt.corpus import Normalization
 from volt.counts import Pretokenizer
-from volt.formats.assembly import Pieces, read_json
+from volt.errors import SettingsError
+from volt.formats.assembly import BYTE_NAMES, Pieces, read_json
 from volt.formats.merges import Pair, merge_list
-from volt.formats.refusals import need_no_hidden, need_space_mark
-from volt.vocabulary import Kind, Vocabulary
+from volt.formats.refusals import (
+    UNKNOWN_PENALTY,
+    need_no_hidden,
+    need_space_mark,
+    need_unknown_score,
+)
+from volt.vocabulary import HIGHEST_SCORE, Kind, LookUp, Vocabulary
 
+ANY_LENGTH = 1_000_000_000
+"""For `max_input_chars_per_word`."""
 ROLES = {"<unk>": "unk_token", "<s>": "bos_token", "</s>": "eos_token", "<pad>": "pad_token"}
 ROLES |= {"<mask>": "mask_token", "<sep>": "sep_token", "<cls>": "cls_token"}
+ROLES |= {"[UNK]": "unk_token", "[PAD]": "pad_token", "[MASK]": "mask_token"}
+ROLES |= {"[SEP]": "sep_token", "[CLS]": "cls_token"}
 
 SPACE_TO_MARK = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
 PREPEND_MARK = {"type": "Prepend", "prepend": "▁"}
@@ -53,6 +64,7 @@ BYTE_LEVEL = {
 def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     """A folder with `tokenizer.json` and `tokenizer_config.json`; or PATH.json, the first alone."""
     need_no_hidden(vocabulary, "Hugging Face BPE")
+    _refuse_look_up(vocabulary)
     if vocabulary.rule.pretokenizer == "metaspace":
         need_space_mark(vocabulary, "Hugging Face")
     tokenizer = _json(tokenizer_data(vocabulary))
@@ -70,7 +82,6 @@ def _json(data: Any) -> bytes:
 
 def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
     pretokenizer = vocabulary.rule.pretokenizer
-    spelled = vocabulary.unknown == "byte" and pretokenizer != "byte-level"
     return {
         "version": "1.0",
         "truncation": None,
@@ -86,19 +97,70 @@ def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
         }[pretokenizer],
         "post_processor": None,
         "decoder": _decoder(vocabulary),
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": UNKNOWN if vocabulary.unknown == "unk" else None,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": WORD_FINAL if pretokenizer == "whitespace" else None,
-            "fuse_unk": False,
-            "byte_fallback": spelled,
-            "ignore_merges": False,
-            "vocab": {token.text: number for number, token in enumerate(vocabulary.tokens)},
-            "merges": [list(pair) for pair in merge_list(vocabulary)],
-        },
+        "model": _model(vocabulary),
     }
+
+
+def _model(vocabulary: Vocabulary) -> dict[str, Any]:
+    pretokenizer = vocabulary.rule.pretokenizer
+    numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}
+    spelled = vocabulary.unknown == "byte" and pretokenizer != "byte-level"
+    if vocabulary.look_up is not None and vocabulary.encoding == "longest":
+        return {
+            "type": "WordPiece",
+            "unk_token": vocabulary.unknown_token,
+            "continuing_subword_prefix": vocabulary.look_up.mark,
+            "max_input_chars_per_word": vocabulary.look_up.longest_word or ANY_LENGTH,
+            "vocab": numbers,
+        }
+    if vocabulary.look_up is not None:
+        return {
+            "type": "Unigram",
+            "unk_id": vocabulary.ids[vocabulary.unknown_token],
+            "vocab": [[token.text, token.score] for token in vocabulary.tokens],
+            "byte_fallback": spelled,
+        }
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": vocabulary.unknown_token if vocabulary.unknown == "unk" else None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": WORD_FINAL if pretokenizer == "whitespace" else None,
+        "fuse_unk": vocabulary.fuse_unknown,
+        "byte_fallback": spelled,
+        "ignore_merges": False,
+        "vocab": numbers,
+        "merges": [list(pair) for pair in merge_list(vocabulary)],
+    }
+
+
+def _refuse_look_up(vocabulary: Vocabulary) -> None:
+    look_up = vocabulary.look_up
+    if look_up is None:
+        return
+    pretokenizer = vocabulary.rule.pretokenizer
+    if pretokenizer == "whitespace" and not look_up.mark:
+        raise SettingsError(
+            f"Hugging Face has no {WORD_FINAL} in WordPiece and Unigram; "
+            "learn with --pretokenizer metaspace"
+        )
+    if vocabulary.encoding == "longest":
+        if vocabulary.unknown == "byte" and pretokenizer != "byte-level":
+            raise SettingsError(
+                "Hugging Face WordPiece has no byte tokens for unknown characters; "
+                "learn with --unknown unk"
+            )
+        return
+    if vocabulary.unknown_token not in vocabulary.of_kind("special"):
+        raise SettingsError(
+            f"Hugging Face Unigram needs the special token {vocabulary.unknown_token}"
+        )
+    if vocabulary.unknown == "unk" and not vocabulary.fuse_unknown:
+        raise SettingsError(
+            "Hugging Face Unigram makes one unknown token of a run of unknown characters, volt one "
+            "of each; learn with --unknown byte"
+        )
+    need_unknown_score(vocabulary, "Hugging Face", min(t.score for t in vocabulary.tokens))
 
 
 def _added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
@@ -143,6 +205,8 @@ def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
     if vocabulary.rule.pretokenizer == "byte-level":
         return BYTE_LEVEL
     if vocabulary.rule.pretokenizer == "whitespace":
+        if vocabulary.look_up is not None:
+            return {"type": "WordPiece", "prefix": vocabulary.look_up.mark, "cleanup": False}
         return {"type": "BPEDecoder", "suffix": WORD_FINAL}
     return {
         "type": "Sequence",
@@ -160,7 +224,7 @@ def _config(vocabulary: Vocabulary) -> dict[str, Any]:
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
-        **{role: name for name, role in ROLES.items() if name in special},
+        **{role: name for name, role in reversed(ROLES.items()) if name in special},
         "added_tokens_decoder": {
             str(number): added for number, added in _added_tokens(vocabulary).items()
         },
@@ -171,7 +235,7 @@ def _config(vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def read(path: Path) -> Pieces:
-    """A `tokenizer.json`, or the folder it is in. Only BPE, and what volt encodes alike."""
+    """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
     data = read_json(file)
     pieces = Pieces(str(file), "hf", "metaspace", [])
@@ -179,38 +243,117 @@ def read(path: Path) -> Pieces:
         raise pieces.fail("no Hugging Face tokenizer: it has no model")
     model = data["model"]
     kind = model.get("type", "BPE")
-    if kind != "BPE":
-        raise pieces.fail(f"model.type: volt reads BPE, not {str(kind)[:40]!r}")
+    readers = {"BPE": _read_bpe, "WordPiece": _read_word_piece, "Unigram": _read_unigram}
+    if not isinstance(kind, str) or kind not in readers:
+        raise pieces.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
+    added = data.get("added_tokens") or []
+    pieces.pretokenizer, pieces.normalize = _text_rule(pieces, data, kind)
+    pieces.kinds = _added_kinds(pieces, added)
+    readers[kind](pieces, model, added)
+    return pieces
+
+
+def _read_bpe(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
     for key in ("dropout", "continuing_subword_prefix", "ignore_merges"):
         if model.get(key):
             raise pieces.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
-    pieces.pretokenizer, pieces.normalize = _text_rule(pieces, data)
     if pieces.pretokenizer == "whitespace" and model.get("end_of_word_suffix") != WORD_FINAL:
         raise pieces.fail(f"model.end_of_word_suffix: volt needs {WORD_FINAL!r}")
     if pieces.pretokenizer != "whitespace" and model.get("end_of_word_suffix"):
         raise pieces.fail("model.end_of_word_suffix: only with text that is split at blanks")
-    unknown = model.get("unk_token")
-    if unknown not in (None, UNKNOWN):
-        raise pieces.fail(f"model.unk_token: volt knows {UNKNOWN}, not {str(unknown)[:40]!r}")
     byte = bool(model.get("byte_fallback")) or pieces.pretokenizer == "byte-level"
     pieces.unknown = "byte" if byte else "unk"
-    pieces.kinds = _added_kinds(pieces, data.get("added_tokens") or [])
-    pieces.texts = _texts(pieces, model.get("vocab"), data.get("added_tokens") or [])
+    _read_unknown(pieces, model.get("unk_token"))
+    pieces.fuse_unknown = bool(model.get("fuse_unk"))
+    pieces.texts = _texts(pieces, model.get("vocab"), added)
     pieces.pairs = _merges(pieces, model.get("merges"))
-    if pieces.unknown == "unk" and model.get("fuse_unk"):
-        pieces.messages.append("Hugging Face makes one <unk> of a run of them here, volt does not")
-    return pieces
 
 
-def _text_rule(pieces: Pieces, data: dict[str, Any]) -> tuple[Pretokenizer, Normalization]:
+def _read_unknown(pieces: Pieces, name: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise pieces.fail(f"model.unk_token: {str(name)[:40]!r} is no token")
+    if name is not None:
+        pieces.unknown_token = name
+        pieces.kinds.setdefault(name, "special")
+
+
+def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    pieces.encoding = "longest"
+    pieces.unknown = "byte" if pieces.pretokenizer == "byte-level" else "unk"
+    _read_unknown(pieces, model.get("unk_token", "[UNK]"))
+    mark = model.get("continuing_subword_prefix", "##")
+    expected: Literal["", "##"] = "##" if pieces.pretokenizer == "whitespace" else ""
+    if mark != expected:
+        raise pieces.fail(
+            f"model.continuing_subword_prefix: {str(mark)[:40]!r}; volt needs {expected!r} with "
+            f"{pieces.pretokenizer} words"
+        )
+    longest = model.get("max_input_chars_per_word", 100)
+    if type(longest) is not int or longest < 0:
+        raise pieces.fail("model.max_input_chars_per_word: no number")
+    if longest == 0:
+        raise pieces.fail("model.max_input_chars_per_word: 0 makes every word unknown")
+    if pieces.pretokenizer == "byte-level" and longest < ANY_LENGTH:
+        pieces.unknown = "unk"
+    pieces.look_up = LookUp(mark=expected, longest_word=0 if longest >= ANY_LENGTH else longest)
+    pieces.texts = _texts(pieces, model.get("vocab"), added)
+
+
+def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    pieces.encoding = "unigram"
+    if pieces.pretokenizer == "whitespace":
+        raise pieces.fail("pre_tokenizer: in volt a Unigram model needs metaspace or byte-level")
+    vocab = model.get("vocab")
+    if not isinstance(vocab, list) or not vocab:
+        raise pieces.fail("model.vocab: no list of tokens and scores")
+    for number, one in enumerate(vocab):
+        if not (
+            isinstance(one, list)
+            and len(one) == 2
+            and isinstance(one[0], str)
+            and type(one[1]) in (int, float)
+            and abs(one[1]) <= HIGHEST_SCORE
+        ):
+            raise pieces.fail(f"model.vocab[{number}]: {str(one)[:40]!r} is no token and score")
+    unknown = model.get("unk_id")
+    if type(unknown) is not int or not 0 <= unknown < len(vocab):
+        raise pieces.fail(f"model.unk_id: {str(unknown)[:40]!r} is no token")
+    _read_unknown(pieces, vocab[unknown][0])
+    texts = [text for text, _ in vocab]
+    pieces.texts = _texts(pieces, dict(zip(texts, range(len(texts)), strict=True)), added)
+    if len(pieces.texts) < len(vocab):
+        raise pieces.fail("model.vocab: a token is there twice")
+    spelled = bool(model.get("byte_fallback")) and set(BYTE_NAMES) <= set(texts)
+    byte = spelled or pieces.pretokenizer == "byte-level"
+    pieces.unknown, pieces.fuse_unknown = "byte" if byte else "unk", True
+    named = {*pieces.kinds, *(BYTE_NAMES if spelled else ())}
+    pieces.scores = {text: float(score) for text, score in vocab if text not in named}
+    lowest = min(float(score) for _, score in vocab)
+    pieces.look_up = LookUp(unknown_score=lowest - UNKNOWN_PENALTY)
+
+
+def _text_rule(
+    pieces: Pieces, data: dict[str, Any], kind: str
+) -> tuple[Pretokenizer, Normalization]:
     steps = _sequence(data.get("normalizer"), "normalizers")
     normalize: Normalization = "none"
     if steps and steps[0] in ({"type": "NFC"}, {"type": "NFKC"}):
         normalize = "nfc" if steps.pop(0)["type"] == "NFC" else "nfkc"
     before = _sequence(data.get("pre_tokenizer"), "pretokenizers")
     if len(steps) == 2 and steps[1] == SPACE_TO_MARK and _is_prepend(steps[0]):
-        if before in ([], [SPLIT_AT_MARK]):
+        # Without the split BPE comes to the same, and sums of scores nearly so.
+        if before == [SPLIT_AT_MARK] or (before == [] and kind == "BPE"):
             return "metaspace", normalize
+    elif not steps and len(before) == 1 and kind != "BPE" and _is_metaspace(before[0]):
+        pieces.messages.append(
+            "before a text that starts with a space Hugging Face puts no `▁` here, volt does"
+        )
+        return "metaspace", normalize
+    elif not steps and before == [{"type": "WhitespaceSplit"}]:
+        pieces.messages.append(
+            "Hugging Face cuts words at all white space here, volt at space, tab, CR and LF"
+        )
+        return "whitespace", normalize
     elif not steps and before == [SPLIT_AT_BLANKS]:
         return "whitespace", normalize
     elif not steps and len(before) == 1 and _is_byte_level(before[0]):
@@ -226,6 +369,16 @@ def _sequence(part: Any, key: str) -> list[dict[str, Any]]:
         return []
     inner = part.get(key) if part.get("type") == "Sequence" else [part]
     return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+
+
+def _is_metaspace(step: dict[str, Any]) -> bool:
+    return (
+        step.get("type") == "Metaspace"
+        and step.get("replacement") == "▁"
+        and step.get("prepend_scheme", "always") in ("always", "first")
+        and bool(step.get("add_prefix_space", True))
+        and bool(step.get("split", True))
+    )
 
 
 def _is_byte_level(step: dict[str, Any]) -> bool:

@@ -6,6 +6,9 @@ from volt.counts import Pretokenizer
 from volt.errors import SettingsError
 from volt.vocabulary import Vocabulary
 
+UNKNOWN_PENALTY = 10.0
+"""Of an unknown character, below the lowest score: in SentencePiece and in Hugging Face."""
+
 MODES: dict[Pretokenizer, str] = {
     "metaspace": "raw text with `▁`",
     "whitespace": "words with `</w>`",
@@ -37,6 +40,23 @@ def need_no_hidden(vocabulary: Vocabulary, toolkit: str) -> None:
             f"{toolkit} can't express the split encoding: it has no tokens that are merged but "
             f"never come out ({len(vocabulary.hidden):,} here); learn with --encoding merge, or "
             "export to sentencepiece or subword-nmt"
+        )
+
+
+def need_merges(vocabulary: Vocabulary, toolkit: str) -> None:
+    if vocabulary.look_up is not None:
+        raise SettingsError(
+            f"{toolkit} merges characters, the encoding {vocabulary.encoding} looks tokens up; "
+            "export to hf" + (" or sentencepiece" if vocabulary.encoding == "unigram" else "")
+        )
+
+
+def need_unknown_score(vocabulary: Vocabulary, toolkit: str, lowest: float) -> None:
+    found = vocabulary.look_up.unknown_score if vocabulary.look_up is not None else 0.0
+    if abs(found - (lowest - UNKNOWN_PENALTY)) > 1e-5:  # in 32 bits it is rounded
+        raise SettingsError(
+            f"in {toolkit} the score of an unknown character is {UNKNOWN_PENALTY:g} below the "
+            f"lowest ({lowest:g}), here it is {found:g}"
         )
 
 

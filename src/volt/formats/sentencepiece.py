@@ -1,4 +1,5 @@
-"""SentencePiece: a BPE `.model` and its `.vocab`. Metaspace text, rule `concat`, both encodings.
+"""SentencePiece: a `.model` and its `.vocab`, metaspace text. BPE (rule `concat`, the encodings
+`merge` and `split`) and Unigram.
 
 Pieces have the ids of volt. The score of a merged piece is minus its place in the order of merges,
 and hidden tokens of the `split` encoding are UNUSED pieces after all others. The protobuf is read
@@ -12,12 +13,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from volt.candidates import UNKNOWN
+import numpy as np
+
 from volt.errors import SettingsError
 from volt.formats.assembly import Pieces, is_character, read_bytes
 from volt.formats.merges import merged_by_rank
-from volt.formats.refusals import need_no_normalization, need_pretokenizer, need_space_mark
-from volt.vocabulary import Kind, Vocabulary
+from volt.formats.refusals import (
+    UNKNOWN_PENALTY,
+    need_no_normalization,
+    need_pretokenizer,
+    need_space_mark,
+    need_unknown_score,
+)
+from volt.vocabulary import SPELLED, Kind, LookUp, Vocabulary
 
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 TYPES: dict[Kind, int] = {
@@ -26,8 +34,9 @@ TYPES: dict[Kind, int] = {
     "byte": BYTE,
     "character": NORMAL,
     "merged": NORMAL,
+    "piece": NORMAL,
 }
-BPE = 2
+UNIGRAM, BPE = 1, 2
 MOST_RANKS = 1 << 24
 """Scores are 32-bit floats, which count no further."""
 
@@ -55,6 +64,8 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     _refuse(vocabulary)
     proto = _proto()
     model = proto.ModelProto()
+    if vocabulary.encoding == "unigram":
+        _need_single_precision(vocabulary)
     place_of = {token.text: place for place, token in enumerate(merged_by_rank(vocabulary))}
     after = len(place_of)
     for number, token in enumerate(vocabulary.pool):
@@ -63,7 +74,9 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
         if token.kind == "character":
             place, after = after, after + 1
         score = 0.0 if place is None else -float(place)
-        kind = UNKNOWN_TYPE if token.text == UNKNOWN else kind
+        if vocabulary.encoding == "unigram":
+            score = token.score
+        kind = UNKNOWN_TYPE if token.text == vocabulary.unknown_token else kind
         model.pieces.add(piece=token.text, score=score, type=kind)
     _describe(vocabulary, model, proto)
     lines = [f"{_one_line(piece.piece)}\t{piece.score:g}\n" for piece in model.pieces]
@@ -74,14 +87,29 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     }
 
 
+def _need_single_precision(vocabulary: Vocabulary) -> None:
+    scored = [token for token in vocabulary.tokens if token.kind in SPELLED]
+    for token in scored:
+        if float(np.float32(token.score)) != token.score:
+            raise SettingsError(
+                f"SentencePiece keeps scores in 32 bits, which the {token.score!r} of "
+                f"{token.text[:40]!r} does not fit"
+            )
+    need_unknown_score(vocabulary, "SentencePiece", min(token.score for token in scored))
+
+
 def _refuse(vocabulary: Vocabulary) -> None:
-    if vocabulary.unknown == "unk":
+    if vocabulary.encoding == "longest":
+        raise SettingsError("SentencePiece does not take the longest token; export to hf")
+    if vocabulary.unknown == "unk" and not vocabulary.fuse_unknown:
         raise SettingsError(
             "SentencePiece makes one <unk> of a run of unknown characters, volt one of each; "
             "learn with --unknown byte"
         )
-    if UNKNOWN not in vocabulary.of_kind("special"):
-        raise SettingsError(f"a SentencePiece model needs the special token {UNKNOWN}")
+    if vocabulary.unknown_token not in vocabulary.of_kind("special"):
+        raise SettingsError(
+            f"a SentencePiece model needs the special token {vocabulary.unknown_token}"
+        )
     if len(vocabulary.pool) >= MOST_RANKS:
         raise SettingsError(f"SentencePiece can't tell more than {MOST_RANKS:,} ranks apart")
     for name in vocabulary.of_kind("symbol"):
@@ -91,15 +119,16 @@ def _refuse(vocabulary: Vocabulary) -> None:
 
 def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
-    trainer.model_type = BPE
+    trainer.model_type = UNIGRAM if vocabulary.encoding == "unigram" else BPE
     trainer.vocab_size = len(vocabulary.pool)
-    trainer.byte_fallback = True
+    trainer.byte_fallback = vocabulary.unknown == "byte"
     trainer.split_digits = False
     special = set(vocabulary.of_kind("special"))
-    for role, name in (("unk", UNKNOWN), ("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):
+    unknown = vocabulary.unknown_token
+    for role, name in (("unk", unknown), ("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):
         setattr(trainer, f"{role}_id", vocabulary.ids[name] if name in special else -1)
         setattr(trainer, f"{role}_piece", name)
-    taken = {UNKNOWN, "<s>", "</s>", "<pad>"}
+    taken = {unknown, "<s>", "</s>", "<pad>"}
     trainer.control_symbols.extend(
         name for name in vocabulary.of_kind("special") if name not in taken
     )
@@ -134,11 +163,14 @@ def read(path: Path) -> Pieces:
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     if not model.pieces:
         raise pieces.fail("no SentencePiece model: it has no pieces")
-    if trainer.model_type != BPE:
+    if trainer.model_type not in (UNIGRAM, BPE):
         name = proto.TrainerSpec.ModelType.Name(trainer.model_type)
-        raise pieces.fail(f"model_type: volt reads BPE, not {name}")
+        raise pieces.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}")
     if normalizer.precompiled_charsmap:
-        raise pieces.fail(f"normalizer_spec: {normalizer.name[:40]!r} is no identity")
+        raise pieces.fail(
+            f"normalizer_spec: {normalizer.name[:40]!r} is no identity: it has a table of its own "
+            "(precompiled_charsmap), which volt does not apply"
+        )
     if (
         not normalizer.add_dummy_prefix
         or normalizer.remove_extra_whitespaces
@@ -150,21 +182,25 @@ def read(path: Path) -> Pieces:
             "add_dummy_prefix, no remove_extra_whitespaces, escape_whitespaces"
         )
     pieces.unknown = "byte" if any(piece.type == BYTE for piece in model.pieces) else "unk"
-    if pieces.unknown == "unk":
-        pieces.messages.append("SentencePiece makes one <unk> of a run of them, volt does not")
+    pieces.fuse_unknown = True
     _read_pieces(pieces, model)
+    if trainer.model_type == UNIGRAM:
+        _read_unigram(pieces, model)
+    else:
+        _read_ranks(pieces, model)
     return pieces
 
 
 def _read_pieces(pieces: Pieces, model: Any) -> None:
-    scored: list[tuple[float, int, str]] = []
+    unigram = model.trainer_spec.model_type == UNIGRAM
+    unused: list[str] = []
     for number, piece in enumerate(model.pieces):
         text = piece.piece
         if not isinstance(text, str):  # protobuf gives bytes where they are no UTF-8
             raise pieces.fail(f"pieces[{number}].piece: invalid UTF-8")
         if not math.isfinite(piece.score):
             raise pieces.fail(f"pieces[{number}].score: {piece.score} is no score")
-        if piece.type == UNUSED:
+        if piece.type == UNUSED and not unigram:
             pieces.hidden.append(text)
         elif pieces.hidden:
             raise pieces.fail(
@@ -173,15 +209,42 @@ def _read_pieces(pieces: Pieces, model: Any) -> None:
             )
         else:
             pieces.texts.append(text)
-        if piece.type == UNKNOWN_TYPE and text != UNKNOWN:
-            raise pieces.fail(f"pieces[{number}]: the unknown piece is {UNKNOWN} in volt")
+        if piece.type == UNKNOWN_TYPE:
+            pieces.unknown_token = text
         if piece.type in (CONTROL, UNKNOWN_TYPE):
             pieces.kinds[text] = "special"
         elif piece.type == USER_DEFINED:
             pieces.kinds[text] = "symbol"
-        elif piece.type in (NORMAL, UNUSED) and not is_character(text, "metaspace"):
-            scored.append((-piece.score, number, text))
-    scored.sort()
+        elif piece.type == UNUSED and unigram:
+            pieces.kinds[text] = "special"
+            unused.append(text)
+    if unused:
+        pieces.messages.append(
+            f"{len(unused):,} unused pieces, such as {unused[0][:40]!r}: taken for special tokens, "
+            "which text never gives"
+        )
+
+
+def _read_unigram(pieces: Pieces, model: Any) -> None:
+    pieces.encoding = "unigram"
+    pieces.scores = {piece.piece: piece.score for piece in model.pieces if piece.type == NORMAL}
+    if not pieces.scores:
+        raise pieces.fail("pieces: none is NORMAL")
+    lowest = np.float32(min(pieces.scores.values()))
+    pieces.look_up = LookUp(
+        unknown_score=float(lowest - np.float32(UNKNOWN_PENALTY)),
+        arithmetic="float32",
+        restart="text",
+    )
+
+
+def _read_ranks(pieces: Pieces, model: Any) -> None:
+    """The order of the merges is that of the scores."""
+    scored = sorted(
+        (-piece.score, number, piece.piece)
+        for number, piece in enumerate(model.pieces)
+        if piece.type in (NORMAL, UNUSED) and not is_character(piece.piece, "metaspace")
+    )
     for (score, _, one), (next_score, _, other) in pairwise(scored):
         if score == next_score:
             raise pieces.fail(f"{one[:40]!r} and {other[:40]!r} have the same score")

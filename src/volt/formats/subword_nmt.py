@@ -14,7 +14,12 @@ from volt.errors import SettingsError
 from volt.formats.assembly import Pieces, is_character, read_lines
 from volt.formats.gpt2 import HEAD, read_pairs
 from volt.formats.merges import merge_list
-from volt.formats.refusals import need_no_normalization, need_no_symbols, need_pretokenizer
+from volt.formats.refusals import (
+    need_merges,
+    need_no_normalization,
+    need_no_symbols,
+    need_pretokenizer,
+)
 from volt.vocabulary import DEFAULT_SPECIAL, Vocabulary
 
 JOINER = "@@"
@@ -27,6 +32,7 @@ def vocabulary_path(codes: Path) -> Path:
 def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     need_pretokenizer(vocabulary, "subword-nmt", "whitespace")
     need_no_normalization(vocabulary, "subword-nmt")
+    need_merges(vocabulary, "subword-nmt")
     need_no_symbols(vocabulary, "subword-nmt")
     lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
     entries: dict[str, int] = {}

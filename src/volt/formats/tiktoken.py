@@ -16,6 +16,7 @@ from volt.errors import SettingsError
 from volt.formats.assembly import Pieces, read_json, read_lines
 from volt.formats.huggingface import by_number
 from volt.formats.refusals import (
+    need_merges,
     need_no_hidden,
     need_no_normalization,
     need_no_symbols,
@@ -33,6 +34,7 @@ def settings_path(path: Path) -> Path:
 def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     need_pretokenizer(vocabulary, "tiktoken", "byte-level")
     need_no_normalization(vocabulary, "tiktoken")
+    need_merges(vocabulary, "tiktoken")
     need_no_hidden(vocabulary, "tiktoken")
     need_no_symbols(vocabulary, "tiktoken")
     lines = []
