@@ -11,6 +11,7 @@ ids (subword-nmt: tokens) of every line; the number of ids is in the last column
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -265,15 +266,17 @@ STAGE = Stage(
     ),
 )
 
-if __name__ == "__main__":
+
+def main_with_models(stage: Stage) -> int:
+    """`main`, after the vocabularies are learned from the text."""
+    named = sys.argv[sys.argv.index("--text") + 1 :] if "--text" in sys.argv else []
+    files = [Path(name) for name in itertools.takewhile(lambda name: Path(name).is_file(), named)]
     with tempfile.TemporaryDirectory(prefix="volt-bench-") as models:
-        named = sys.argv[sys.argv.index("--text") + 1 :] if "--text" in sys.argv else []
-        files = []
-        for name in named:
-            if not Path(name).is_file():
-                break
-            files.append(Path(name))
         if files:
             _prepare_models(files, Path(models))
         os.environ[MODELS] = models
-        sys.exit(main(STAGE))
+        return main(stage)
+
+
+if __name__ == "__main__":
+    sys.exit(main_with_models(STAGE))
