@@ -49,6 +49,8 @@ bench: $(INSTALLED)
 	@mkdir -p benchmarks/results
 	$(BIN)/python benchmarks/count.py --text $(TEXT) -o benchmarks/results/count.json
 	$(BIN)/python benchmarks/candidates.py --text $(TEXT) -o benchmarks/results/candidates.json
+	$(BIN)/python benchmarks/encode.py --text $(TEXT) -o benchmarks/results/encode.json
+	$(BIN)/python benchmarks/latency.py --text $(TEXT) -o benchmarks/results/latency.json
 	$(BIN)/python benchmarks/learn.py --text $(TEXT) -o benchmarks/results/learn.json
 	$(BIN)/python benchmarks/transport.py --text $(TEXT) -o benchmarks/results/transport.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
@@ -57,7 +59,8 @@ bench: $(INSTALLED)
 sanitize: $(TOOLS)
 	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	$(BIN)/cmake --build --preset sanitize
-	tools/with_sanitizer.sh $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py tests/test_candidates.py
+	tools/with_sanitizer.sh $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py tests/test_candidates.py \
+	  tests/test_encode.py tests/test_look_up.py tests/test_tokenizer.py
 
 clean:
 	rm -rf build dist demo $(VENV)

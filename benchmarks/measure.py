@@ -59,6 +59,7 @@ class Contender:
     includes: str  # what the wall time covers, for the reader of the results
     work: tuple[str, ...] | Work
     read: Callable[[Path], Facts] | None = None  # facts from the output file, outside the clock
+    once: bool = False  # one that takes minutes, and is far behind, is not run again
 
     def version(self) -> str | None:
         """The installed version, or None if this contender can't run here."""
@@ -130,6 +131,8 @@ def main(stage: Stage) -> int:
         for number in range(1, arguments.runs + 1):
             for contender in contenders:
                 if contender.version() is None or measured[contender.name].error:
+                    continue
+                if contender.once and number > 1:
                     continue
                 _run(contender, text, arguments.threads, measured[contender.name])
                 print(
