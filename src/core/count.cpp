@@ -1,6 +1,7 @@
 #include "count.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -425,44 +426,50 @@ WordList Counter::finish(uint64_t min_count) {
   const unsigned threads = static_cast<unsigned>(tables_.size());
   merge_tables();
 
-  // 1. Copy the words out, with the mark spelled as it is written.
+  // 1. List the words by count: a bucket for each count, the last one for all that are higher.
   struct Item {
-    uint64_t count, prefix, offset;
-    uint32_t bytes;
+    uint64_t count, prefix;  // the first eight bytes, to compare as one number
+    const uint8_t* word;     // in the table, where a space is not yet spelled as the mark
+    size_t bytes;
   };
-  std::vector<uint8_t> unsorted;
-  std::vector<Item> items;
-  items.reserve(tables_[0].size());
+  constexpr uint64_t kBuckets = 1 << 12;
+  const auto bucket_of = [](uint64_t count) { return kBuckets - 1 - std::min(count, kBuckets - 1); };
+  std::vector<size_t> ends(kBuckets, 0);
+  tables_[0].for_each([&](const uint8_t*, size_t, uint64_t count) {
+    if (count >= min_count) ++ends[bucket_of(count)];
+  });
+  std::vector<size_t> starts(kBuckets, 0);
+  for (size_t bucket = 1; bucket < kBuckets; ++bucket) starts[bucket] = starts[bucket - 1] + ends[bucket - 1];
+  ends = starts;
+  const auto marked = [this](const uint8_t* word) {
+    return pretokenizer_ == Pretokenizer::metaspace && *word == ' ';
+  };
+  HugeVector<Item> items(tables_[0].size());
   tables_[0].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
     if (count < min_count) return;
-    const size_t offset = unsorted.size();
-    if (pretokenizer_ == Pretokenizer::metaspace && word[0] == ' ') {
-      for (uint8_t byte : {0xE2, 0x96, 0x81}) unsorted.push_back(byte);
-      ++word, --bytes;
-    }
-    unsorted.insert(unsorted.end(), word, word + bytes);
-    const size_t size = unsorted.size() - offset;
-    uint64_t prefix = 0;  // the first eight bytes, to compare as one number
-    for (size_t i = 0; i < 8; ++i) prefix = prefix << 8 | (i < size ? unsorted[offset + i] : 0);
-    items.push_back({count, prefix, offset, static_cast<uint32_t>(size)});
+    uint8_t head[8] = {0xE2, 0x96, 0x81};
+    if (marked(word))
+      std::memcpy(head + 3, word + 1, std::min<size_t>(bytes - 1, 5));
+    else
+      std::memcpy(head, word, std::min<size_t>(bytes, 8));
+    if (!marked(word) && bytes < 3) std::memset(head + bytes, 0, 3 - bytes);
+    items[ends[bucket_of(count)]++] = {count, __builtin_bswap64(load(head)), word, bytes};
   });
-  for (WordTable& table : tables_) table.clear();
+  items.resize(ends.back());
 
-  // 2. Sort: highest count first, then bytes. This is a total order: words are distinct.
-  const uint8_t* text = unsorted.data();
-  auto before = [text](const Item& a, const Item& b) {
+  // 2. Sort: highest count first, then bytes. This is a total order: words are distinct. Two words
+  // with the same first eight bytes both have the mark or both have none.
+  const auto before = [](const Item& a, const Item& b) {
     if (a.count != b.count) return a.count > b.count;
     if (a.prefix != b.prefix) return a.prefix < b.prefix;
-    const int order = std::memcmp(text + a.offset, text + b.offset, std::min(a.bytes, b.bytes));
+    const int order = std::memcmp(a.word, b.word, std::min(a.bytes, b.bytes));
     return order != 0 ? order < 0 : a.bytes < b.bytes;
   };
-  std::vector<size_t> bounds;
-  for (unsigned i = 0; i <= threads; ++i) bounds.push_back(items.size() * i / threads);
-  run_parallel(threads, [&](unsigned i) {
-    std::sort(items.begin() + bounds[i], items.begin() + bounds[i + 1], before);
+  std::atomic<size_t> next{kBuckets};  // the rare words make the largest buckets: they come first
+  run_parallel(threads, [&](unsigned) {
+    for (size_t bucket; (bucket = --next) < kBuckets;)
+      std::sort(items.begin() + starts[bucket], items.begin() + ends[bucket], before);
   });
-  for (unsigned i = 1; i < threads; ++i)
-    std::inplace_merge(items.begin(), items.begin() + bounds[i], items.begin() + bounds[i + 1], before);
 
   // 3. The most frequent max_types of them, in order.
   if (max_types_ != 0 && items.size() > max_types_) {
@@ -470,15 +477,25 @@ WordList Counter::finish(uint64_t min_count) {
     items.resize(max_types_);
   }
   WordList list;
-  list.offsets.reserve(items.size() + 1);
-  list.counts.reserve(items.size());
-  list.text.reserve(unsorted.size());
-  list.offsets.push_back(0);
-  for (const Item& item : items) {
-    list.text.insert(list.text.end(), text + item.offset, text + item.offset + item.bytes);
-    list.offsets.push_back(list.text.size());
-    list.counts.push_back(item.count);
-  }
+  list.offsets.resize(items.size() + 1);
+  list.counts.resize(items.size());
+  for (size_t i = 0; i < items.size(); ++i)
+    list.offsets[i + 1] = list.offsets[i] + items[i].bytes + (marked(items[i].word) ? 2 : 0);
+  list.text.resize(list.offsets.back());
+  run_parallel(threads, [&](unsigned share) {
+    for (size_t i = items.size() * share / threads; i < items.size() * (share + 1) / threads; ++i) {
+      const Item& item = items[i];
+      if (i + 16 < items.size()) __builtin_prefetch(items[i + 16].word);
+      uint8_t* out = list.text.data() + list.offsets[i];
+      const bool mark = marked(item.word);
+      if (mark) {
+        for (uint8_t byte : {0xE2, 0x96, 0x81}) *out++ = byte;
+      }
+      std::memcpy(out, item.word + mark, item.bytes - mark);
+      list.counts[i] = item.count;
+    }
+  });
+  for (WordTable& table : tables_) table.clear();
   return list;
 }
 
