@@ -44,6 +44,10 @@ FORMAT = 1
 DEFAULT_MAX_WORD_LENGTH = 64
 MOST = 10**9
 """The most characters of a word, and the finest unit of counts."""
+SAMPLE = 1 << 20
+"""Bytes of a text that are kept as its sample, at most."""
+SAMPLED_INPUTS = 40
+"""Only so many inputs have one."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,8 @@ class WordCounts:
     unit: int = 1
     lines_of: list[tuple[str, int]] = field(default_factory=list, repr=False)
     """Each input's name and lines, in order; not saved."""
+    samples: list[bytes] = field(default_factory=list, repr=False)
+    """The first lines of each text, as counted, for what the report says of files; not saved."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -188,6 +194,7 @@ def count(
     )
     totals = CountTotals()
     lines_of: list[tuple[str, int]] = []
+    samples: list[bytes] = []
     sizes = [one.source.size() for one in opened]
     known = sum(size for size in sizes if size is not None)
     with progress.stage("Counting words", known if None not in sizes else None, "B") as report:
@@ -196,10 +203,11 @@ def count(
             try:
                 with one.stream() as stream:
                     weight = int(one.source.weight * unit / one.file_unit)
+                    sample = b""
                     if one.is_counts:
                         read = _read_counts(one, stream, counter, weight)
                     else:
-                        read = _read_text(
+                        read, sample = _read_text(
                             one, stream, counter, weight, rule, on_invalid, report, done, size
                         )
             except OverflowError:
@@ -208,6 +216,7 @@ def count(
                 raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
             totals += read
             lines_of.append((one.name, read.lines))
+            samples += [sample] if len(samples) < SAMPLED_INPUTS else []
             done += size or 0
             report(done)
 
@@ -227,7 +236,7 @@ def count(
     for name, value in asdict(totals).items():
         if value >= largest:
             raise InputError(f"{name} of all inputs together does not fit 63 bits")
-    return WordCounts(rule, text, offsets, counts, totals, unit, lines_of)
+    return WordCounts(rule, text, offsets, counts, totals, unit, lines_of, samples)
 
 
 class _Opened:
@@ -332,8 +341,9 @@ def _read_text(
     done: int,
     size: int | None,
     block: int = BLOCK,
-) -> CountTotals:
-    """Feed a text to the counter, block by block; the block bounds depend on the text alone."""
+) -> tuple[CountTotals, bytes]:
+    """Feed a text to the counter, block by block; the block bounds depend on the text alone. The
+    first lines come back as a sample."""
     clean = None
     head = cast(io.BufferedReader, stream).peek(3)[:3]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -346,11 +356,18 @@ def _read_text(
     buffer = bytearray(block)
     have, offset, lines = 0, skip, 0
     open_line = False  # what was fed so far ends in the middle of a line
+    sample: bytes | None = None
     while True:
         got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
         have += got
         if got and have < len(buffer):
             continue
+        if sample is None:
+            # Whole lines, unless all of the text is kept.
+            end = have
+            if got or have > SAMPLE:
+                end = buffer.rfind(b"\n", 0, min(have, SAMPLE)) + 1
+            sample = bytes(memoryview(buffer)[:end])
         consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, weight)
         if invalid >= 0:
             line = lines + buffer.count(b"\n", 0, invalid) + 1
@@ -371,7 +388,7 @@ def _read_text(
     totals = CountTotals(lines=lines + open_line)
     if clean:
         totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
-    return totals
+    return totals, sample or b""
 
 
 class _BlockReader(io.RawIOBase):

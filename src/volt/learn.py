@@ -34,7 +34,7 @@ from volt.frequencies import (
     token_set,
 )
 from volt.progress import Progress, Report
-from volt.selection import Choice, choose
+from volt.selection import Band, Choice, choose, curve_band
 from volt.sizes import parse_sizes
 from volt.tokenizer import Tokenizer
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
@@ -106,6 +106,10 @@ class LearnResult:
     """Share of the chosen merged tokens that BPE with as many merges has too."""
     messages: list[str]
     """What the user should know: sizes left out, files that do not match, words of doubt."""
+    length: Length = "types"
+    """The mean length in H of the steps."""
+    band: Band | None = field(default=None, repr=False)
+    """H of BPE over the draws, at the rows of curve.csv."""
 
     @property
     def curve(self) -> Curve:
@@ -141,25 +145,39 @@ class LearnResult:
             "messages": self.messages,
         }
 
-    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the result's folder, whole or not at all; an existing one only with `force`."""
+    def _repr_html_(self) -> str:
+        """In a notebook: the choice, the criteria, the curve."""
+        from volt.report.notebook import result_html
+
+        return result_html(self)
+
+    def save(
+        self, folder: str | os.PathLike[str], *, force: bool = False, report: bool = True
+    ) -> None:
+        """Write the result's folder, whole or not at all; an existing one only with `force`.
+
+        `report` adds report.json and, if the extra `report` is installed, report.html.
+        """
         with atomic_folder(folder, force=force) as temporary:
             self.vocabulary.save(temporary / "volt.json")
-            self.curve.save(temporary / "curve.csv", self._curve_rows())
+            rows = curve_rows(self.curve, self.choices, self.steps)
+            self.curve.save(temporary / "curve.csv", rows)
             text = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
             (temporary / "choices.json").write_text(text + "\n", encoding="utf-8")
             (temporary / "signature.txt").write_text(self.signature + "\n", encoding="utf-8")
+            if report:
+                from volt.report import write_report
 
-    def _curve_rows(self) -> list[int]:
-        """Rows for the file: about a thousand, evenly spaced on a logarithmic axis, and every size
-        that was tried or chosen. `volt curve -o` writes all of them."""
-        curve = self.curve
-        sizes = [
-            choice.size for choice in self.choices if choice.size and choice.criterion != "muv"
-        ]
-        rows = {*curve.spread(CURVE_ROWS).tolist(), *map(curve.at_size, sizes)}
-        rows |= {step.size for step in self.steps}  # S counts merged tokens, as rows do
-        return sorted(row for row in rows if row < len(curve))
+                write_report(self, temporary)
+
+
+def curve_rows(curve: Curve, choices: Sequence[Choice], steps: Sequence[Step]) -> list[int]:
+    """Rows of the curve for the file: about a thousand, evenly spaced on a logarithmic axis, and
+    every size that was tried or chosen. `volt curve -o` writes all of them."""
+    sizes = [choice.size for choice in choices if choice.size and choice.criterion != "muv"]
+    rows = {*curve.spread(CURVE_ROWS).tolist(), *map(curve.at_size, sizes)}
+    rows |= {step.size for step in steps}  # S counts merged tokens, as rows do
+    return sorted(row for row in rows if row < len(curve))
 
 
 def _step_summary(step: Step) -> dict[str, Any]:
@@ -308,6 +326,12 @@ def learn(
         closure_size=int(closure(found, token_set(found, chosen, len(chosen))).sum()),
         overlap=float((merged < found.alphabet_size + len(merged)).mean()) if len(merged) else None,
         messages=messages,
+        length=settings.length,
+        band=curve_band(
+            [draw.curve for draw, _ in draws],
+            curve_rows(found.curve, choices, steps),
+            settings.length,
+        ),
     )
 
 

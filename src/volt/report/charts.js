@@ -1,0 +1,148 @@
+// Vega-Lite specifications. Data come in as values, never as expressions.
+"use strict";
+
+const VoltCharts = (() => {
+  const CRITERIA = {
+    muv: [1, 0], mdl: [6, 3], frequency: [2, 2], renyi: [8, 3, 2, 3], zipf: [1, 4], knee: [12, 4],
+  };
+  const COLORS = {
+    light: { ink: "#1b1d21", soft: "#5b616b", line: "#d9dad5", accent: "#0b5cad", second: "#b3450b",
+      criteria: { muv: "#b3450b", mdl: "#0b5cad", frequency: "#6b5b00", renyi: "#1d7a3a", zipf: "#7a3f9d", knee: "#9c2f5f" }, heat: "blues" },
+    dark: { ink: "#e8e9ea", soft: "#a3aab4", line: "#353a41", accent: "#7fb8f5", second: "#f2a272",
+      criteria: { muv: "#f2a272", mdl: "#7fb8f5", frequency: "#d9c65c", renyi: "#7fd39a", zipf: "#c9a0ea", knee: "#f095bd" }, heat: "darkblue" },
+  };
+  const colors = () =>
+    COLORS[matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"];
+
+  const config = () => {
+    const c = colors();
+    return {
+      background: null, font: "system-ui, sans-serif",
+      view: { stroke: null },
+      axis: { labelColor: c.soft, titleColor: c.soft, gridColor: c.line, domainColor: c.line, tickColor: c.line,
+        titleFontWeight: "normal", labelFontSize: 11, titleFontSize: 12 },
+      legend: { labelColor: c.soft, titleColor: c.soft, titleFontWeight: "normal" },
+      text: { color: c.ink },
+    };
+  };
+
+  const base = (height, layer, extra) =>
+    ({ width: "container", height, autosize: { type: "fit", contains: "padding" }, layer, ...extra });
+  const yAxis = (title, format) =>
+    ({ title, format, minExtent: 46, maxExtent: 46, titleX: -40, tickCount: 4 });
+  const logSize = (domain, labels) => ({
+    field: "size", type: "quantitative", scale: { type: "log", domain, nice: false },
+    axis: { title: labels ? "vocabulary size: characters and merges (logarithmic)" : null, grid: false,
+      format: "~s", labels, ticks: labels, tickCount: 8, labelOverlap: true },
+  });
+  const marker = (domain) => ({
+    data: { values: [{}] },
+    mark: { type: "rule", strokeWidth: 2, opacity: 0.9, color: colors().ink },
+    encoding: { x: { datum: { expr: "marker" }, type: "quantitative", scale: { type: "log", domain, nice: false } } },
+  });
+  const params = (size) => [{ name: "marker", value: size }];
+  // Invisible points over the line: the nearest one shows its values.
+  const readout = (data, x, y, tooltip) => ({
+    data, mark: { type: "point", opacity: 0, size: 60 },
+    params: [{ name: "near", select: { type: "point", on: "pointerover", nearest: true, encodings: ["x"], clear: "pointerout" } }],
+    encoding: { x, y, tooltip: { field: tooltip, type: "nominal" } },
+  });
+
+  function entropy({ rows, steps, choices, chosen, domain, size }) {
+    const c = colors();
+    const x = logSize(domain, false);
+    const y = { field: "entropy", type: "quantitative", scale: { zero: false }, axis: yAxis("H (nats)", ".2f") };
+    const values = (list) => ({ values: list });
+    const layers = [];
+    if (rows.length && rows[0].low !== undefined) {
+      layers.push({ data: values(rows), mark: { type: "area", color: c.accent, opacity: 0.25 },
+        encoding: { x, y: { field: "low", type: "quantitative", scale: { zero: false }, axis: yAxis("H (nats)", ".2f") }, y2: { field: "high" } } });
+    }
+    layers.push({ data: values(choices), mark: { type: "rule", strokeWidth: 1.6 },
+      encoding: { x,
+        color: { field: "criterion", type: "nominal", legend: null, scale: { domain: Object.keys(CRITERIA), range: Object.keys(CRITERIA).map((k) => c.criteria[k]) } },
+        strokeDash: { field: "criterion", type: "nominal", legend: null, scale: { domain: Object.keys(CRITERIA), range: Object.values(CRITERIA) } },
+        tooltip: { field: "tip", type: "nominal" } } });
+    layers.push({ data: values(rows), mark: { type: "line", color: c.accent, strokeWidth: 2 }, encoding: { x, y } });
+    layers.push(readout(values(rows), x, y, "tip"));
+    layers.push({ data: values(steps), mark: { type: "point", filled: true, size: 45, color: c.second, opacity: 1 },
+      encoding: { x, y, tooltip: { field: "tip", type: "nominal" } } });
+    layers.push({ data: values(chosen), mark: { type: "point", shape: "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124L-0.951,-0.309L-0.235,-0.324Z",
+        filled: true, size: 320, color: c.second, opacity: 1, stroke: c.ink, strokeWidth: 0.8 },
+      encoding: { x, y, tooltip: { field: "tip", type: "nominal" } } });
+    layers.push(marker(domain));
+    return base(270, layers, { params: params(size), description: "Entropy over vocabulary size" });
+  }
+
+  function muv({ steps, domain, size }) {
+    const c = colors();
+    const bars = steps.filter((step) => step.muv !== null);
+    const x = logSize(domain, false);
+    return base(110, [
+      { data: { values: bars }, mark: { type: "bar", size: 7 },
+        encoding: { x, y: { field: "muv", type: "quantitative", axis: yAxis("MUV, 1e-6", "~g") },
+          color: { field: "chosen", type: "nominal", legend: null, scale: { domain: [false, true], range: [c.soft, c.second] } },
+          tooltip: { field: "tip", type: "nominal" } } },
+      marker(domain),
+    ], { params: params(size), description: "Marginal utility of vocabularization over vocabulary size" });
+  }
+
+  function length({ rows, domain, size, title }) {
+    const x = logSize(domain, true);
+    const y = { field: "length", type: "quantitative", scale: { zero: false }, axis: yAxis(title, "~g") };
+    const data = { values: rows };
+    return base(150, [
+      { data, mark: { type: "line", color: colors().ink, strokeWidth: 2, strokeDash: [7, 3] }, encoding: { x, y } },
+      readout(data, x, y, "tip"),
+      marker(domain),
+    ], { params: params(size), description: `${title} over vocabulary size` });
+  }
+
+  function transport({ cells, tokens, characters, width }) {
+    const c = colors();
+    const x = { field: "token", type: "ordinal", sort: tokens, axis: { title: "tokens, by the mass they ask for", labelAngle: -60, orient: "top", labelFont: "monospace", labelOverlap: false } };
+    const y = { field: "character", type: "ordinal", sort: characters, axis: { title: "characters", labelFont: "monospace", labelOverlap: false } };
+    return {
+      width: Math.max(tokens.length * 17, width), height: { step: 15 }, data: { values: cells },
+      description: "Transport plan between frequent characters and tokens",
+      mark: { type: "rect", stroke: c.line, strokeWidth: 0.3 },
+      encoding: { x, y,
+        color: { field: "mass", type: "quantitative", scale: { type: "log", scheme: matchMedia("(prefers-color-scheme: dark)").matches ? "viridis" : "blues" },
+          legend: { title: "share of all characters", orient: "bottom", format: ".0e", gradientLength: Math.min(260, width - 20), tickCount: 4 } },
+        tooltip: { field: "tip", type: "nominal" } },
+    };
+  }
+
+  const bars = (values, x, title, height = 170) => ({
+    width: "container", height, autosize: { type: "fit", contains: "padding" }, data: { values },
+    mark: { type: "bar", color: colors().accent },
+    encoding: { x, y: { field: "count", type: "quantitative", axis: yAxis(title, "~s") }, tooltip: { field: "tip", type: "nominal" } },
+  });
+  const lengths = (values) => bars(values,
+    { field: "length", type: "ordinal", sort: null, axis: { title: "length", labelAngle: 0, labelOverlap: true } }, "tokens");
+  const frequencies = (values) => bars(values,
+    { field: "range", type: "ordinal", sort: null, axis: { title: "occurrences", labelAngle: -45, labelOverlap: false } }, "tokens");
+
+  function ranks(values) {
+    const scale = { type: "log", nice: false };
+    const x = { field: "rank", type: "quantitative", scale, axis: { title: "rank", format: "~s", tickCount: 6, grid: false } };
+    const y = { field: "frequency", type: "quantitative", scale, axis: yAxis("frequency", "~s") };
+    return base(200, [
+      { data: { values }, mark: { type: "line", color: colors().accent, strokeWidth: 2 }, encoding: { x, y } },
+      readout({ values }, x, y, "tip"),
+    ], {});
+  }
+
+  function files(values) {
+    const c = colors();
+    return {
+      width: "container", height: { step: 26 }, autosize: { type: "fit", contains: "padding" }, data: { values },
+      encoding: { y: { field: "label", type: "ordinal", sort: null, axis: { title: null, labelLimit: 140 } },
+        x: { field: "perWord", type: "quantitative", axis: { title: "tokens per word", tickCount: 6 } },
+        tooltip: { field: "tip", type: "nominal" } },
+      layer: [{ mark: { type: "bar", color: c.accent, height: 14 } }],
+    };
+  }
+
+  return { CRITERIA, colors, config, entropy, files, frequencies, length, lengths, muv, ranks, transport };
+})();

@@ -1,0 +1,67 @@
+"""Numbers and tokens in few bytes, for the page: variable-length integers in base64."""
+
+from __future__ import annotations
+
+import base64
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from volt.vocabulary import Vocabulary
+
+
+def packed(values: ArrayLike) -> str:
+    """Whole numbers from 0 on: seven bits a byte, the low ones first, a high bit where more follow.
+
+    >>> packed([1, 128])
+    'AYAB'
+    """
+    numbers = np.asarray(values, np.uint64)
+    groups = np.stack([numbers >> np.uint64(7 * i) for i in range(10)], axis=1)
+    used = groups > 0
+    used[:, 0] = True
+    more = np.zeros_like(used)
+    more[:, :-1] = used[:, 1:]
+    data = (groups & np.uint64(0x7F)).astype(np.uint8) | (more.astype(np.uint8) << 7)
+    return base64.b64encode(data[used].tobytes()).decode()
+
+
+def packed_signed(values: NDArray[np.int64]) -> str:
+    """Zigzag: 0 -1 1 -2 2 become 0 1 2 3 4."""
+    return packed(np.where(values < 0, -2 * values - 1, 2 * values))
+
+
+def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
+    """The vocabulary for the page: runs of kinds, the texts of what is not merged, the parents of
+    what is. Texts of merged tokens follow from these."""
+    pool = vocabulary.pool
+    merged = [token for token in pool if token.kind == "merged"]
+    parents = np.array([token.parents for token in merged], np.int64).reshape(-1, 2)
+    order = np.argsort(np.array([token.rank for token in merged], np.int64), kind="stable")
+    place = np.empty(len(merged), np.int64)
+    place[order] = np.arange(len(merged))
+    rule = vocabulary.rule
+    return {
+        "size": len(vocabulary),
+        "pretokenizer": rule.pretokenizer,
+        "normalize": rule.normalize,
+        "encoding": vocabulary.encoding,
+        "mergeRule": vocabulary.merge_rule,
+        "unknown": vocabulary.unknown,
+        "unit": vocabulary.unit,
+        "kinds": [[kind, len(list(run))] for kind, run in groupby(token.kind for token in pool)],
+        "texts": [token.text for token in pool if token.kind not in ("merged", "byte")],
+        "left": packed(parents[:, 0]),
+        "right": packed(parents[:, 1]),
+        "order": packed_signed(np.diff(place, prepend=-1)),
+        "frequency": packed([token.frequency for token in vocabulary.tokens]),
+        "scaffolds": packed(_gaps([i for i, token in enumerate(pool) if token.scaffold])),
+        "unreachable": packed(_gaps(sorted(vocabulary.unreachable))),
+    }
+
+
+def _gaps(ids: list[int]) -> NDArray[np.int64]:
+    """Sorted ids as differences, which are small."""
+    return np.diff(np.array(ids, np.int64), prepend=0)

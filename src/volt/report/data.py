@@ -1,0 +1,337 @@
+"""LearnResult -> report.json: figures that need the counts, the candidates or the plan, which are
+gone when the folder is all that is left. docs/report.md describes the file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt._version import __version__
+from volt.candidates import WORD_FINAL, Candidates
+from volt.counts import WordCounts
+from volt.errors import InputError
+from volt.files import atomic_write
+from volt.tokenizer import Tokenizer
+from volt.vocabulary import LETTER_BYTES, Vocabulary
+
+if TYPE_CHECKING:
+    from volt.learn import LearnResult, Step
+
+FORMAT = 1
+SAMPLE_BYTES = 1 << 20
+"""Text that is encoded for the figures of all files together."""
+SHOWN_TOKENS = 48
+SHOWN_CHARACTERS = 28
+SHOWN_DROPPED = 200
+
+
+def collect(result: LearnResult) -> dict[str, Any]:
+    """Plain data, the same for the same text and file names."""
+    return {
+        "format": FORMAT,
+        "volt": __version__,
+        "signature": result.signature,
+        "length": result.length,
+        "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
+        "curve": curve_columns(result),
+        "transport": transport_excerpt(result),
+        "bpe": bpe_sizes(result.candidates, result.vocabulary),
+        "files": file_figures(result.counts, Tokenizer(result.vocabulary)),
+    }
+
+
+def save_report(report: dict[str, Any], path: str | os.PathLike[str]) -> None:
+    lines = [
+        f"{json.dumps(name)}: "
+        + json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        for name, value in report.items()
+    ]
+    with atomic_write(path) as stream:
+        stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+
+
+def load_report(path: Path) -> dict[str, Any]:
+    """Read report.json. What is in it is shown, never run; only its format is checked here."""
+    try:
+        report = json.loads(path.read_bytes().decode())
+        version = report["format"]
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{path} is no report: {error!r}") from None
+    if version != FORMAT:
+        raise InputError(f"{path}: format {version!r}; this volt reads {FORMAT}")
+    return dict(report)
+
+
+# ------------------------------------------------------------------------------------------ corpus
+
+
+def corpus_figures(
+    counts: WordCounts, candidates: Candidates, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """The whole corpus under the vocabulary. Tokens and unknown characters were measured by
+    encoding every word type."""
+    unit = counts.unit
+    tokens = sum(token.frequency for token in vocabulary.tokens)
+    weights = counts.counts.astype(np.int64)
+    sizes = np.diff(counts.offsets.astype(np.int64))
+    spaced = weights
+    if counts.rule.pretokenizer == "metaspace":
+        # `▁` is three bytes and stands for one; it only ever starts a word.
+        marked = counts.text[counts.offsets[:-1].astype(np.int64)] == 0xE2
+        marked &= _starts_with(counts, "▁".encode())
+        spaced = weights * (marked & (sizes > 3))
+        sizes = sizes - 2 * marked
+    elif counts.rule.pretokenizer == "byte-level":
+        # A word after a space; the first of a line has none before it.
+        spaced = weights * (_starts_with(counts, b" ") & (sizes > 1))
+    words = int(spaced.sum())
+    if counts.rule.pretokenizer == "byte-level":
+        words += counts.totals.lines * unit
+    return {
+        "lines": counts.totals.lines,
+        "words": _number(int(weights.sum()), unit),
+        "types": len(counts),
+        "spaced_words": _number(words, unit),
+        "characters": _number(candidates.curve.characters, unit),
+        "bytes": _number(int((weights * sizes).sum()), unit),
+        "tokens": _number(tokens, unit),
+        "unknown_characters": _number(_unknown_characters(vocabulary), unit),
+        "alphabet": candidates.alphabet_size,
+        "merges": candidates.merges,
+    }
+
+
+def _starts_with(counts: WordCounts, start: bytes) -> NDArray[np.bool_]:
+    offsets = counts.offsets.astype(np.int64)
+    found = np.diff(offsets) >= len(start)
+    for i, byte in enumerate(start):
+        places = np.minimum(offsets[:-1] + i, len(counts.text) - 1)
+        found &= counts.text[places] == byte
+    return found
+
+
+def _unknown_characters(vocabulary: Vocabulary) -> int:
+    """Occurrences of characters without a token: `<unk>`, or spelled in byte tokens, one of which
+    is the character's first byte."""
+    unknown = vocabulary.unknown_id
+    if unknown is not None:
+        return vocabulary.tokens[unknown].frequency
+    return sum(
+        token.frequency
+        for token in vocabulary.tokens
+        if token.kind == "byte" and not 0x80 <= int(token.text[3:5], 16) < 0xC0
+    )
+
+
+def _number(value: int, unit: int) -> float | int:
+    return value if unit == 1 else _rounded(value / unit)
+
+
+def _rounded(value: float) -> float:
+    """Six digits: enough to read, and not the last bits, which another machine may compute
+    otherwise."""
+    return float(f"{value:.6g}")
+
+
+def _column(values: NDArray[Any]) -> list[Any]:
+    if values.dtype.kind == "f":
+        return [_rounded(value) for value in values.tolist()]
+    return list(values.tolist())
+
+
+# ------------------------------------------------------------------------------------------- curve
+
+
+def curve_columns(result: LearnResult) -> dict[str, Any]:
+    """BPE over sizes, at the rows of curve.csv; `size` counts characters and merges."""
+    from volt.learn import curve_rows
+
+    rows = np.array(curve_rows(result.curve, result.choices, result.steps), np.int64)
+    curve = result.curve.take(rows)
+    columns = {
+        "size": curve.size,
+        "tokens": curve.tokens,
+        "types": curve.types,
+        "frequent": curve.frequent,
+        "entropy": curve.entropy_by(result.length),
+        "one_token_words": one_token_words(result.counts, result.candidates)[rows],
+    }
+    if result.band is not None:
+        columns |= {"low": result.band.low, "high": result.band.high}
+    return {name: _column(values) for name, values in columns.items()}
+
+
+def one_token_words(counts: WordCounts, candidates: Candidates) -> NDArray[np.float64]:
+    """For every row of the curve, the share of the running words that are one token.
+
+    A word is one token from the merge on that makes its text: inside a token all merges are those
+    of its text standing alone (docs/formats.md), and as a word it stands alone.
+    """
+    pretokenizer = candidates.rule.pretokenizer
+    merges_needed: dict[bytes, int] = {}
+    for number, (text, length) in enumerate(
+        zip(candidates.tokens, candidates.lengths.tolist(), strict=True)
+    ):
+        if number == candidates.unknown:
+            continue
+        if pretokenizer == "byte-level":
+            word = text.translate(LETTER_BYTES).encode("latin-1")
+        elif pretokenizer == "whitespace":
+            if len(text) == length:
+                continue  # no mark: it cannot end a word
+            word = text.removesuffix(WORD_FINAL).encode()
+        else:
+            word = text.encode()
+        merges_needed[word] = max(0, number - candidates.alphabet_size + 1)
+    data, bounds = counts.text.tobytes(), counts.offsets.tolist()
+    never = candidates.merges + 1
+    find = merges_needed.get
+    needed = np.array([find(data[a:b], never) for a, b in pairwise(bounds)], np.int64)
+    per_merge = np.bincount(needed, weights=counts.counts.astype(np.float64), minlength=never + 1)
+    share: NDArray[np.float64] = np.cumsum(per_merge[:never]) / counts.counts.sum()
+    return share
+
+
+# --------------------------------------------------------------------------------------- transport
+
+
+def transport_excerpt(result: LearnResult) -> dict[str, Any]:
+    """The plan between the most frequent characters and tokens, at the size of S that was chosen or
+    lies nearest, and the tokens that were dropped."""
+    wanted = result.chosen_size
+    if result.criterion != "muv":
+        wanted -= result.candidates.alphabet_size
+    step = min(result.steps, key=lambda step: (abs(step.size - wanted), step.size))
+    solution, problem = step.solution, step.solution.problem
+    asked, got = problem.token_marginal, solution.token_mass
+    tokens = np.argsort(-asked, kind="stable")[:SHOWN_TOKENS]
+    characters = np.argsort(-problem.character_marginal, kind="stable")[:SHOWN_CHARACTERS]
+    column_of = {character: i for i, character in enumerate(characters.tolist())}
+    plan = solution.plan
+    cells = [
+        [row, column_of[character], _rounded(mass)]
+        for row, token in enumerate(tokens.tolist())
+        for character, mass in zip(
+            plan.indices[plan.indptr[token] : plan.indptr[token + 1]].tolist(),
+            plan.data[plan.indptr[token] : plan.indptr[token + 1]].tolist(),
+            strict=True,
+        )
+        if character in column_of
+    ]
+    dropped = np.flatnonzero(~step.enough)
+    dropped = dropped[np.argsort(-asked[dropped], kind="stable")][:SHOWN_DROPPED]
+    names = problem.character_names or [str(i) for i in range(len(problem.character_marginal))]
+    return {
+        "size": step.size,
+        "tokens_in_use": len(step.tokens),
+        "dropped": step.dropped,
+        "moved": _rounded(solution.moved),
+        "epsilon": problem.epsilon,
+        "gamma": problem.gamma,
+        "iterations": solution.iterations,
+        "characters": [
+            {"text": names[i], "mass": _rounded(float(problem.character_marginal[i]))}
+            for i in characters.tolist()
+        ],
+        "tokens": _token_rows(result.candidates, step, tokens),
+        "plan": cells,
+        "dropped_tokens": _token_rows(result.candidates, step, dropped),
+    }
+
+
+def _token_rows(
+    candidates: Candidates, step: Step, rows: NDArray[np.int64]
+) -> list[dict[str, Any]]:
+    asked, got = step.solution.problem.token_marginal, step.solution.token_mass
+    return [
+        {
+            "text": candidates.tokens[int(step.tokens[row])],
+            "asked": _rounded(float(asked[row])),
+            "got": _rounded(float(got[row])),
+        }
+        for row in rows.tolist()
+    ]
+
+
+# ------------------------------------------------------------------------------------- plain BPE
+
+
+def bpe_sizes(candidates: Candidates, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Plain BPE with as many merges as the vocabulary has, with half and with twice as many: the
+    first merges of the candidates."""
+    same = sum(token.kind == "merged" for token in vocabulary.tokens)
+    merges = min(2 * same, candidates.merges)
+    return {
+        "same": same,
+        "sizes": sorted({(same + 1) // 2, merges}),
+        "alphabet": candidates.tokens[: candidates.alphabet_size],
+        "unknown": candidates.unknown,
+        "left": candidates.left[:merges].tolist(),
+        "right": candidates.right[:merges].tolist(),
+        "shared": sum(0 <= token.rank < same for token in vocabulary.tokens),
+    }
+
+
+# ------------------------------------------------------------------------------------------- files
+
+
+def file_figures(counts: WordCounts, tokenizer: Tokenizer) -> list[dict[str, Any]]:
+    """Figures of each text, measured on its first lines. Parity is tokens against those of the
+    first file: on the same lines if the files have as many, else per line."""
+    texts = [
+        (name, lines, sample)
+        for (name, lines), sample in zip(counts.lines_of, counts.samples, strict=False)
+        if sample
+    ]
+    if not texts:
+        return []
+    room = max(SAMPLE_BYTES // len(texts), 1 << 14)
+    sampled = [_first_lines(sample, room) for _, _, sample in texts]
+    parallel = len({lines for _, lines, _ in texts}) == 1
+    common = min(map(len, sampled))
+    if parallel and common:
+        sampled = [lines[:common] for lines in sampled]
+    figures = []
+    for (name, all_lines, _), lines in zip(texts, sampled, strict=True):
+        figures.append({"name": PurePath(name).name, "lines": all_lines, "parallel": parallel}
+                       | text_figures(lines, tokenizer))  # fmt: skip
+    first = figures[0]
+    for one in figures:
+        per_line = one["tokens"] / max(1, one["sampled_lines"])
+        reference = first["tokens"] / max(1, first["sampled_lines"])
+        one["parity"] = _rounded(per_line / reference) if reference else None
+    return figures
+
+
+def _first_lines(sample: bytes, room: int) -> list[str]:
+    if len(sample) > room:
+        sample = sample[: sample.rfind(b"\n", 0, room) + 1]
+    text = sample.decode(errors="replace").removeprefix("\ufeff")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
+    """Lines, words between spaces, tokens, and how many words are one token."""
+    words = Counter(word for line in lines for word in line.split())
+    prefix = " " if tokenizer.vocabulary.rule.pretokenizer == "byte-level" else ""
+    alone = tokenizer.encode_batch([prefix + word for word in words])
+    single = sum(
+        count for count, ids in zip(words.values(), alone, strict=True) if len(ids) == 1
+    )
+    return {
+        "sampled_lines": len(lines),
+        "words": words.total(),
+        "characters": sum(map(len, lines)),
+        "bytes": sum(len(line.encode()) for line in lines),
+        "tokens": sum(map(len, tokenizer.encode_batch(lines))),
+        "single_token_words": single,
+    }

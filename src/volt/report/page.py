@@ -1,0 +1,189 @@
+"""A folder -> report.html: one file that needs no network and runs no code but its own.
+
+The data are JSON in elements of their own, with all that could end such an element escaped; scripts
+put them into the page as text. The Content-Security-Policy names the scripts and the style by their
+hash and forbids everything else, network access and `eval` included.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from volt._version import __version__
+from volt.errors import InputError
+from volt.report.bundle import vega_bundle
+from volt.report.compact import packed, packed_vocabulary
+from volt.report.data import load_report
+from volt.vocabulary import Vocabulary, load_vocabulary
+
+MOST_BYTES = 3_000_000
+"""A page is kept below this; what is left out is said in it."""
+FILES = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a page is made from: volt.json and, where they are there, choices.json and
+    report.json."""
+
+    vocabulary: Vocabulary
+    choices: dict[str, Any] | None = None
+    report: dict[str, Any] | None = None
+
+
+def load_material(folder: Path) -> Material:
+    """Read a folder that `volt learn` or `volt import` wrote."""
+    vocabulary = load_vocabulary(folder)
+    if folder.name == "volt.json":
+        folder = folder.parent
+    choices = report = None
+    if (folder / "choices.json").exists():
+        try:
+            choices = dict(json.loads((folder / "choices.json").read_bytes().decode()))
+        except (OSError, ValueError, TypeError, RecursionError) as error:
+            raise InputError(f"{folder / 'choices.json'} cannot be read: {error}") from None
+    if (folder / "report.json").exists():
+        report = load_report(folder / "report.json")
+    elif (folder / "curve.csv").exists():
+        report = {"curve": _read_curve(folder / "curve.csv")}
+    return Material(vocabulary, choices, report)
+
+
+def _read_curve(path: Path) -> dict[str, list[float]]:
+    """The curve alone, for folders without report.json."""
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        return {
+            "size": [int(row["size"]) for row in rows],
+            "tokens": [int(row["tokens"]) for row in rows],
+            "types": [int(row["types"]) for row in rows],
+            "entropy": [float(row["entropy_types"]) for row in rows],
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} is no curve that volt wrote: {error!r}") from None
+
+
+def make_page(material: Material) -> bytes:
+    """The page, shorter than `MOST_BYTES` wherever that can be done."""
+    bundle = vega_bundle()
+    data = page_data(material)
+    page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
+    if len(page) > MOST_BYTES and data.get("bpe"):
+        # The larger BPE goes first; where the same size goes too, so does the overlap.
+        data["bpe"] = _shortened(data["bpe"], material.report or {})
+        data["shortened"] = "BPE of twice the size is left out to keep this page below 3 MB."
+        page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
+    if len(page) > MOST_BYTES and data.get("bpe"):
+        data["bpe"] = None
+        data["shortened"] = "Plain BPE is left out to keep this page below 3 MB."
+        page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
+    return page
+
+
+def page_data(material: Material) -> dict[str, Any]:
+    """All that the page's scripts read."""
+    report = material.report or {}
+    return {
+        "version": __version__,
+        "signature": material.vocabulary.signature,
+        "vocabulary": packed_vocabulary(material.vocabulary),
+        "scaffolds": material.vocabulary.scaffolds,
+        "classes": unicode_ranges(),
+        "choices": material.choices,
+        "length": report.get("length", "types"),
+        "corpus": report.get("corpus"),
+        "curve": report.get("curve"),
+        "transport": report.get("transport"),
+        "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
+        "files": report.get("files"),
+        "uses": uses(material.vocabulary),
+        "shortened": None,
+    }
+
+
+def _packed_bpe(bpe: dict[str, Any]) -> dict[str, Any]:
+    return bpe | {"left": packed(bpe["left"]), "right": packed(bpe["right"])}
+
+
+def _shortened(bpe: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
+    """Without the merges beyond the vocabulary's own size."""
+    same = bpe["same"]
+    plain = report["bpe"]
+    return bpe | {
+        "sizes": [size for size in bpe["sizes"] if size <= same],
+        "left": packed(plain["left"][:same]),
+        "right": packed(plain["right"][:same]),
+    }
+
+
+def unicode_ranges() -> list[str]:
+    """Unicode version and classes as tools/page_unicode.py wrote them: the browser's own tables
+    may be of another version."""
+    return (FILES / "unicode.txt").read_text(encoding="ascii").split()
+
+
+def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
+    """Three ways to use the folder, run inside it, each with what stands in its way."""
+    rule = vocabulary.rule
+    hugging_face = sentencepiece = ""
+    if vocabulary.hidden:
+        hugging_face = "not for the split encoding; learn with --encoding merge"
+    if rule.pretokenizer != "metaspace":
+        sentencepiece = "only for metaspace text; learn with --pretokenizer metaspace"
+    elif rule.normalize != "none":
+        sentencepiece = "not for normalised text; learn with --normalize none"
+    elif vocabulary.unknown == "unk":
+        sentencepiece = "not with <unk>; learn with --unknown byte"
+    return [
+        {"name": "Hugging Face", "command": "volt export -m . --to hf -o hf",
+         "then": 'AutoTokenizer.from_pretrained("hf")', "refused": hugging_face},
+        {"name": "SentencePiece", "command": "volt export -m . --to sentencepiece -o volt.model",
+         "then": 'SentencePieceProcessor(model_file="volt.model")', "refused": sentencepiece},
+        {"name": "fairseq", "command": "volt export -m . --to fairseq -o dict.txt",
+         "then": "volt encode -m . train.de -o train.volt.de", "refused": ""},
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------ putting it in
+
+
+def _fill(template: str, data: dict[str, Any], bundle: str, scripts: list[str]) -> bytes:
+    style = _read("page.css")
+    code = "\n".join(_read(name) for name in scripts)
+    policy = (
+        f"default-src 'none'; script-src {_hash(bundle)} {_hash(code)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = Template(_read(template)).substitute(
+        policy=policy, style=style, bundle=bundle, code=code, data=embedded_json(data)
+    )
+    return page.encode()
+
+
+def _read(name: str) -> str:
+    return (FILES / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+_ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+
+
+def embedded_json(data: Any) -> str:
+    r"""JSON that holds nothing an HTML parser or a script could take for its own.
+
+    >>> embedded_json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPES)
