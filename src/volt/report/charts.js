@@ -29,11 +29,11 @@ const VoltCharts = (() => {
   const base = (height, layer, extra) =>
     ({ width: "container", height, autosize: { type: "fit", contains: "padding" }, layer, ...extra });
   const yAxis = (title, format) =>
-    ({ title, format, minExtent: 46, maxExtent: 46, titleX: -40, tickCount: 4 });
+    ({ title, format, minExtent: 54, maxExtent: 54, titleX: -48, tickCount: 4 });
   const logSize = (domain, labels) => ({
     field: "size", type: "quantitative", scale: { type: "log", domain, nice: false },
     axis: { title: labels ? "vocabulary size: characters and merges (logarithmic)" : null, grid: false,
-      format: "~s", labels, ticks: labels, tickCount: 8, labelOverlap: true },
+      format: "~s", labels, ticks: labels, tickCount: 8, labelOverlap: true, labelBound: true },
   });
   const marker = (domain) => ({
     data: { values: [{}] },
@@ -41,22 +41,27 @@ const VoltCharts = (() => {
     encoding: { x: { datum: { expr: "marker" }, type: "quantitative", scale: { type: "log", domain, nice: false } } },
   });
   const params = (size) => [{ name: "marker", value: size }];
-  // Invisible points over the line: the nearest one shows its values.
-  const readout = (data, x, y, tooltip) => ({
-    data, mark: { type: "point", opacity: 0, size: 60 },
-    params: [{ name: "near", select: { type: "point", on: "pointerover", nearest: true, encodings: ["x"], clear: "pointerout" } }],
-    encoding: { x, y, tooltip: { field: tooltip, type: "nominal" } },
+  // Invisible columns behind the line, each from half way before its point to half way after it: what
+  // is under the pointer shows its values.
+  const columns = (values, x) => ({
+    data: { values: values.map((row, i) => {
+      const at = row[x.field];
+      const half = (other) => (other ? Math.sqrt(at * other[x.field]) : at);
+      return { [x.field]: half(values[i - 1]), end: half(values[i + 1]), tip: row.tip };
+    }) },
+    mark: { type: "rect", opacity: 0 },
+    encoding: { x, x2: { field: "end" }, tooltip: { field: "tip", type: "nominal" } },
   });
 
   function entropy({ rows, steps, choices, chosen, domain, size }) {
     const c = colors();
     const x = logSize(domain, false);
-    const y = { field: "entropy", type: "quantitative", scale: { zero: false }, axis: yAxis("H (nats)", ".2f") };
+    const y = { field: "entropy", type: "quantitative", scale: { zero: false, padding: 6 }, axis: yAxis("H (nats)", ".2f") };
     const values = (list) => ({ values: list });
-    const layers = [];
+    const layers = [columns(rows, x)];
     if (rows.length && rows[0].low !== undefined) {
       layers.push({ data: values(rows), mark: { type: "area", color: c.accent, opacity: 0.25 },
-        encoding: { x, y: { field: "low", type: "quantitative", scale: { zero: false }, axis: yAxis("H (nats)", ".2f") }, y2: { field: "high" } } });
+        encoding: { x, y: { field: "low", type: "quantitative", scale: { zero: false, padding: 6 }, axis: yAxis("H (nats)", ".2f") }, y2: { field: "high" } } });
     }
     layers.push({ data: values(choices), mark: { type: "rule", strokeWidth: 1.6 },
       encoding: { x,
@@ -64,13 +69,12 @@ const VoltCharts = (() => {
         strokeDash: { field: "criterion", type: "nominal", legend: null, scale: { domain: Object.keys(CRITERIA), range: Object.values(CRITERIA) } },
         tooltip: { field: "tip", type: "nominal" } } });
     layers.push({ data: values(rows), mark: { type: "line", color: c.accent, strokeWidth: 2 }, encoding: { x, y } });
-    layers.push(readout(values(rows), x, y, "tip"));
     layers.push({ data: values(steps), mark: { type: "point", filled: true, size: 45, color: c.second, opacity: 1 },
       encoding: { x, y, tooltip: { field: "tip", type: "nominal" } } });
+    layers.push(marker(domain));
     layers.push({ data: values(chosen), mark: { type: "point", shape: "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124L-0.951,-0.309L-0.235,-0.324Z",
         filled: true, size: 320, color: c.second, opacity: 1, stroke: c.ink, strokeWidth: 0.8 },
       encoding: { x, y, tooltip: { field: "tip", type: "nominal" } } });
-    layers.push(marker(domain));
     return base(270, layers, { params: params(size), description: "Entropy over vocabulary size" });
   }
 
@@ -80,7 +84,7 @@ const VoltCharts = (() => {
     const x = logSize(domain, false);
     return base(110, [
       { data: { values: bars }, mark: { type: "bar", size: 7 },
-        encoding: { x, y: { field: "muv", type: "quantitative", axis: yAxis("MUV, 1e-6", "~g") },
+        encoding: { x, y: { field: "muv", type: "quantitative", axis: yAxis("MUV, 1e-6", "~r") },
           color: { field: "chosen", type: "nominal", legend: null, scale: { domain: [false, true], range: [c.soft, c.second] } },
           tooltip: { field: "tip", type: "nominal" } } },
       marker(domain),
@@ -89,11 +93,10 @@ const VoltCharts = (() => {
 
   function length({ rows, domain, size, title }) {
     const x = logSize(domain, true);
-    const y = { field: "length", type: "quantitative", scale: { zero: false }, axis: yAxis(title, "~g") };
-    const data = { values: rows };
+    const y = { field: "length", type: "quantitative", scale: { zero: false }, axis: yAxis(title, "~r") };
     return base(150, [
-      { data, mark: { type: "line", color: colors().ink, strokeWidth: 2, strokeDash: [7, 3] }, encoding: { x, y } },
-      readout(data, x, y, "tip"),
+      columns(rows, x),
+      { data: { values: rows }, mark: { type: "line", color: colors().ink, strokeWidth: 2, strokeDash: [7, 3] }, encoding: { x, y } },
       marker(domain),
     ], { params: params(size), description: `${title} over vocabulary size` });
   }
@@ -128,15 +131,15 @@ const VoltCharts = (() => {
     const x = { field: "rank", type: "quantitative", scale, axis: { title: "rank", format: "~s", tickCount: 6, grid: false } };
     const y = { field: "frequency", type: "quantitative", scale, axis: yAxis("frequency", "~s") };
     return base(200, [
+      columns(values, x),
       { data: { values }, mark: { type: "line", color: colors().accent, strokeWidth: 2 }, encoding: { x, y } },
-      readout({ values }, x, y, "tip"),
     ], {});
   }
 
   function files(values) {
     const c = colors();
     return {
-      width: "container", height: { step: 26 }, autosize: { type: "fit", contains: "padding" }, data: { values },
+      width: "container", height: 26 * values.length + 45, autosize: { type: "fit", contains: "padding" }, data: { values },
       encoding: { y: { field: "label", type: "ordinal", sort: null, axis: { title: null, labelLimit: 140 } },
         x: { field: "perWord", type: "quantitative", axis: { title: "tokens per word", tickCount: 6 } },
         tooltip: { field: "tip", type: "nominal" } },

@@ -26,7 +26,11 @@
     if (share === 0) return "0%";
     return share < 0.0001 ? `${(share * 100).toExponential(1)}%` : `${fixed(share * 100, share < 0.01 ? 3 : 1)}%`;
   };
-  const short = (n) => (n === null || n === undefined ? "-" : String(Number(n.toPrecision(4))));
+  const short = (n) => {
+    if (n === null || n === undefined) return "-";
+    return n !== 0 && (Math.abs(n) < 1e-3 || Math.abs(n) >= 1e6) ? n.toExponential(3) : String(Number(n.toPrecision(4)));
+  };
+  const range = ([low, high]) => (low === high ? `all ${whole(low)}` : `${whole(low)} – ${whole(high)}`);
   const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
   const figures = (list, entries) => list.replaceChildren(
     ...entries.filter((entry) => entry).map(([name, value, more]) =>
@@ -121,7 +125,7 @@
       const row = make("tr", [
         make("td", one.criterion),
         make("td", one.size === null ? "-" : whole(one.size), { class: "number" }),
-        make("td", one.interval ? one.interval.map(whole).join(" – ") : "-", { class: "number" }),
+        make("td", one.interval ? range(one.interval) : "-", { class: "number" }),
         make("td", short(one.value), { class: "number" }),
         make("td", [one.meaning, " ", one.doubts.length ? make("span", "in doubt", { class: "doubted", title: one.doubts.join("; ") }) : ""]),
       ], { class: one.criterion === learned.criterion ? "chosen" : "" });
@@ -288,7 +292,7 @@
       return;
     }
     say("curve-lead", `H is the entropy of the tokens over their mean length (${data.length === "types" ? "of the token types, as in the paper" : "in the text"}): lower is more certain text per character. ` +
-      "MUV is how much of it each added token of S saves, and the paper takes the size where that is most. Longer bars are better. Every size of plain BPE is known exactly; the circles are the token sets that transport was solved for.");
+      "MUV is how much of it each added token of S saves, and the paper takes the size where that is most: the tallest bar. Every size of plain BPE is known exactly; the circles are the token sets that transport was solved for.");
     const slider = find("marker");
     slider.max = rows.length - 1;
     const start = learned ? (learned.criterion === "muv" ? learned.chosen_size + alphabet : learned.criterion === "size" ? learned.closure_size : learned.chosen_size) : rows[rows.length - 1].size;
@@ -351,7 +355,7 @@
     ["id", "id", true], ["token", "shown", false], ["kind", "kind", false], ["length", "length", true],
     ["frequency", "frequency", true], ["made from", null, false], ["", null, false],
   ];
-  const table = { sort: "id", down: false, page: 0, found: tokens };
+  const table = { sort: "frequency", down: true, page: 0, found: tokens };
 
   function vocabularySection() {
     const count = (kind) => tokens.filter((token) => token.kind === kind).length;
@@ -557,7 +561,7 @@
       }), { class: "line" })), { class: "cut" });
       return make("div", [
         make("h3", name),
-        make("p", `${plural(count, "token")}${words ? `, ${fixed(count / words)} per word` : ""} · ${whole(encoder.size)} in the vocabulary`),
+        make("p", `${plural(count, "token")}${words ? `, ${fixed(count / words)} per word` : ""} · vocabulary of ${whole(encoder.size)}`),
         cut,
       ], { class: "cut-panel" });
     }));

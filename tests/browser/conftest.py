@@ -1,0 +1,70 @@
+"""A real Chromium, the one of the system, and what a page did in it."""
+
+import contextlib
+import shutil
+from dataclasses import dataclass, field
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    pytest.importorskip("vl_convert", reason="needs the extra `report`")
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Opened:
+    """A page that was loaded from disk, and everything it should not have done."""
+
+    page: object
+    messages: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
+    dialogs: list = field(default_factory=list)
+
+    def __getattr__(self, name):
+        return getattr(self.page, name)
+
+    def text(self, selector):
+        return self.page.inner_text(selector)
+
+    def check_quiet(self):
+        assert self.messages == []
+        assert len(self.requests) == 1  # the page itself
+        assert self.dialogs == []
+
+
+@pytest.fixture(scope="session")
+def open_page(browser):
+    """Open a file; width, colour scheme and the like are those of a browser context."""
+    contexts = []
+
+    def opened(path, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        found = Opened(context.new_page())
+        found.page.on("console", lambda message: found.messages.append(message.text))
+        found.page.on("pageerror", lambda error: found.messages.append(str(error)))
+        found.page.on("request", lambda request: found.requests.append(request.url))
+
+        def dismiss(dialog):
+            found.dialogs.append(dialog.message)
+            dialog.dismiss()
+
+        found.page.on("dialog", dismiss)
+        found.page.goto(path.resolve().as_uri())
+        found.page.evaluate("() => window.voltReport.ready")
+        return found
+
+    yield opened
+    for context in contexts:
+        with contextlib.suppress(Exception):
+            context.close()

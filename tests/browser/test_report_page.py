@@ -1,0 +1,416 @@
+"""report.html in a real browser: what it shows, what it never does, and its encoder."""
+
+import json
+import random
+
+import pytest
+
+import volt
+from volt.report.data import load_report
+from volt.report.page import MOST_BYTES, load_material, make_page
+from volt.vocabulary import build_vocabulary
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+HOSTILE_WORDS = [HOSTILE, "<!--", "{{constructor}}", "&lt;b&gt;", "\u2028\u2029", "javascript:alert(1)"]
+PIECES = [
+    *"abcdefghijklmnopqrstuvwxyz", *"ABC", *"0123456789", *" " * 8, "  ", "\t", "\n", "\r", "\u00a0",
+    "▁", "▁▁", "</w>", "@@", "##", "<unk>", "<s>", "<0x41>", "Ġ", "'s", "'ll", "'", "don't", ".", ",", "!?",
+    "ä", "ß", "é", "e\u0301", "ﬁ", "½", "²", "①", "日本語", "語彙", "한국", "пример", "مثال", "उदाहरण",
+    "👩‍🚀", "🏳️‍🌈", "\U0001f9ff", "\ue000", "\u200b", "\ufeff", "\u2028", "\u3000", "\x00", "\x1f", "\x85", "<2de>", HOSTILE,
+]  # fmt: skip
+
+
+def corpus(seed, lines=400):
+    generator = random.Random(seed)
+    syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    types = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(300)]
+    types += ["don't", "we'll", "1984", "42", "naïve", "Größe", "日本語", "語彙", "пример", "x,", "(y)", "z."]
+    return [
+        " ".join(types[int(len(types) * generator.random() ** 2)] for _ in range(8))
+        for _ in range(lines)
+    ]
+
+
+def strings(count):
+    generator = random.Random(7)
+    found = ["", " ", "  ", "a", " a ", "▁", "▁a", "a▁", "<2de>", "<2de> a", " <2de>a<2de>", *corpus(1, 20)]
+    while len(found) < count:
+        found.append("".join(generator.choices(PIECES, k=generator.randint(1, 14))))
+    return found
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    """Two parallel files, learned, with their page."""
+    folder = tmp_path_factory.mktemp("learned")
+    (folder / "train.xx").write_text("\n".join(corpus(1)) + "\n", encoding="utf-8")
+    (folder / "train.yy").write_text("\n".join(corpus(2)) + "\n", encoding="utf-8")
+    result = volt.learn(
+        [folder / "train.xx", folder / "train.yy"], sizes="50:300:50", merges=900, bootstrap=5
+    )
+    result.save(folder / "out")
+    return folder / "out", result
+
+
+@pytest.fixture(scope="module")
+def page(learned, open_page):
+    return open_page(learned[0] / "report.html", viewport={"width": 1200, "height": 900})
+
+
+def number(text):
+    return float(text.split()[0].replace(",", "").rstrip("%"))
+
+
+def figures(page, selector):
+    return {
+        entry.query_selector("dt").inner_text(): entry.query_selector("dd").inner_text()
+        for entry in page.query_selector_all(f"{selector} > div")
+    }
+
+
+def rows(page, selector):
+    return [
+        [cell.inner_text() for cell in row.query_selector_all("td")]
+        for row in page.query_selector_all(f"{selector} tbody tr")
+    ]
+
+
+# ------------------------------------------------------------------------------------------ sections
+
+
+def test_it_loads_without_a_word_on_the_console_or_the_network(page, learned):
+    page.check_quiet()
+    assert len((learned[0] / "report.html").read_bytes()) < MOST_BYTES
+
+
+def test_the_policy_allows_neither_network_nor_eval(page):
+    blocked = page.evaluate(
+        """async () => {
+          const tried = {};
+          try { await fetch("https://example.org/"); tried.fetch = true; } catch { tried.fetch = false; }
+          // In a task of the page's own: what the driver runs at once is let through.
+          tried.eval = await new Promise((done) => setTimeout(() => {
+            try { done((0, eval)("1 + 1") === 2); } catch { done(false); }
+          }));
+          tried.image = await new Promise((done) => {
+            const image = new Image();
+            image.onload = () => done(true);
+            image.onerror = () => done(false);
+            image.src = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=";
+          });
+          return tried;
+        }"""
+    )
+    assert blocked == {"fetch": False, "eval": False, "image": False}
+    page.messages.clear()  # the browser said that it blocked them
+    page.requests[1:] = []
+
+
+def test_the_answer(page, learned):
+    _, result = learned
+    assert page.text("#answer h1") == f"{len(result.vocabulary):,} tokens"
+    lead = page.text("#answer-lead")
+    assert f"muv chose {result.chosen_size:,} merged tokens" in lead
+    choice = result.choice
+    low, high = choice.interval
+    assert ("All resampled counts agree" in lead) == (low == high)
+    for doubt in choice.doubts:
+        assert doubt[1:] in page.text("#doubts")
+    shown = figures(page, "#figures")
+    tokens = sum(token.frequency for token in result.vocabulary.tokens)
+    words = sum(len(line.split()) for seed in (1, 2) for line in corpus(seed))
+    size = sum(len(line.encode()) + 1 for seed in (1, 2) for line in corpus(seed))  # a space before
+    assert number(shown["size after closure"]) == result.closure_size
+    assert number(shown["tokens per word"]) == pytest.approx(tokens / words, abs=0.005)
+    assert number(shown["bytes per token"]) == pytest.approx(size / tokens, abs=0.005)
+    assert shown["unknown characters"] == "0%"
+    table = rows(page, "#criteria")
+    assert [row[0] for row in table] == [choice.criterion for choice in result.choices]
+    for row, one in zip(table, result.choices, strict=True):
+        assert row[1] == ("-" if one.size is None else f"{one.size:,}")
+        assert one.meaning in row[4]
+        assert ("in doubt" in row[4]) == bool(one.doubts)
+    commands = page.text("#uses")
+    for form in ("hf", "sentencepiece", "fairseq"):
+        assert f"--to {form}" in commands
+    assert page.text_content("#signature") == result.signature
+
+
+def test_the_curve_has_what_the_result_has(page, learned):
+    _, result = learned
+    alphabet = result.candidates.alphabet_size
+    data = page.evaluate("() => voltReport.data.curve")
+    curve = result.curve
+    for size, entropy, tokens, low, high in zip(
+        data["size"], data["entropy"], data["tokens"], data["low"], data["high"], strict=True
+    ):
+        row = curve.at_size(size)
+        assert entropy == pytest.approx(curve.entropy_types[row], rel=1e-5)
+        assert tokens == curve.tokens[row]
+        assert low <= high
+    # What is drawn: a star at the choice, a rule for every criterion, bars for M.
+    paths = page.query_selector_all("#chart-entropy svg path")
+    assert len(paths) > 10
+    legend = page.text("#curve-legend")
+    for choice in result.choices:
+        if choice.size is not None:
+            size = choice.size + (alphabet if choice.criterion == "muv" else 0)
+            assert f"{choice.criterion} {size:,}" in legend
+    bars = page.query_selector_all("#chart-muv svg [aria-roledescription='bar']")
+    assert len(bars) == len(result.steps) - 1
+
+
+def test_the_marker_shows_what_another_size_gives(page, learned):
+    _, result = learned
+    slider = page.query_selector("#marker")
+    sizes = page.evaluate("() => voltReport.data.curve.size")
+    at = page.evaluate("() => Number(document.getElementById('marker').value)")
+    assert sizes[at] == result.chosen_size + result.candidates.alphabet_size
+    slider.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext").startswith(f"{sizes[1]:,} ")
+    page.fill("#width", "1000")
+    page.evaluate("() => voltReport.moveMarker(voltReport.data.curve.size.length - 1)")
+    shown = figures(page, "#marker-figures")
+    curve, lines = result.curve, result.counts.totals.lines
+    assert number(shown["characters and merges"]) == curve.size[-1]
+    assert number(shown["tokens per sentence"]) == pytest.approx(curve.tokens[-1] / lines, abs=0.005)
+    assert number(shown["embedding parameters"]) == pytest.approx(curve.size[-1] / 1000, abs=0.001)
+    # Dragging in the chart does the same.
+    page.evaluate("() => document.getElementById('chart-entropy').scrollIntoView({block: 'center'})")
+    box = page.query_selector("#chart-entropy svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 10, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 62, box["y"] + 50, steps=4)
+    page.mouse.up()
+    assert page.evaluate("() => Number(document.getElementById('marker').value)") < 40
+    page.check_quiet()
+
+
+def test_hovering_reads_exact_values(page, learned):
+    page.evaluate("() => document.getElementById('chart-length').scrollIntoView({block: 'center'})")
+    box = page.query_selector("#chart-length svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
+    page.mouse.move(box["x"] + box["width"] / 2 + 2, box["y"] + 42)
+    page.wait_for_function("() => !document.getElementById('tip').hidden")
+    size, entropy, _, length = page.text("#tip").splitlines()
+    curve = learned[1].curve
+    row = curve.at_size(int(size.split()[1].replace(",", "")))
+    lines = learned[1].counts.totals.lines
+    assert float(entropy.removeprefix("H ")) == pytest.approx(curve.entropy_types[row], abs=2e-5)
+    assert length == f"{curve.tokens[row] / lines:.2f} tokens per line"
+    page.mouse.move(5, 5)
+
+
+def test_the_transport_map_is_the_plan(page, learned):
+    _, result = learned
+    step = next(step for step in result.steps if step.size == result.chosen_size)
+    shown = page.evaluate("() => voltReport.data.transport")
+    tokens = [result.candidates.tokens[t] for t in step.tokens]
+    characters = step.solution.problem.character_names
+    plan = step.solution.plan.toarray()
+    for row, column, mass in shown["plan"]:
+        token = tokens.index(shown["tokens"][row]["text"])
+        character = characters.index(shown["characters"][column]["text"])
+        assert mass == pytest.approx(plan[token, character], rel=1e-5)
+    cells = page.query_selector_all("#chart-transport svg .mark-rect.role-mark path")
+    assert len(cells) == len(shown["plan"])
+    assert f"S = {step.size:,}" in page.text("#transport-lead")
+    assert "No token was dropped" in page.text("#dropped")
+
+
+def test_the_vocabulary_table_searches_and_sorts(page, learned):
+    vocabulary = learned[1].vocabulary
+    assert f"{vocabulary.scaffolds:,} scaffold" in page.text("#vocabulary-lead")
+    frequencies = [number(row[4]) for row in rows(page, "#tokens")]
+    assert frequencies == sorted((t.frequency for t in vocabulary.tokens), reverse=True)[:25]
+    page.click("#tokens th button >> text=id")
+    first = rows(page, "#tokens")
+    assert [row[1] for row in first][:4] == ["<pad>", "<s>", "</s>", "<unk>"]
+    merged = next(t for t in vocabulary.tokens if t.kind == "merged" and t.text.startswith("▁"))
+    page.fill("#search", merged.text.replace("▁", " "))
+    found = rows(page, "#tokens")
+    row = next(row for row in found if int(row[0]) == vocabulary.ids[merged.text])
+    parents = " + ".join(vocabulary.tokens[p].text for p in merged.parents).replace("▁", "␣")
+    assert row[1] == merged.text.replace("▁", "␣")
+    assert (row[2], number(row[4]), row[5]) == ("merged", merged.frequency, parents)
+    page.fill("#search", "")
+    page.select_option("#kind", "scaffold")
+    assert number(page.text("#found")) == vocabulary.scaffolds
+    page.select_option("#kind", "")
+    page.click("#next")
+    assert page.text("#place").startswith("page 2 of")
+    for chart in ("lengths", "frequencies", "ranks"):
+        assert page.query_selector(f"#chart-{chart} svg path")
+
+
+def test_the_overlap_with_bpe(page, learned):
+    _, result = learned
+    merged = {t.text for t in result.vocabulary.tokens if t.kind == "merged"}
+    start = result.candidates.alphabet_size
+    plain = set(result.candidates.tokens[start : start + len(merged)])
+    assert f"{len(merged & plain):,} of {len(merged):,} merged tokens" in page.text("#overlap-lead")
+    heads = [head.inner_text() for head in page.query_selector_all("#overlap h3")]
+    assert heads == [f"Only here: {len(merged - plain):,}", f"Only in BPE: {len(plain - merged):,}"]
+
+
+def test_the_files(page, learned):
+    folder, result = learned
+    tokenizer = volt.Tokenizer(result.vocabulary)
+    table = rows(page, "#file-table")
+    assert [row[0] for row in table] == ["train.xx", "train.yy"]
+    totals = []
+    for row, seed in zip(table, (1, 2), strict=True):
+        lines = corpus(seed)
+        tokens = sum(map(len, tokenizer.encode_batch(lines)))
+        words = [word for line in lines for word in line.split()]
+        single = sum(len(tokenizer.encode(word)) == 1 for word in words)
+        totals.append(tokens)
+        assert number(row[1]) == len(lines)
+        assert number(row[2]) == pytest.approx(tokens / len(words), abs=0.005)
+        assert number(row[3]) == pytest.approx(tokens / len(lines), abs=0.005)
+        assert number(row[4]) == pytest.approx(100 * single / len(words), abs=0.05)
+        assert number(row[6]) == pytest.approx(tokens / totals[0], abs=0.005)
+
+
+# ---------------------------------------------------------------------------------------- playground
+
+SETTINGS = [
+    {"pretokenizer": "metaspace"},
+    {"pretokenizer": "metaspace", "merge_rule": "pairs", "encoding": "split", "unknown": "unk"},
+    {"pretokenizer": "metaspace", "coverage": 0.97, "normalize": "nfkc", "symbols": ["<2de>", "<2", "日本"]},
+    {"pretokenizer": "whitespace"},
+    {"pretokenizer": "whitespace", "merge_rule": "concat", "encoding": "split", "symbols": ["<2de>"]},
+    {"pretokenizer": "byte-level"},
+    {"pretokenizer": "byte-level", "merge_rule": "concat", "encoding": "split"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=lambda one: "-".join(map(str, one.values())))
+def test_the_playground_encodes_as_the_library_does(settings, open_page, tmp_path):
+    result = volt.learn([corpus(3)], sizes="50:200:50", merges=700, bootstrap=0, **settings)
+    result.save(tmp_path / "out")
+    page = open_page(tmp_path / "out" / "report.html")
+    texts = strings(300)
+    found = page.evaluate(
+        """(texts) => voltReport.encoders.map(({encoder}) =>
+             texts.map((text) => encoder.encode(text).map((id) => encoder.pool[id].text)))""",
+        texts,
+    )
+    names = {name: settings[name] for name in ("merge_rule", "unknown", "symbols") if name in settings}
+    start = result.candidates.alphabet_size
+    others = [
+        build_vocabulary(result.candidates, range(start, start + size), **names)
+        for size in load_report(tmp_path / "out" / "report.json")["bpe"]["sizes"]
+    ]
+    assert len(others) == 2
+    for vocabulary, cut in zip([result.vocabulary, *others], found, strict=True):
+        tokenizer = volt.Tokenizer(vocabulary)
+        for text, tokens in zip(texts, cut, strict=True):
+            assert tokens == [tokenizer.tokens[i] for i in tokenizer.encode(text)], text
+    ids = page.evaluate("(texts) => texts.map((t) => voltReport.encoders[0].encoder.encode(t))", texts)
+    assert ids == volt.load(tmp_path / "out").encode_batch(texts)
+    page.check_quiet()
+
+
+def test_typing_shows_the_tokens(page, learned):
+    tokenizer = volt.Tokenizer(learned[1].vocabulary)
+    page.fill("#text", "bada 日本語\nthe Zoë")
+    panels = page.query_selector_all("#cuts .cut-panel")
+    assert len(panels) == 3
+    shown = [
+        [span.text_content() for span in line.query_selector_all("span")]
+        for line in panels[0].query_selector_all(".line")
+    ]
+    expected = [
+        [tokenizer.tokens[i].replace("▁", "␣") for i in tokenizer.encode(line)]
+        for line in ("bada 日本語", "the Zoë")
+    ]
+    assert shown == expected
+    assert f"{sum(map(len, expected))} tokens" in panels[0].inner_text()
+
+
+# ----------------------------------------------------------------------------- hostile text, layouts
+
+
+def test_hostile_text_is_shown_as_text(open_page, tmp_path):
+    name = "<img src=x onerror=alert(2)>.en"
+    (tmp_path / name).write_text(f"{' '.join(HOSTILE_WORDS)}\n{HOSTILE}\n" * 60, encoding="utf-8")
+    result = volt.learn(
+        [tmp_path / name], sizes="10:60:10", merges=300, bootstrap=2, pretokenizer="whitespace",
+        special=["<unk>", HOSTILE], symbols=["<svg onload=alert(3)>"],
+    )  # fmt: skip
+    vocabulary = result.vocabulary
+    assert f"{HOSTILE}</w>" in vocabulary.ids or f"{HOSTILE}" in vocabulary.ids
+    result.save(tmp_path / "out")
+    page = open_page(tmp_path / "out" / "report.html")
+    page.fill("#search", HOSTILE)
+    assert any(HOSTILE in row[1].replace("␣", " ") for row in rows(page, "#tokens"))
+    assert rows(page, "#file-table")[0][0] == name
+    page.fill("#text", " ".join(HOSTILE_WORDS))
+    assert HOSTILE.replace(" ", "") in "".join(
+        span.text_content() for span in page.query_selector_all("#cuts .cut-panel:first-child .line span")
+    ).replace("␣", "")
+    page.hover("#chart-transport svg .mark-rect.role-mark path")
+    assert page.query_selector_all("img, main svg image, iframe, object, embed") == []
+    assert len(page.query_selector_all("script")) == 3
+    page.check_quiet()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_phone_layout_fits(learned, open_page, scheme):
+    page = open_page(
+        learned[0] / "report.html", viewport={"width": 390, "height": 844}, color_scheme=scheme
+    )
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 390
+    too_wide = page.evaluate(
+        """() => [...document.querySelectorAll("main > section > *")]
+             .filter((one) => one.getBoundingClientRect().right > 390).map((one) => one.id)"""
+    )
+    assert too_wide == []
+    page.check_quiet()
+
+
+def test_colours_can_be_read(learned, open_page):
+    """Contrast of text against its background, by WCAG's formula, at least 4.5."""
+    for scheme in ("light", "dark"):
+        page = open_page(learned[0] / "report.html", color_scheme=scheme)
+        ratios = page.evaluate(
+            """() => {
+              const light = (c) => { const v = c.match(/[0-9.]+/g).slice(0, 3).map((x) => x / 255)
+                .map((x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+                return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
+              const behind = (e) => { for (; e; e = e.parentElement) {
+                const c = getComputedStyle(e).backgroundColor; if (!/, 0\\)$/.test(c)) return c; }
+                return "rgb(255, 255, 255)"; };
+              return ["h1", ".lead", "nav a", "dt", "dd", "dd small", "th", "td", ".doubted", ".doubt p",
+                ".cut .t0", ".cut .t1", ".cut .t2", ".cut .t3", ".cut .t4", "figcaption", ".mark"]
+                .map((s) => [s, document.querySelector(s)]).filter(([, e]) => e).map(([s, e]) => {
+                  const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x);
+                  return [s, (a + 0.05) / (b + 0.05)]; });
+            }"""
+        )
+        assert len(ratios) > 12
+        assert [name for name, ratio in ratios if ratio < 4.5] == []
+
+
+def test_a_folder_of_an_imported_vocabulary_has_a_page_too(learned, open_page, tmp_path):
+    """Nothing but volt.json: what is not known is said, the rest is there."""
+    tmp_path.joinpath("volt.json").write_bytes((learned[0] / "volt.json").read_bytes())
+    path = tmp_path / "report.html"
+    path.write_bytes(make_page(load_material(tmp_path)))
+    page = open_page(path)
+    assert "was not learned here" in page.text("#answer-lead")
+    assert "no curve" in page.text("#curve-lead")
+    assert len(page.query_selector_all("#cuts .cut-panel")) == 1
+    assert rows(page, "#tokens")
+    page.check_quiet()
+
+
+def test_the_page_is_made_from_the_folder_alone(learned):
+    folder, _ = learned
+    assert make_page(load_material(folder)) == (folder / "report.html").read_bytes()
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert str(folder.parent) not in json.dumps(report)
+    assert report["format"] == 1
