@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
 from volt.candidates import Candidates, Curve, candidates, load_candidates
+from volt.compare import Comparison, compare
 from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.learn import LearnResult, LearnSettings, learn
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Candidates",
+    "Comparison",
     "CountTotals",
     "Curve",
     "ExportResult",
@@ -33,6 +35,7 @@ __all__ = [
     "WordRule",
     "__version__",
     "candidates",
+    "compare",
     "count",
     "export",
     "formats",

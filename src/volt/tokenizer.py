@@ -82,6 +82,12 @@ class Tokenizer:
         rule = self.vocabulary.rule.pretokenizer
         return f"Tokenizer({len(self)} tokens, {rule}, threads={self.threads})"
 
+    def _repr_html_(self) -> str:
+        """In a notebook: a sentence in coloured tokens."""
+        from volt.report.notebook import tokenizer_html
+
+        return tokenizer_html(self)
+
     def __len__(self) -> int:
         return len(self.vocabulary)
 

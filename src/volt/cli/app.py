@@ -20,6 +20,10 @@ COMMANDS = {
     "decode": "decode",
     "export": "export",
     "import": "import_",
+    "report": "report",
+    "plot": "plot",
+    "info": "info",
+    "compare": "compare",
 }
 """By the name of their module in this folder, and of the function in it."""
 

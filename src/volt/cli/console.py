@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from volt.errors import InputError
 from volt.progress import Progress, Report
+
+if TYPE_CHECKING:
+    from volt.report.terminal import Line
 
 
 class Bars(Progress):
@@ -22,15 +25,22 @@ class Bars(Progress):
             BarColumn,
             DownloadColumn,
             MofNCompleteColumn,
+            ProgressColumn,
             TextColumn,
             TimeElapsedColumn,
             TimeRemainingColumn,
             TransferSpeedColumn,
         )
         from rich.progress import Progress as Bar
+        from rich.text import Text
+
+        class Rate(ProgressColumn):
+            def render(self, task: Any) -> Text:
+                speed = task.finished_speed or task.speed
+                return Text("" if speed is None else f"{speed:,.3g} {unit}/s".replace("e+0", "e"))
 
         amount = [DownloadColumn(), TransferSpeedColumn()] if unit == "B" else [
-            MofNCompleteColumn(), TextColumn(unit)
+            MofNCompleteColumn(), Rate()
         ]  # fmt: skip
         bar = Bar(
             TextColumn("{task.description}"), BarColumn(), *amount,
@@ -51,6 +61,25 @@ def say(quiet: bool, *lines: str) -> None:
     if not quiet:
         for line in lines:
             print(line, file=sys.stderr)
+
+
+def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
+    """Lines with their styles on a terminal; as they are, and never folded, elsewhere."""
+    if quiet:
+        return
+    if not sys.stderr.isatty():
+        say(quiet, *(line.text for line in lines))
+        return
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for line in lines:
+        console.print(line.text, style=line.style or None)
+
+
+def can_draw() -> bool:
+    """Whether stderr can show more than ASCII."""
+    return (getattr(sys.stderr, "encoding", None) or "ascii").lower().startswith("utf")
 
 
 def write_stdout(write: Callable[[BinaryIO], None]) -> None:

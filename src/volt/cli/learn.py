@@ -10,12 +10,14 @@ import typer
 
 import volt
 from volt.cli import options
-from volt.cli.console import print_json, progress_for, say
+from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
 from volt.cli.count import summary as count_summary
 from volt.corpus import find_sources
 from volt.errors import SettingsError
 from volt.files import atomic_folder, check_folder
 from volt.learn import LearnResult, LearnSettings
+from volt.report.bundle import HINT, is_cached, is_installed
+from volt.report.terminal import summary, summary_data
 
 DEFAULT = LearnSettings()
 
@@ -126,6 +128,9 @@ def learn(
     input_format: options.InputFormat = "auto",
     threads: options.Threads = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing folder.")] = False,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.json and report.html too.")
+    ] = True,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -183,13 +188,16 @@ def learn(
         sides = {"source": volt.learn(source, **common | {"weights": first or None}),
                  "target": volt.learn(target, **common | {"weights": second or None})}  # fmt: skip
         warnings = _mismatch(sides["source"].counts.lines_of, sides["target"].counts.lines_of)
+        _prepare(report, quiet)
         with atomic_folder(output, force=force) as folder:
             for side, result in sides.items():
-                result.save(folder / side)
+                result.save(folder / side, report=report)
         if json:
-            print_json({side: result.summary() for side, result in sides.items()})
+            print_json({side: _data(result, output / side) for side, result in sides.items()})
         for side, result in sides.items():
-            say(quiet, f"{side}:", *summary(result, output / side), "")
+            say(quiet, f"{side}:")
+            _tell(result, output / side, quiet)
+            say(quiet, "")
         say(quiet, *warnings)
         return
     result = volt.learn(inputs, **common)
@@ -201,10 +209,13 @@ def learn(
         warnings = _mismatch(lines[begins:ends], lines[ends:])
     elif _is_pair(inputs):
         warnings = _mismatch(lines[:1], lines[1:])
-    result.save(output, force=force)
+    _prepare(report, quiet)
+    result.save(output, force=force, report=report)
     if json:
-        print_json(result.summary())
-    say(quiet, *count_summary(result.counts), *summary(result, output), *warnings)
+        print_json(_data(result, output))
+    say(quiet, *count_summary(result.counts))
+    _tell(result, output, quiet)
+    say(quiet, *warnings)
 
 
 def _merges(candidates: str | None) -> int | None:
@@ -239,42 +250,23 @@ def _mismatch(source: list[tuple[str, int]], target: list[tuple[str, int]]) -> l
     ]
 
 
-def summary(result: LearnResult, folder: Path) -> list[str]:
-    """At most a screen: the choice and how sure, the table of criteria, where the files are."""
-    vocabulary = result.vocabulary
-    choice = result.choice
-    sure = ""
-    if choice is not None and choice.interval:
-        low, high = choice.interval
-        sure = (
-            f", 95% of the draws from {low:,} to {high:,}" if low != high else ", all draws agree"
-        )
-    learned = f"{len(vocabulary):,} tokens"
-    if vocabulary.scaffolds:
-        learned += f", {vocabulary.scaffolds:,} of them scaffolds"
-    if vocabulary.hidden:
-        learned += f", {len(vocabulary.hidden):,} more hidden"
-    step = next((one for one in result.steps if one.size == result.chosen_size), None)
-    lines = [
-        "",
-        f"{result.criterion} chose {result.chosen_size:,}{sure}" if result.criterion != "size"
-        else f"size fixed at {result.chosen_size:,}",
-        f"vocabulary: {learned}",
-    ]  # fmt: skip
-    if step is not None and result.criterion == "muv":
-        lines.append(step.solution.summary())
-    if result.overlap is not None:
-        lines.append(f"{result.overlap:.1%} of the merged tokens are those of BPE of that size")
-    if vocabulary.unreachable:
-        lines.append(f"{len(vocabulary.unreachable):,} tokens are unreachable (see volt.json)")
-    lines += ["", f"{'criterion':<10} {'size':>8}  {'interval':>17}  {'figure':>11}  meaning"]
-    for one in result.choices:
-        size = "-" if one.size is None else f"{one.size:,}"
-        interval = "-" if one.interval is None else f"{one.interval[0]:,} .. {one.interval[1]:,}"
-        figure = "-" if one.value is None else f"{one.value:.4g}"
-        doubt = " (in doubt)" if one.doubts else ""
-        lines.append(f"{one.criterion:<10} {size:>8}  {interval:>17}  {figure:>11}  "
-                     f"{one.meaning}{doubt}")  # fmt: skip
-    lines += ["", *(f"note: {message}" for message in result.messages)]
-    lines.append(f"written to {folder}: volt.json, curve.csv, choices.json, signature.txt")
-    return lines
+ARTIFACTS = (
+    "volt.json", "curve.csv", "choices.json", "signature.txt", "report.json", "report.html",
+)  # fmt: skip
+
+
+def _prepare(report: bool, quiet: bool) -> None:
+    if report and is_installed() and not is_cached():
+        say(quiet, "putting the charting library together, once ...")
+
+
+def _tell(result: LearnResult, folder: Path, quiet: bool) -> None:
+    """The summary; without the page's library, how to get the page."""
+    files = [name for name in ARTIFACTS if (folder / name).exists()]
+    say_lines(quiet, summary(result, folder, files, unicode=can_draw()))
+    if "report.json" in files and "report.html" not in files:
+        say(quiet, f"{HINT}, then: volt report {folder}")
+
+
+def _data(result: LearnResult, folder: Path) -> dict[str, Any]:
+    return summary_data(result, folder, [n for n in ARTIFACTS if (folder / n).exists()])

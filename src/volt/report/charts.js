@@ -136,12 +136,12 @@ const VoltCharts = (() => {
     ], {});
   }
 
-  function files(values) {
+  function files(values, title) {
     const c = colors();
     return {
       width: "container", height: 26 * values.length + 45, autosize: { type: "fit", contains: "padding" }, data: { values },
       encoding: { y: { field: "label", type: "ordinal", sort: null, axis: { title: null, labelLimit: 140 } },
-        x: { field: "perWord", type: "quantitative", axis: { title: "tokens per word", tickCount: 6 } },
+        x: { field: "value", type: "quantitative", axis: { title, tickCount: 6 } },
         tooltip: { field: "tip", type: "nominal" } },
       layer: [{ mark: { type: "bar", color: c.accent, height: 14 } }],
     };

@@ -533,9 +533,9 @@
     }
     const names = labels(files.map((one) => visible(one.name).replaceAll("␣", " ")));
     await draw("chart-files", VoltCharts.files(files.map((one, i) => ({
-      label: names[i], perWord: one.words ? one.tokens / one.words : 0,
+      label: names[i], value: one.words ? one.tokens / one.words : 0,
       tip: `${names[i]}\n${fixed(one.words ? one.tokens / one.words : 0)} tokens per word`,
-    }))));
+    })), "tokens per word"));
   }
 
   // ---------------------------------------------------------------------------------- 6. playground

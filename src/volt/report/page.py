@@ -17,6 +17,7 @@ from string import Template
 from typing import Any
 
 from volt._version import __version__
+from volt.compare import Comparison
 from volt.errors import InputError
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_vocabulary
@@ -150,6 +151,12 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
         {"name": "fairseq", "command": "volt export -m . --to fairseq -o dict.txt",
          "then": "volt encode -m . train.de -o train.volt.de", "refused": ""},
     ]  # fmt: skip
+
+
+def make_comparison_page(comparison: Comparison) -> bytes:
+    """The table of `volt compare` as a page, with charts."""
+    data = {"version": __version__, **comparison.summary()}
+    return _fill("compare.html", data, vega_bundle(), ["charts.js", "compare.js"])
 
 
 # ------------------------------------------------------------------------------------ putting it in

@@ -1,0 +1,68 @@
+"""volt info: what a vocabulary is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from volt.cli import options
+from volt.cli.console import print_json
+from volt.cli.report import Folder
+from volt.report.page import Material, load_material
+from volt.vocabulary import Kind
+
+
+def info(folder: Folder, json: options.Json = False) -> None:
+    """Print what a vocabulary is, its signature and its diagnostics."""
+    facts = diagnostics(load_material(folder))
+    if json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        if value is None:
+            continue
+        if isinstance(value, dict):
+            value = ", ".join(f"{one:,} {kind}" for kind, one in value.items())
+        elif isinstance(value, list):
+            value = f"\n{'':<22}".join(map(str, value)) or "none"
+        elif isinstance(value, float):
+            value = f"{value:.4g}"
+        elif isinstance(value, int):
+            value = f"{value:,}"
+        print(f"{name.replace('_', ' '):<21} {value}")
+
+
+def diagnostics(material: Material) -> dict[str, Any]:
+    """Plain data; None where the folder does not tell."""
+    vocabulary, choices = material.vocabulary, material.choices
+    corpus = (material.report or {}).get("corpus")
+    kinds: tuple[Kind, ...] = ("special", "symbol", "byte", "character", "merged")
+    counted = {kind: len(vocabulary.of_kind(kind)) for kind in kinds}
+    texts = [token for token in vocabulary.tokens if token.kind in ("character", "merged")]
+    seen = any(token.frequency for token in vocabulary.tokens)
+    decided = None
+    if choices is not None:
+        decided = next((one for one in choices["choices"]
+                        if one["criterion"] == choices["criterion"]), None)  # fmt: skip
+    return {
+        "size": len(vocabulary),
+        "tokens": {kind: count for kind, count in counted.items() if count},
+        "scaffolds": vocabulary.scaffolds,
+        "hidden": len(vocabulary.hidden),
+        "unreachable": len(vocabulary.unreachable),
+        "never_used": sum(not token.frequency for token in texts) if seen else None,
+        "longest_token": max((len(token.text) for token in texts), default=0),
+        "pretokenizer": vocabulary.rule.pretokenizer,
+        "normalize": vocabulary.rule.normalize,
+        "unicode": vocabulary.rule.unicode,
+        "encoding": vocabulary.encoding,
+        "merge_rule": vocabulary.merge_rule,
+        "unknown": vocabulary.unknown,
+        "criterion": choices and choices["criterion"],
+        "chosen_size": choices and choices["chosen_size"],
+        "interval": decided and decided["interval"] and "{:,} .. {:,}".format(*decided["interval"]),
+        "doubts": decided and decided["doubts"],
+        "tokens_per_word": corpus and corpus["tokens"] / corpus["spaced_words"],
+        "bytes_per_token": corpus and corpus["bytes"] / corpus["tokens"],
+        "unknown_characters": corpus and corpus["unknown_characters"] / corpus["characters"],
+        "signature": vocabulary.signature or None,
+    }

@@ -1,0 +1,50 @@
+// Fills the page of `volt compare`. Text goes in as text.
+"use strict";
+
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const find = (id) => document.getElementById(id);
+  const cell = (tag, text, number) => {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    if (number) element.className = "number";
+    if (tag === "th") element.scope = "col";
+    return element;
+  };
+  const fixed = (digits) => (n) => n.toFixed(digits);
+  const percent = (digits) => (n) => `${(n * 100).toFixed(digits)}%`;
+  const whole = (n) => n.toLocaleString("en-US");
+  const COLUMNS = [
+    ["size", "size", whole], ["tokens per word", "tokens_per_word", fixed(3)], ["bytes per token", "bytes_per_token", fixed(3)],
+    ["Rényi efficiency", "renyi_efficiency", fixed(4)], ["entropy per character", "entropy_per_character", fixed(4)],
+    ["single-token words", "single_token_words", percent(1)], ["unknown", "unknown", percent(3)], ["overlap with the first", "overlap", percent(1)],
+  ];
+  find("lead").textContent = `On ${whole(data.lines)} lines, ${whole(data.words)} words between spaces, ${whole(data.characters)} characters.`;
+  const head = find("rows").tHead.rows[0];
+  head.append(cell("th", "vocabulary"), ...COLUMNS.map(([title]) => cell("th", title, true)), cell("th", "encoded by"));
+  for (const row of data.rows) {
+    const line = find("rows").tBodies[0].insertRow();
+    line.append(cell("td", row.name), ...COLUMNS.map(([, key, show]) => cell("td", row[key] === null ? "-" : show(row[key]), true)), cell("td", row.encoded_by));
+    for (const message of row.messages) {
+      const note = document.createElement("p");
+      note.textContent = `${row.name}: ${message}`;
+      find("notes").append(note);
+    }
+  }
+  const draw = (id, key, title) => vegaEmbed(find(id), VoltCharts.files(data.rows.map((row, i) => ({
+    label: data.rows.findIndex((one) => one.name === row.name) === i ? row.name : `${row.name} (${i + 1})`,
+    value: row[key] ?? 0,
+    tip: `${row.name}: ${row[key] ?? "-"}`,
+  })), title), {
+    mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: false, config: VoltCharts.config(),
+  });
+  const drawAll = () => Promise.all([
+    draw("chart-words", "tokens_per_word", "tokens per word"),
+    draw("chart-entropy", "entropy_per_character", "nats per character"),
+    draw("chart-renyi", "renyi_efficiency", "efficiency"),
+    draw("chart-single", "single_token_words", "share of words"),
+  ]);
+  find("footer").textContent = `Made by volt ${data.version}. This page is one file, works without a network and sends nothing.`;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  window.voltReport = { data, ready: drawAll() };
+})();

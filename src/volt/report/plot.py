@@ -1,0 +1,124 @@
+"""The figure for a paper, with matplotlib: entropy, M and the choices over vocabulary size.
+
+Everything is told apart by dashes and shapes as well as by colour, so that it can be read in grey.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from volt.errors import InputError, SettingsError
+
+if TYPE_CHECKING:
+    from volt.learn import LearnResult
+    from volt.report.page import Material
+
+FORMATS = ("svg", "png", "pdf")
+STYLES: dict[str, tuple[str, Any]] = {
+    "muv": ("#b3450b", "-"),
+    "mdl": ("#0b5cad", (0, (5, 2))),
+    "frequency": ("#6b5b00", (0, (1, 1))),
+    "renyi": ("#1d7a3a", (0, (5, 2, 1, 2))),
+    "zipf": ("#7a3f9d", (0, (1, 3))),
+    "knee": ("#9c2f5f", (0, (9, 3))),
+}
+
+
+def result_figure(result: LearnResult) -> Any:
+    from volt.report.data import curve_columns
+
+    return curve_figure(curve_columns(result), result.summary(), result.candidates.alphabet_size)
+
+
+def material_figure(material: Material) -> Any:
+    """The figure of a folder."""
+    curve = (material.report or {}).get("curve")
+    if not curve or material.choices is None:
+        raise InputError("the folder has no curve.csv and choices.json: was it made by volt learn?")
+    corpus = (material.report or {}).get("corpus") or {}
+    return curve_figure(curve, material.choices, corpus.get("alphabet", curve["size"][0]))
+
+
+def curve_figure(curve: dict[str, Any], choices: dict[str, Any], alphabet: int) -> Any:
+    """Above, H of BPE with the band of the draws, H at S after transport, a star at the choice and a
+    line for every criterion; below, M at the sizes of S."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise SettingsError(
+            "this needs matplotlib, part of the extra `report`: pip install 'volt-vocab[report]'"
+        ) from None
+    steps = choices["steps"]
+    figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
+    upper.plot(curve["size"], curve["entropy"], "-", color="black", linewidth=1.4, label="BPE")
+    if "low" in curve:
+        upper.fill_between(curve["size"], curve["low"], curve["high"], color="0.75", linewidth=0)
+    sizes = [step["size"] + alphabet for step in steps]
+    upper.plot(
+        sizes, [step["entropy"] for step in steps], "o", color="0.35", markersize=4,
+        label="S, after transport",
+    )  # fmt: skip
+    for one in choices["choices"]:
+        if one["size"] is None:
+            continue
+        color, dashes = STYLES.get(one["criterion"], ("black", "-"))
+        size = one["size"] + (alphabet if one["criterion"] == "muv" else 0)
+        upper.axvline(
+            size, color=color, linestyle=dashes, linewidth=1.3,
+            label=f"{one['criterion']} {size:,}",
+        )  # fmt: skip
+    star = _star(curve, choices, alphabet)
+    upper.plot(
+        *star, "*", color=STYLES["muv"][0], markersize=15, markeredgecolor="black", zorder=5,
+        label="the choice",
+    )  # fmt: skip
+    bars = [(size, step["muv"] * 1e6, step["size"]) for size, step in zip(sizes, steps, strict=True)
+            if step["muv"] is not None]  # fmt: skip
+    for size, value, merged in bars:
+        decided = choices["criterion"] == "muv" and merged == choices["chosen_size"]
+        lower.bar(
+            size, value, width=size * 0.05, color="white" if decided else "0.6", edgecolor="black",
+            linewidth=0.8, hatch="////" if decided else None,
+        )  # fmt: skip
+    lower.axhline(0, color="black", linewidth=0.8)
+    upper.set(xscale="log", ylabel="H (nats)")
+    lower.set(ylabel="MUV, millionths", xlabel="vocabulary size (characters and merges)")
+    upper.legend(loc="upper right", fontsize="small", frameon=True, framealpha=0.9)
+    for axes in (upper, lower):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _star(curve: dict[str, Any], choices: dict[str, Any], alphabet: int) -> tuple[float, float]:
+    if choices["criterion"] == "muv":
+        step = next(one for one in choices["steps"] if one["size"] == choices["chosen_size"])
+        return step["size"] + alphabet, step["entropy"]
+    key = "closure_size" if choices["criterion"] == "size" else "chosen_size"
+    row = min(range(len(curve["size"])), key=lambda i: abs(curve["size"][i] - choices[key]))
+    return curve["size"][row], curve["entropy"][row]
+
+
+def render(figure: Any, form: str) -> bytes:
+    """The same figure gives the same bytes: no dates, no random names."""
+    import matplotlib
+
+    metadata: dict[str, Any] = {
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+        "png": {"Software": None},
+    }[form]
+    with matplotlib.rc_context({"svg.hashsalt": "volt", "svg.fonttype": "none", "pdf.fonttype": 42}):
+        stream = io.BytesIO()
+        figure.savefig(stream, format=form, metadata=metadata, dpi=200)
+    return stream.getvalue()
+
+
+def check_form(path: Path) -> str:
+    """The kind of figure that a file's name asks for."""
+    form = path.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise SettingsError(f"{path}: a figure ends in {', '.join(f'.{one}' for one in FORMATS)}")
+    return form
