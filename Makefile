@@ -1,6 +1,7 @@
 # make demo   build, install, learn a vocabulary from text that every machine with Python has
 # make test   the same, then all tests
 # make lint   ruff and mypy
+# make screenshot  the picture of the report in docs/img; needs Chromium
 # make bench  every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 TEXT   ?=
 
-.PHONY: demo test lint bench sanitize clean
+.PHONY: demo test lint bench screenshot sanitize clean
 
 # The package, and the tools that test it, are installed anew when their sources change.
 INSTALLED := $(VENV)/.installed
@@ -20,7 +21,7 @@ $(INSTALLED): $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Building and installing volt into $(VENV) ..."
 	@$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.20"
-	@$(PIP) --no-build-isolation -e .
+	@$(PIP) --no-build-isolation -e ".[report]"
 	@touch $@
 
 $(TOOLS): $(INSTALLED)
@@ -31,6 +32,7 @@ $(TOOLS): $(INSTALLED)
 demo: $(INSTALLED)
 	@$(BIN)/python tools/demo_text.py demo/python-docs.txt
 	$(BIN)/volt learn demo/python-docs.txt -o demo/vocabulary --force
+	@echo; echo "Look at it: demo/vocabulary/report.html"
 	@echo; echo "A sentence, cut with it:"
 	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
 
@@ -54,6 +56,9 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/learn.py --text $(TEXT) -o benchmarks/results/learn.json
 	$(BIN)/python benchmarks/transport.py --text $(TEXT) -o benchmarks/results/transport.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
+
+screenshot: $(TOOLS) demo
+	$(BIN)/python tools/screenshot.py demo/vocabulary/report.html docs/img/report.webp
 
 # The native code under AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that drive it.
 sanitize: $(TOOLS)

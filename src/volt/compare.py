@@ -1,6 +1,7 @@
 """Vocabularies side by side on one text: volt's own and those of other toolkits.
 
-A file that volt can import is encoded by volt; any other tokenizer.json or .model by its own library.
+A file that volt can import is encoded by volt; any other tokenizer.json or .model by its own
+library.
 """
 
 from __future__ import annotations

@@ -11,12 +11,14 @@ from volt.report.page import MOST_BYTES, load_material, make_page
 from volt.vocabulary import build_vocabulary
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-HOSTILE_WORDS = [HOSTILE, "<!--", "{{constructor}}", "&lt;b&gt;", "\u2028\u2029", "javascript:alert(1)"]
+HOSTILE_WORDS = [HOSTILE, "<!--", "{{a}}", "&lt;b&gt;", "\u2028\u2029", "javascript:alert(1)"]
 PIECES = [
-    *"abcdefghijklmnopqrstuvwxyz", *"ABC", *"0123456789", *" " * 8, "  ", "\t", "\n", "\r", "\u00a0",
-    "▁", "▁▁", "</w>", "@@", "##", "<unk>", "<s>", "<0x41>", "Ġ", "'s", "'ll", "'", "don't", ".", ",", "!?",
-    "ä", "ß", "é", "e\u0301", "ﬁ", "½", "²", "①", "日本語", "語彙", "한국", "пример", "مثال", "उदाहरण",
-    "👩‍🚀", "🏳️‍🌈", "\U0001f9ff", "\ue000", "\u200b", "\ufeff", "\u2028", "\u3000", "\x00", "\x1f", "\x85", "<2de>", HOSTILE,
+    *"abcdefghijklmnopqrstuvwxyz", *"ABC", *"0123456789", *" " * 8, "  ", "\t", "\n", "\r",
+    "\u00a0", "▁", "▁▁", "</w>", "@@", "##", "<unk>", "<s>", "<0x41>", "Ġ", "'s", "'ll", "'",
+    "don't", ".", ",", "!?", "ä", "ß", "é", "e\u0301", "ﬁ", "½", "²", "①",
+    "日本語", "語彙", "한국", "пример", "مثال", "उदाहरण",
+    "👩‍🚀", "🏳️‍🌈", "\U0001f9ff", "\ue000", "\u200b", "\ufeff", "\u2028", "\u3000", "\x00",
+    "\x1f", "\x85", "<2de>", HOSTILE,
 ]  # fmt: skip
 
 
@@ -24,7 +26,8 @@ def corpus(seed, lines=400):
     generator = random.Random(seed)
     syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
     types = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(300)]
-    types += ["don't", "we'll", "1984", "42", "naïve", "Größe", "日本語", "語彙", "пример", "x,", "(y)", "z."]
+    types += ["don't", "we'll", "1984", "42", "naïve", "Größe", "日本語", "語彙", "пример"]
+    types += ["x,", "(y)", "z."]
     return [
         " ".join(types[int(len(types) * generator.random() ** 2)] for _ in range(8))
         for _ in range(lines)
@@ -33,7 +36,8 @@ def corpus(seed, lines=400):
 
 def strings(count):
     generator = random.Random(7)
-    found = ["", " ", "  ", "a", " a ", "▁", "▁a", "a▁", "<2de>", "<2de> a", " <2de>a<2de>", *corpus(1, 20)]
+    found = ["", " ", "  ", "a", " a ", "▁", "▁a", "a▁", "<2de>", "<2de> a", " <2de>a<2de>"]
+    found += corpus(1, 20)
     while len(found) < count:
         found.append("".join(generator.choices(PIECES, k=generator.randint(1, 14))))
     return found
@@ -68,6 +72,10 @@ def figures(page, selector):
     }
 
 
+def show(page, name):
+    page.evaluate("(id) => document.getElementById(id).scrollIntoView({block: 'center'})", name)
+
+
 def rows(page, selector):
     return [
         [cell.inner_text() for cell in row.query_selector_all("td")]
@@ -75,7 +83,7 @@ def rows(page, selector):
     ]
 
 
-# ------------------------------------------------------------------------------------------ sections
+# ----------------------------------------------------------------------------------------- sections
 
 
 def test_it_loads_without_a_word_on_the_console_or_the_network(page, learned):
@@ -87,7 +95,7 @@ def test_the_policy_allows_neither_network_nor_eval(page):
     blocked = page.evaluate(
         """async () => {
           const tried = {};
-          try { await fetch("https://example.org/"); tried.fetch = true; } catch { tried.fetch = false; }
+          tried.fetch = await fetch("https://example.org/").then(() => true, () => false);
           // In a task of the page's own: what the driver runs at once is let through.
           tried.eval = await new Promise((done) => setTimeout(() => {
             try { done((0, eval)("1 + 1") === 2); } catch { done(false); }
@@ -175,10 +183,11 @@ def test_the_marker_shows_what_another_size_gives(page, learned):
     shown = figures(page, "#marker-figures")
     curve, lines = result.curve, result.counts.totals.lines
     assert number(shown["characters and merges"]) == curve.size[-1]
-    assert number(shown["tokens per sentence"]) == pytest.approx(curve.tokens[-1] / lines, abs=0.005)
+    per_line = curve.tokens[-1] / lines
+    assert number(shown["tokens per sentence"]) == pytest.approx(per_line, abs=0.005)
     assert number(shown["embedding parameters"]) == pytest.approx(curve.size[-1] / 1000, abs=0.001)
     # Dragging in the chart does the same.
-    page.evaluate("() => document.getElementById('chart-entropy').scrollIntoView({block: 'center'})")
+    show(page, "chart-entropy")
     box = page.query_selector("#chart-entropy svg").bounding_box()
     page.mouse.move(box["x"] + box["width"] - 10, box["y"] + 50)
     page.mouse.down()
@@ -189,7 +198,7 @@ def test_the_marker_shows_what_another_size_gives(page, learned):
 
 
 def test_hovering_reads_exact_values(page, learned):
-    page.evaluate("() => document.getElementById('chart-length').scrollIntoView({block: 'center'})")
+    show(page, "chart-length")
     box = page.query_selector("#chart-length svg").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
     page.mouse.move(box["x"] + box["width"] / 2 + 2, box["y"] + 42)
@@ -256,7 +265,7 @@ def test_the_overlap_with_bpe(page, learned):
 
 
 def test_the_files(page, learned):
-    folder, result = learned
+    _, result = learned
     tokenizer = volt.Tokenizer(result.vocabulary)
     table = rows(page, "#file-table")
     assert [row[0] for row in table] == ["train.xx", "train.yy"]
@@ -274,14 +283,16 @@ def test_the_files(page, learned):
         assert number(row[6]) == pytest.approx(tokens / totals[0], abs=0.005)
 
 
-# ---------------------------------------------------------------------------------------- playground
+# --------------------------------------------------------------------------------------- playground
 
 SETTINGS = [
     {"pretokenizer": "metaspace"},
     {"pretokenizer": "metaspace", "merge_rule": "pairs", "encoding": "split", "unknown": "unk"},
-    {"pretokenizer": "metaspace", "coverage": 0.97, "normalize": "nfkc", "symbols": ["<2de>", "<2", "日本"]},
+    {"pretokenizer": "metaspace", "coverage": 0.97, "normalize": "nfkc",
+     "symbols": ["<2de>", "<2", "日本"]},
     {"pretokenizer": "whitespace"},
-    {"pretokenizer": "whitespace", "merge_rule": "concat", "encoding": "split", "symbols": ["<2de>"]},
+    {"pretokenizer": "whitespace", "merge_rule": "concat", "encoding": "split",
+     "symbols": ["<2de>"]},
     {"pretokenizer": "byte-level"},
     {"pretokenizer": "byte-level", "merge_rule": "concat", "encoding": "split"},
 ]  # fmt: skip
@@ -298,7 +309,8 @@ def test_the_playground_encodes_as_the_library_does(settings, open_page, tmp_pat
              texts.map((text) => encoder.encode(text).map((id) => encoder.pool[id].text)))""",
         texts,
     )
-    names = {name: settings[name] for name in ("merge_rule", "unknown", "symbols") if name in settings}
+    kept = ("merge_rule", "unknown", "symbols")
+    names = {name: value for name, value in settings.items() if name in kept}
     start = result.candidates.alphabet_size
     others = [
         build_vocabulary(result.candidates, range(start, start + size), **names)
@@ -309,7 +321,9 @@ def test_the_playground_encodes_as_the_library_does(settings, open_page, tmp_pat
         tokenizer = volt.Tokenizer(vocabulary)
         for text, tokens in zip(texts, cut, strict=True):
             assert tokens == [tokenizer.tokens[i] for i in tokenizer.encode(text)], text
-    ids = page.evaluate("(texts) => texts.map((t) => voltReport.encoders[0].encoder.encode(t))", texts)
+    ids = page.evaluate(
+        "(texts) => texts.map((text) => voltReport.encoders[0].encoder.encode(text))", texts
+    )
     assert ids == volt.load(tmp_path / "out").encode_batch(texts)
     page.check_quiet()
 
@@ -331,7 +345,7 @@ def test_typing_shows_the_tokens(page, learned):
     assert f"{sum(map(len, expected))} tokens" in panels[0].inner_text()
 
 
-# ----------------------------------------------------------------------------- hostile text, layouts
+# ---------------------------------------------------------------------------- hostile text, layouts
 
 
 def test_hostile_text_is_shown_as_text(open_page, tmp_path):
@@ -349,9 +363,9 @@ def test_hostile_text_is_shown_as_text(open_page, tmp_path):
     assert any(HOSTILE in row[1].replace("␣", " ") for row in rows(page, "#tokens"))
     assert rows(page, "#file-table")[0][0] == name
     page.fill("#text", " ".join(HOSTILE_WORDS))
-    assert HOSTILE.replace(" ", "") in "".join(
-        span.text_content() for span in page.query_selector_all("#cuts .cut-panel:first-child .line span")
-    ).replace("␣", "")
+    spans = page.query_selector_all("#cuts .cut-panel:first-child .line span")
+    cut = "".join(span.text_content() for span in spans)
+    assert HOSTILE.replace(" ", "") in cut.replace("␣", "")
     page.hover("#chart-transport svg .mark-rect.role-mark path")
     assert page.query_selector_all("img, main svg image, iframe, object, embed") == []
     assert len(page.query_selector_all("script")) == 3
@@ -384,11 +398,12 @@ def test_colours_can_be_read(learned, open_page):
               const behind = (e) => { for (; e; e = e.parentElement) {
                 const c = getComputedStyle(e).backgroundColor; if (!/, 0\\)$/.test(c)) return c; }
                 return "rgb(255, 255, 255)"; };
-              return ["h1", ".lead", "nav a", "dt", "dd", "dd small", "th", "td", ".doubted", ".doubt p",
-                ".cut .t0", ".cut .t1", ".cut .t2", ".cut .t3", ".cut .t4", "figcaption", ".mark"]
+              return ["h1", ".lead", "nav a", "dt", "dd", "dd small", "th", "td", ".doubted",
+                ".doubt p", ".cut .t0", ".cut .t1", ".cut .t2", ".cut .t3", ".cut .t4",
+                "figcaption", ".mark"]
                 .map((s) => [s, document.querySelector(s)]).filter(([, e]) => e).map(([s, e]) => {
-                  const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x);
-                  return [s, (a + 0.05) / (b + 0.05)]; });
+                  const a = light(getComputedStyle(e).color), b = light(behind(e));
+                  return [s, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; });
             }"""
         )
         assert len(ratios) > 12

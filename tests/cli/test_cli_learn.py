@@ -13,6 +13,8 @@ from volt.cli.learn import _is_pair
 
 VOLT = Path(sys.executable).with_name("volt")
 ARTIFACTS = ["choices.json", "curve.csv", "signature.txt", "volt.json"]
+"""The same for the same text, however it comes; the report names files."""
+REPORT = ["report.html", "report.json"]
 FAST = ["--sizes", "40:200:40", "--candidates", "bpe:300", "--bootstrap", "3"]
 
 
@@ -62,7 +64,7 @@ def learned(folder, *names):
 
 
 def artifacts(folder):
-    assert sorted(path.name for path in Path(folder).iterdir()) == ARTIFACTS
+    assert sorted(path.name for path in Path(folder).iterdir()) == sorted([*ARTIFACTS, *REPORT])
     return {name: Path(folder, name).read_bytes() for name in ARTIFACTS}
 
 
@@ -76,8 +78,17 @@ def test_one_command_writes_what_python_writes(folder, joint, tmp_path):
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 
 
-def test_json_on_stdout_is_choices_json(folder, joint):
-    assert joint[1] == (folder / "joint" / "choices.json").read_text(encoding="utf-8")
+def test_json_on_stdout_is_choices_json_and_what_else_the_summary_says(folder, joint):
+    printed = json.loads(joint[1])
+    for name, value in json.loads((folder / "joint" / "choices.json").read_text()).items():
+        assert printed.pop(name) == value
+    result = learned(folder, "train.en", "train.de")
+    curve = printed.pop("curve")
+    rows = [result.curve.at_size(size) for size in curve["sizes"]]
+    assert curve["entropy"] == result.curve.entropy_types[rows].tolist()
+    assert sorted(printed.pop("files")) == sorted(f"joint/{n}" for n in [*ARTIFACTS, *REPORT])
+    assert printed.pop("corpus")["lines"] == 240
+    assert printed == {}
 
 
 def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_the_table(joint):
@@ -97,9 +108,16 @@ def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_the_table(joint):
         assert ("(in doubt)" in row) == bool(choice["doubts"])
     for message in summary["messages"]:
         assert f"note: {message}" in lines
-    assert lines[-1] == "written to joint: volt.json, curve.csv, choices.json, signature.txt"
+    (spark,) = [line for line in lines if "█" in line]
+    assert spark.strip()[0] == "█"
+    assert spark.strip()[-1] == "▁"
+    assert lines[-1] == (
+        "written to joint: volt.json, curve.csv, choices.json, signature.txt, report.json, "
+        "report.html"
+    )
     assert "not parallel" not in err
-    assert len(lines) < 30
+    assert len(lines) <= 24
+    assert "\x1b" not in err
 
 
 def test_quiet_is_silent_and_text_may_come_from_stdin(folder, tmp_path):
@@ -156,7 +174,7 @@ def test_separate_writes_a_vocabulary_for_each_side(folder, separate, tmp_path):
         learned(folder, name).save(tmp_path / side)
         assert artifacts(folder / "separate" / side) == artifacts(tmp_path / side)
         written = (folder / "separate" / side / "choices.json").read_text(encoding="utf-8")
-        assert json.loads(out)[side] == json.loads(written)
+        assert json.loads(written).items() <= json.loads(out)[side].items()
 
 
 def test_separate_folders_are_kept_and_replaced_as_a_whole(folder, separate):

@@ -25,11 +25,15 @@ def compare(
     ],
     on: Annotated[
         list[str],
-        typer.Option(metavar="FILE", help="The text; may be given several times.", show_default=False),
+        typer.Option(
+            metavar="FILE", help="The text; may be given several times.", show_default=False
+        ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write a page too.", show_default=False),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write a page too.", show_default=False
+        ),
     ] = None,
     quiet: options.Quiet = False,
     json: options.Json = False,

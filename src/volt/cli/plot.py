@@ -18,7 +18,10 @@ def plot(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="A name that ends in .svg, .png or .pdf.",
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A name that ends in .svg, .png or .pdf.",
             show_default=False,
         ),
     ],

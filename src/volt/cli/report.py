@@ -23,7 +23,10 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write here.  [default: DIR/report.html]",
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write here.  [default: DIR/report.html]",
             show_default=False,
         ),
     ] = None,
@@ -32,11 +35,11 @@ def report(
     """Make the page of a folder: one file to look at, offline."""
     from volt.report.page import load_material, make_page
 
-    sides = [folder / side for side in ("source", "target") if (folder / side / "volt.json").exists()]
-    if not sides or (folder / "volt.json").exists():
+    sides = [folder / side for side in ("source", "target")]
+    if not all((side / "volt.json").exists() for side in sides):
         sides = [folder]
     if output is not None and len(sides) > 1:
-        raise SettingsError("the folder has two vocabularies: name source or target, or leave -o out")
+        raise SettingsError("two vocabularies, one page: name DIR/source or DIR/target")
     for side in sides:
         page = make_page(load_material(side))
         home = side.parent if side.name == "volt.json" else side

@@ -27,7 +27,7 @@ def is_cached() -> bool:
 
 
 def vega_bundle() -> str:
-    """A script that defines `vegaEmbed`, `vega` and `vegaLite`."""
+    """A script that defines `vegaEmbed`."""
     if not is_installed():
         raise SettingsError(HINT)
     path = _path()
@@ -37,7 +37,7 @@ def vega_bundle() -> str:
         pass
     import vl_convert
 
-    script: str = vl_convert.javascript_bundle()
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as stream:

@@ -64,4 +64,5 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _gaps(ids: list[int]) -> NDArray[np.int64]:
     """Sorted ids as differences, which are small."""
-    return np.diff(np.array(ids, np.int64), prepend=0)
+    numbers = np.array([0, *ids], np.int64)
+    return numbers[1:] - numbers[:-1]

@@ -212,7 +212,7 @@ def transport_excerpt(result: LearnResult) -> dict[str, Any]:
         wanted -= result.candidates.alphabet_size
     step = min(result.steps, key=lambda step: (abs(step.size - wanted), step.size))
     solution, problem = step.solution, step.solution.problem
-    asked, got = problem.token_marginal, solution.token_mass
+    asked = problem.token_marginal
     tokens = np.argsort(-asked, kind="stable")[:SHOWN_TOKENS]
     characters = np.argsort(-problem.character_marginal, kind="stable")[:SHOWN_CHARACTERS]
     column_of = {character: i for i, character in enumerate(characters.tolist())}
@@ -295,20 +295,21 @@ def file_figures(counts: WordCounts, tokenizer: Tokenizer) -> list[dict[str, Any
     if not texts:
         return []
     room = max(SAMPLE_BYTES // len(texts), 1 << 14)
-    sampled = [_first_lines(sample, room) for _, _, sample in texts]
+    sampled = [_first_lines(sample, room) or [""] for _, _, sample in texts]
     parallel = len({lines for _, lines, _ in texts}) == 1
     common = min(map(len, sampled))
-    if parallel and common:
+    if parallel:
         sampled = [lines[:common] for lines in sampled]
-    figures = []
+    figures: list[dict[str, Any]] = []
     for (name, all_lines, _), lines in zip(texts, sampled, strict=True):
         figures.append({"name": PurePath(name).name, "lines": all_lines, "parallel": parallel}
                        | text_figures(lines, tokenizer))  # fmt: skip
     first = figures[0]
     for one in figures:
-        per_line = one["tokens"] / max(1, one["sampled_lines"])
-        reference = first["tokens"] / max(1, first["sampled_lines"])
-        one["parity"] = _rounded(per_line / reference) if reference else None
+        # Lines of this file for lines of the first.
+        lines = first["sampled_lines"] / one["sampled_lines"]
+        tokens = first["tokens"]
+        one["parity"] = _rounded(one["tokens"] * lines / tokens) if tokens else None
     return figures
 
 
@@ -324,9 +325,7 @@ def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     words = Counter(word for line in lines for word in line.split())
     prefix = " " if tokenizer.vocabulary.rule.pretokenizer == "byte-level" else ""
     alone = tokenizer.encode_batch([prefix + word for word in words])
-    single = sum(
-        count for count, ids in zip(words.values(), alone, strict=True) if len(ids) == 1
-    )
+    single = sum(count for count, ids in zip(words.values(), alone, strict=True) if len(ids) == 1)
     return {
         "sampled_lines": len(lines),
         "words": words.total(),

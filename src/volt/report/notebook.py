@@ -47,9 +47,7 @@ def result_html(result: LearnResult) -> str:
 
 def tokenizer_html(tokenizer: Tokenizer) -> str:
     """What it is, and a sentence cut with it."""
-    return (
-        f"<div><p><b>{escape(repr(tokenizer))}</b></p>{colored_tokens(tokenizer, SAMPLE)}</div>"
-    )
+    return f"<div><p><b>{escape(repr(tokenizer))}</b></p>{colored_tokens(tokenizer, SAMPLE)}</div>"
 
 
 def colored_tokens(tokenizer: Tokenizer, text: str) -> str:

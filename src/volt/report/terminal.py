@@ -32,7 +32,8 @@ def summary(
 ) -> list[Line]:
     """The choice and how sure, the criteria, the curve, what to know, where the files are."""
     lines = [Line(""), Line(chosen(result), "bold"), *map(Line, vocabulary_lines(result)), Line("")]
-    lines.append(Line(f"{'criterion':<10} {'size':>8}  {'interval':>17}  {'figure':>9}  meaning", "dim"))
+    head = f"{'criterion':<10} {'size':>8}  {'interval':>17}  {'figure':>9}  meaning"
+    lines.append(Line(head, "dim"))
     for one in result.choices:
         style = "bold" if one.criterion == result.criterion else ""
         lines.append(Line(criterion_row(one), style))
@@ -89,9 +90,7 @@ def criterion_row(one: Choice) -> str:
     interval = "-" if one.interval is None else f"{one.interval[0]:,} .. {one.interval[1]:,}"
     figure = "-" if one.value is None else f"{one.value:.4g}"
     doubt = " (in doubt)" if one.doubts else ""
-    return (
-        f"{one.criterion:<10} {size:>8}  {interval:>17}  {figure:>9}  {one.meaning}{doubt}"
-    )
+    return f"{one.criterion:<10} {size:>8}  {interval:>17}  {figure:>9}  {one.meaning}{doubt}"
 
 
 def sparkline(result: LearnResult, *, width: int = SPARK_WIDTH, unicode: bool = True) -> list[str]:

@@ -1,0 +1,47 @@
+"""Take the picture of a report page for the README, with the system's Chromium.
+
+python tools/screenshot.py REPORT.html OUTPUT.webp
+"""
+
+import io
+import shutil
+import sys
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+WIDTH, HEIGHT, MOST_BYTES = 1200, 1560, 200_000
+
+
+def main() -> None:
+    page_path, output = Path(sys.argv[1]), Path(sys.argv[2])
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        sys.exit("this needs Chromium: apt-get install chromium")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page.goto(page_path.resolve().as_uri())
+        page.evaluate("() => window.voltReport.ready")
+        # The answer without what is below its table, then the curve.
+        end = page.locator("#criteria").bounding_box()
+        height = end["y"] + end["height"] + 30
+        head = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
+        curve = page.locator("#curve").screenshot()
+        browser.close()
+    parts = [Image.open(io.BytesIO(head)), Image.open(io.BytesIO(curve))]
+    picture = Image.new("RGB", (WIDTH, sum(part.height for part in parts)), "#fdfdfc")
+    top = 0
+    for part in parts:
+        picture.paste(part, ((WIDTH - part.width) // 2, top))
+        top += part.height
+    picture.save(output, quality=80, method=6)
+    size = output.stat().st_size
+    if size > MOST_BYTES:
+        sys.exit(f"{output} has {size:,} bytes, more than {MOST_BYTES:,}")
+    print(f"{output}: {size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
