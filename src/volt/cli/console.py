@@ -35,9 +35,11 @@ class Bars(Progress):
         from rich.text import Text
 
         class Rate(ProgressColumn):
+            """Over the whole stage: some are too short for a speed of the last moments."""
+
             def render(self, task: Any) -> Text:
-                speed = task.finished_speed or task.speed
-                return Text("" if speed is None else f"{speed:,.3g} {unit}/s".replace("e+0", "e"))
+                speed = task.completed / task.elapsed if task.elapsed else 0.0
+                return Text(f"{speed:,.{0 if speed >= 10 else 1}f} {unit}/s")
 
         amount = [DownloadColumn(), TransferSpeedColumn()] if unit == "B" else [
             MofNCompleteColumn(), Rate()

@@ -1,0 +1,276 @@
+"""report.json: every figure against a slow computation of the same."""
+
+import json
+import random
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import volt
+from volt import _core
+from volt.report.compact import packed, packed_signed
+from volt.report.data import collect, file_figures, load_report, one_token_words
+from volt.report.page import (
+    MOST_BYTES,
+    Material,
+    embedded_json,
+    make_page,
+    page_data,
+    unicode_ranges,
+)
+from volt.vocabulary import build_vocabulary
+
+MODES = ["metaspace", "whitespace", "byte-level"]
+
+
+def corpus(seed, lines=150):
+    generator = random.Random(seed)
+    syllables = [a + b for a in "bdfgkst" for b in "aeiou"]
+    types = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(150)]
+    types += ["aaa", "aaaa", "aaaaaaa", "naïve", "日本", "don't", "x1y2"]
+    return [
+        " ".join(types[int(len(types) * generator.random() ** 2)] for _ in range(7))
+        for _ in range(lines)
+    ]
+
+
+def learned(mode="metaspace", **settings):
+    return volt.learn(
+        [corpus(1), corpus(2)], pretokenizer=mode, sizes="40:160:40", merges=400,
+        **{"bootstrap": 4} | settings,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_words_that_are_one_token_at_every_size(mode):
+    result = learned(mode, bootstrap=0)
+    found = result.candidates
+    share = one_token_words(result.counts, found)
+    assert len(share) == len(result.curve)
+    for merges in (0, 1, 17, 100, found.merges):
+        start = found.alphabet_size
+        vocabulary = build_vocabulary(found, range(start, start + merges), merge_rule="pairs")
+        _, offsets = volt.Tokenizer(vocabulary).encode_words(result.counts)
+        single = np.diff(offsets.astype(np.int64)) == 1
+        assert share[merges] == pytest.approx(
+            result.counts.counts[single].sum() / result.counts.counts.sum()
+        )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_corpus_is_measured_in_words_and_bytes(mode):
+    result = learned(mode)
+    figures = collect(result)["corpus"]
+    lines = corpus(1) + corpus(2)
+    assert figures["lines"] == len(lines)
+    assert figures["spaced_words"] == sum(len(line.split()) for line in lines)
+    tokens = sum(map(len, volt.Tokenizer(result.vocabulary).encode_batch(lines)))
+    assert figures["tokens"] == tokens
+    size = sum(len(line.encode()) for line in lines)
+    spaces = sum(line.count(" ") for line in lines)
+    expected = {"metaspace": size + len(lines), "whitespace": size - spaces, "byte-level": size}
+    assert figures["bytes"] == expected[mode]
+    assert figures["unknown_characters"] == 0
+
+
+@pytest.mark.parametrize("unknown", ["byte", "unk"])
+def test_unknown_characters_are_counted_however_they_are_spelled(unknown):
+    lines = [*corpus(1), "ŵ 語 語"]
+    result = volt.learn(
+        [lines], sizes="40:160:40", merges=400, bootstrap=0, coverage=0.995, unknown=unknown
+    )
+    known = set(result.vocabulary.of_kind("character"))
+    missing = sum(c.replace(" ", "▁") not in known for line in lines for c in line)
+    assert missing > 0
+    assert collect(result)["corpus"]["unknown_characters"] == missing
+
+
+def test_weights_are_taken_out():
+    plain = collect(learned())["corpus"]
+    half = volt.learn([corpus(1), corpus(2)], sizes="40:160:40", merges=400, weights=0.5)
+    figures = collect(half)["corpus"]
+    assert half.counts.unit == 2
+    assert figures["words"] == plain["words"] / 2
+    assert figures["characters"] == plain["characters"] / 2
+
+
+def test_the_curve_and_its_band():
+    result = learned()
+    curve = collect(result)["curve"]
+    rows = [result.curve.at_size(size) for size in curve["size"]]
+    assert curve["entropy"] == pytest.approx(result.curve.entropy_types[rows], rel=1e-5)
+    assert curve["tokens"] == result.curve.tokens[rows].tolist()
+    draws = np.array([
+        result.candidates.draw(i).curve.entropy_types[rows] for i in range(4)
+    ])  # fmt: skip
+    assert curve["low"] == pytest.approx(draws.min(axis=0), rel=1e-5)
+    assert curve["high"] == pytest.approx(draws.max(axis=0), rel=1e-5)
+    assert "low" not in collect(learned(bootstrap=0))["curve"]
+    for choice in result.choices:
+        if choice.size is not None and choice.criterion != "muv":
+            assert choice.size in curve["size"]
+
+
+def test_the_plan_is_that_of_the_chosen_size_or_the_nearest():
+    assert collect(learned())["transport"]["size"] == learned().chosen_size
+    fixed = learned(size=400)
+    transport = collect(fixed)["transport"]
+    assert transport["size"] == 160
+    for token in transport["tokens"]:
+        assert token["got"] == pytest.approx(token["asked"], rel=0.0101)
+    asked = [token["asked"] for token in transport["tokens"]]
+    assert asked == sorted(asked, reverse=True)
+
+
+def test_dropped_tokens_are_listed():
+    result = learned(epsilon=1.0, threshold=0.9, gamma=0.01)
+    transport = collect(result)["transport"]
+    step = next(step for step in result.steps if step.size == transport["size"])
+    assert transport["dropped"] == step.dropped > 0
+    assert len(transport["dropped_tokens"]) == min(step.dropped, 200)
+    for token in transport["dropped_tokens"]:
+        assert token["got"] < 0.9 * token["asked"] * (1 + 1e-5)
+
+
+def test_files_are_measured_on_their_lines():
+    one, two = corpus(1), corpus(2, lines=150)
+    result = volt.learn([one, two], sizes="40:160:40", merges=400, bootstrap=0)
+    tokenizer = volt.Tokenizer(result.vocabulary)
+    first, second = file_figures(result.counts, tokenizer)
+    assert (first["name"], second["name"]) == ("text 1", "text 2")
+    assert first["parity"] == 1
+    tokens = [sum(map(len, tokenizer.encode_batch(lines))) for lines in (one, two)]
+    assert [first["tokens"], second["tokens"]] == tokens
+    assert second["parity"] == pytest.approx(tokens[1] / tokens[0], rel=1e-5)
+    assert first["parallel"]
+
+
+def test_files_of_different_length_are_compared_per_line():
+    one, two = corpus(1), corpus(2, lines=60)
+    result = volt.learn([one, two], sizes="40:160:40", merges=400, bootstrap=0)
+    first, second = file_figures(result.counts, volt.Tokenizer(result.vocabulary))
+    assert not first["parallel"]
+    assert second["sampled_lines"] == 60
+    assert second["parity"] == pytest.approx(
+        (second["tokens"] / 60) / (first["tokens"] / 150), rel=1e-5
+    )
+
+
+def test_a_sample_is_the_first_lines_of_a_text(tmp_path, monkeypatch):
+    monkeypatch.setattr("volt.counts.SAMPLE", 1000)
+    lines = corpus(1)
+    text = "".join(f"{line}\n" for line in lines)
+    (tmp_path / "text").write_text(text, encoding="utf-8")
+    (tmp_path / "short").write_text("no line end", encoding="utf-8")
+    counts = volt.count([tmp_path / "text", tmp_path / "short"])
+    counts.save(tmp_path / "counts")
+    again = volt.count([tmp_path / "counts", tmp_path / "short"])
+    long, short = counts.samples
+    assert text.encode().startswith(long)
+    assert len(long) <= 1000
+    assert long.endswith(b"\n")
+    assert short == b"no line end"
+    assert again.samples == [b"", b"no line end"]
+    assert [one["name"] for one in file_figures(again, volt.Tokenizer(learned().vocabulary))] == [
+        "short"
+    ]
+
+
+def test_folders_do_not_show_in_names(tmp_path):
+    folder = tmp_path / "secret"
+    folder.mkdir()
+    (folder / "text.en").write_text("\n".join(corpus(1)), encoding="utf-8")
+    result = volt.learn([folder / "text.en"], sizes="40:160:40", merges=400, bootstrap=0)
+    result.save(tmp_path / "out")
+    for path in (tmp_path / "out").iterdir():
+        assert b"secret" not in path.read_bytes(), path.name
+    assert load_report(tmp_path / "out" / "report.json")["files"][0]["name"] == "text.en"
+
+
+def test_the_same_text_gives_the_same_bytes(tmp_path):
+    learned().save(tmp_path / "one")
+    learned(threads=1).save(tmp_path / "two")
+    for name in ("report.json", "report.html"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_a_page_or_none(tmp_path):
+    learned(bootstrap=0).save(tmp_path / "out", report=False)
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == ["choices.json", "curve.csv", "signature.txt", "volt.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("[1]", "is no report"), ("{", "is no report"), ('{"format": 9}', "this volt reads 1")],
+)
+def test_a_damaged_report_is_an_error_that_names_it(tmp_path, content, words):
+    (tmp_path / "report.json").write_text(content)
+    with pytest.raises(volt.InputError, match=words):
+        load_report(tmp_path / "report.json")
+
+
+# ------------------------------------------------------------------------------------- for the page
+
+
+def unpacked(text):
+    import base64
+
+    numbers, value, shift = [], 0, 0
+    for byte in base64.b64decode(text):
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value = shift = 0
+    return numbers
+
+
+def test_numbers_are_packed_and_come_back():
+    numbers = [0, 1, 127, 128, 300, 2**32, 2**53, 2**63, *range(0, 20000, 7)]
+    assert unpacked(packed(numbers)) == numbers
+    assert packed([]) == ""
+    signed = np.array([0, -1, 1, -2, 2, 1000, -1000])
+    assert unpacked(packed_signed(signed)) == [0, 1, 2, 3, 4, 2000, 1999]
+
+
+def test_the_page_has_volts_own_table_of_characters():
+    version, ranges = unicode_ranges()
+    assert version == _core.unicode_version
+    numbers = unpacked(ranges)
+    starts = np.cumsum(numbers[::2]).tolist()
+    for (start, end), kind in zip(pairwise([*starts, 0x110000]), numbers[1::2], strict=True):
+        assert {_core.unicode_class(c) for c in range(start, end)} == {kind}
+
+
+def test_data_cannot_end_their_element():
+    hostile = "</script><!--&\u2028\u2029"
+    text = embedded_json({hostile: hostile})
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert json.loads(text) == {hostile: hostile}
+
+
+def test_a_page_too_large_is_shortened_and_says_so(monkeypatch):
+    result = learned(bootstrap=0)
+    material = Material(result.vocabulary, result.summary(), collect(result))
+    page = make_page(material)
+    assert b"left out to keep this page below 3 MB" not in page
+    bpe = len(embedded_json(page_data(material)["bpe"]))
+    monkeypatch.setattr("volt.report.page.MOST_BYTES", len(page) - 1)
+    assert b"BPE of twice the size is left out" in make_page(material)
+    monkeypatch.setattr("volt.report.page.MOST_BYTES", len(page) - bpe + 100)
+    assert b"Plain BPE is left out" in make_page(material)
+
+
+def test_a_hundred_thousand_tokens_fit():
+    generator = random.Random(3)
+    words = {
+        "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=generator.randint(2, 9)))
+        for _ in range(150_000)
+    }
+    lines = [[f"{word} " * generator.randint(2, 6) for word in sorted(words)]]
+    result = volt.learn(lines, merges=100_000, sizes="1000,100000", size=99_000, bootstrap=0)
+    assert len(result.vocabulary) == 99_000
+    page = make_page(Material(result.vocabulary, result.summary(), collect(result)))
+    assert len(page) < MOST_BYTES

@@ -1,0 +1,166 @@
+"""volt.compare: figures against slow ones, every kind of vocabulary."""
+
+import math
+import random
+from collections import Counter
+
+import pytest
+import sentencepiece
+import tokenizers
+from tokenizers import models, normalizers, pre_tokenizers, trainers
+
+import volt
+from volt.compare import compare, open_subject, overlap
+
+
+def corpus(seed, lines=300):
+    generator = random.Random(seed)
+    syllables = [a + b for a in "bdfgkst" for b in "aeiou"]
+    types = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(200)]
+    return [
+        " ".join(types[int(len(types) * generator.random() ** 2)] for _ in range(7)) + " ."
+        for _ in range(lines)
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """volt's own in all modes, exports of one, and models that volt cannot read."""
+    folder = tmp_path_factory.mktemp("compare")
+    (folder / "train").write_text("\n".join(corpus(1)) + "\n")
+    (folder / "test").write_text("\n".join([*corpus(1, 40), "ŵ b1 日本"]) + "\n", encoding="utf-8")
+    for mode in ("metaspace", "whitespace", "byte-level"):
+        result = volt.learn(
+            [folder / "train"], sizes="40:160:40", merges=300, bootstrap=0, pretokenizer=mode
+        )
+        result.save(folder / mode, report=False)
+    vocabulary = volt.load_vocabulary(folder / "metaspace")
+    volt.export(vocabulary, "hf", folder / "hf")
+    volt.export(vocabulary, "sentencepiece", folder / "same.model")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(folder / "train"), model_prefix=str(folder / "unigram"), vocab_size=120,
+        model_type="unigram", minloglevel=2,
+    )  # fmt: skip
+    pieces = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    pieces.normalizer = normalizers.BertNormalizer()
+    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=150, special_tokens=["[UNK]"], show_progress=False
+    )
+    pieces.train([str(folder / "train")], trainer)
+    pieces.save(str(folder / "wordpiece.json"))
+    return folder
+
+
+def test_every_figure_of_a_vocabulary(folder):
+    lines = (folder / "test").read_text(encoding="utf-8").splitlines()
+    row = compare([folder / "metaspace"], [folder / "test"]).rows[0]
+    tokenizer = volt.load(folder / "metaspace")
+    ids = [i for line in lines for i in tokenizer.encode(line)]
+    words = [word for line in lines for word in line.split()]
+    shares = [count / len(ids) for count in Counter(ids).values()]
+    assert row.size == len(tokenizer)
+    assert row.tokens == len(ids)
+    assert row.tokens_per_word == pytest.approx(len(ids) / len(words))
+    assert row.bytes_per_token == pytest.approx(sum(len(s.encode()) for s in lines) / len(ids))
+    assert row.entropy_per_character == pytest.approx(
+        -sum(p * math.log(p) for p in shares) * len(ids) / sum(map(len, lines))
+    )
+    assert row.renyi_efficiency == pytest.approx(
+        math.log(sum(p**2.5 for p in shares)) / -1.5 / math.log(len(tokenizer))
+    )
+    single = sum(len(tokenizer.encode(word)) == 1 for word in words)
+    assert row.single_token_words == pytest.approx(single / len(words))
+    spelled = sum(tokenizer.vocabulary.tokens[i].kind == "byte" for i in ids)
+    assert spelled > 0
+    assert row.unknown == pytest.approx(spelled / len(ids))
+    assert row.overlap == 1
+
+
+def test_a_vocabulary_and_its_exports_are_the_same(folder):
+    names = ["metaspace", "hf", "hf/tokenizer.json", "same.model"]
+    rows = compare([folder / name for name in names], [folder / "test"]).rows
+    assert {row.encoded_by for row in rows} == {"volt"}
+    first = rows[0]
+    for row in rows[1:]:
+        assert (row.tokens, row.size, row.overlap) == (first.tokens, first.size, 1)
+        assert row.single_token_words == first.single_token_words
+        assert row.unknown == first.unknown
+
+
+def test_what_volt_cannot_read_is_encoded_by_its_own_library(folder):
+    unigram, wordpiece = compare(
+        [folder / "unigram.model", folder / "wordpiece.json"], [folder / "test"]
+    ).rows
+    lines = (folder / "test").read_text(encoding="utf-8").splitlines()
+    words = [word for line in lines for word in line.split()]
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "unigram.model"))
+    ids = [i for line in model.encode(lines) for i in line]
+    assert unigram.encoded_by.startswith("sentencepiece ")
+    assert unigram.messages == [
+        f"not read by volt: {folder / 'unigram.model'}: model_type: volt reads BPE, not UNIGRAM"
+    ]
+    assert (unigram.size, unigram.tokens) == (120, len(ids))
+    assert unigram.unknown == ids.count(model.unk_id()) / len(ids) > 0
+    single = sum(len(model.encode(word)) == 1 for word in words)
+    assert unigram.single_token_words == pytest.approx(single / len(words))
+    library = tokenizers.Tokenizer.from_file(str(folder / "wordpiece.json"))
+    cut = [i for line in lines for i in library.encode(line).ids]
+    assert wordpiece.encoded_by.startswith("tokenizers ")
+    assert wordpiece.tokens == len(cut)
+    assert wordpiece.unknown == cut.count(library.token_to_id("[UNK]")) / len(cut) > 0
+    single = sum(len(library.encode(word).ids) == 1 for word in words)
+    assert wordpiece.single_token_words == pytest.approx(single / len(words))
+
+
+def test_overlap_compares_texts_with_their_marks_only_where_both_have_the_same(folder):
+    def texts(name):
+        vocabulary = volt.load_vocabulary(folder / name)
+        return [t.text for t in vocabulary.tokens if t.kind in ("character", "merged")]
+
+    metaspace, bytes_, spaces = (open_subject(folder / name) for name in
+                                 ("metaspace", "byte-level", "whitespace"))  # fmt: skip
+    mine = {text.replace("▁", " ") for text in texts("metaspace")}
+    theirs = {text.replace("Ġ", " ") for text in texts("byte-level")}
+    assert overlap(metaspace, bytes_) == len(mine & theirs) / len(theirs)
+    bare = {text.replace("</w>", "") for text in texts("whitespace")}
+    assert overlap(metaspace, spaces) == len({text.strip() for text in mine} & bare) / len(bare)
+
+
+def test_names_tell_vocabularies_apart(folder):
+    rows = compare([folder / "hf" / "tokenizer.json", folder / "metaspace"], [folder / "test"]).rows
+    assert [row.name for row in rows] == ["tokenizer.json", "metaspace"]
+    (folder / "other").mkdir(exist_ok=True)
+    data = (folder / "metaspace" / "volt.json").read_bytes()
+    (folder / "other" / "volt.json").write_bytes(data)
+    paths = [folder / "metaspace" / "volt.json", folder / "other" / "volt.json"]
+    rows = compare(paths, [folder / "test"]).rows
+    assert [row.name for row in rows] == ["metaspace/volt.json", "other/volt.json"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("missing", None, "no such file or folder"),
+        ("bad.model", b"\x00\x01", "is no SentencePiece model"),
+        ("bad.json", b'{"model": 1}', "is no tokenizer.json"),
+        ("list.bin", b"\xff\xfe\x00", "list.bin"),
+    ],
+)
+def test_a_file_that_is_no_vocabulary_is_an_error(folder, tmp_path, name, content, words):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(volt.VoltError, match=words):
+        compare([path], [folder / "test"])
+
+
+def test_text_that_cannot_be_compared_on(folder, tmp_path):
+    (tmp_path / "empty").write_text("\n \n")
+    with pytest.raises(volt.InputError, match="not one word"):
+        compare([folder / "metaspace"], [tmp_path / "empty"])
+    (tmp_path / "bad").write_bytes(b"fine\nbad \xff\n")
+    with pytest.raises(volt.InputError, match="line 2, byte offset 9: invalid UTF-8"):
+        compare([folder / "metaspace"], [tmp_path / "bad"])
+    with pytest.raises(volt.SettingsError, match="at least one"):
+        compare([], [tmp_path / "empty"])
