@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
 from volt.candidates import Candidates, Curve, candidates, load_candidates
-from volt.compare import Comparison, compare
 from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.learn import LearnResult, LearnSettings, learn
@@ -14,6 +13,7 @@ from volt.vocabulary import Vocabulary, load_vocabulary
 
 if TYPE_CHECKING:
     from volt import formats
+    from volt.comparison import Comparison, compare
     from volt.formats import ExportResult, export, import_vocabulary
 
 __all__ = [
@@ -50,6 +50,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """The formats are imported when they are asked for: most runs need none of them."""
+    if name in ("Comparison", "compare"):
+        from volt import comparison
+
+        return getattr(comparison, name)
     if name in ("ExportResult", "export", "formats", "import_vocabulary"):
         import importlib
 

@@ -10,7 +10,7 @@ import typer
 import volt
 from volt.cli import options
 from volt.cli.console import print_json, say
-from volt.compare import Comparison
+from volt.comparison import Comparison
 from volt.files import atomic_write
 
 

@@ -14,15 +14,17 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
-from volt.compare import Comparison
 from volt.errors import InputError
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_vocabulary
 from volt.report.data import load_report
 from volt.vocabulary import Vocabulary, load_vocabulary
+
+if TYPE_CHECKING:
+    from volt.comparison import Comparison
 
 MOST_BYTES = 3_000_000
 """A page is kept below this; what is left out is said in it."""

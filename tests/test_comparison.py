@@ -10,7 +10,7 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import volt
-from volt.compare import compare, open_subject, overlap
+from volt.comparison import compare, open_subject, overlap
 
 
 def corpus(seed, lines=300):
