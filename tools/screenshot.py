@@ -11,7 +11,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-WIDTH, HEIGHT, MOST_BYTES = 1200, 1560, 200_000
+WIDTH, HEIGHT, MOST_BYTES = 1200, 900, 200_000
 
 
 def main() -> None:
@@ -24,17 +24,22 @@ def main() -> None:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(page_path.resolve().as_uri())
         page.evaluate("() => window.voltReport.ready")
-        # The answer without what is below its table, then the curve.
-        end = page.locator("#criteria").bounding_box()
-        height = end["y"] + end["height"] + 30
-        head = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": height})
-        curve = page.locator("#curve").screenshot()
+        places = {
+            name: page.locator(f"#{name}").bounding_box()
+            for name in ("criteria", "curve", "chart-length")
+        }
+        whole = Image.open(io.BytesIO(page.screenshot(full_page=True)))
         browser.close()
-    parts = [Image.open(io.BytesIO(head)), Image.open(io.BytesIO(curve))]
+    # The answer without what is below its table, then the charts of the curve.
+    bottom = {name: int(place["y"] + place["height"]) for name, place in places.items()}
+    parts = [
+        whole.crop((0, 0, WIDTH, bottom["criteria"] + 10)),
+        whole.crop((0, int(places["curve"]["y"]), WIDTH, bottom["chart-length"] + 20)),
+    ]
     picture = Image.new("RGB", (WIDTH, sum(part.height for part in parts)), "#fdfdfc")
     top = 0
     for part in parts:
-        picture.paste(part, ((WIDTH - part.width) // 2, top))
+        picture.paste(part, (0, top))
         top += part.height
     picture.save(output, quality=80, method=6)
     size = output.stat().st_size

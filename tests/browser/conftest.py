@@ -1,6 +1,5 @@
 """A real Chromium, the one of the system, and what a page did in it."""
 
-import contextlib
 import shutil
 from dataclasses import dataclass, field
 
@@ -44,12 +43,17 @@ class Opened:
 
 @pytest.fixture(scope="session")
 def open_page(browser):
-    """Open a file; width, colour scheme and the like are those of a browser context."""
+    """Open a file; width, colour scheme and the like are those of a browser context. The page opened
+    before is closed, unless it was to be kept."""
     contexts = []
 
-    def opened(path, **options):
+    def opened(path, keep=False, **options):
+        while contexts:
+            contexts.pop().close()
         context = browser.new_context(**options)
-        contexts.append(context)
+        context.set_default_timeout(120_000)  # a busy machine is no failure
+        if not keep:
+            contexts.append(context)
         found = Opened(context.new_page())
         found.page.on("console", lambda message: found.messages.append(message.text))
         found.page.on("pageerror", lambda error: found.messages.append(str(error)))
@@ -64,7 +68,4 @@ def open_page(browser):
         found.page.evaluate("() => window.voltReport.ready")
         return found
 
-    yield opened
-    for context in contexts:
-        with contextlib.suppress(Exception):
-            context.close()
+    return opened

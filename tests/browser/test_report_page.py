@@ -7,7 +7,7 @@ import pytest
 
 import volt
 from volt.report.data import load_report
-from volt.report.page import MOST_BYTES, load_material, make_page
+from volt.report.page import MOST_BYTES, load_material, make_comparison_page, make_page
 from volt.vocabulary import build_vocabulary
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -58,7 +58,8 @@ def learned(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page(learned, open_page):
-    return open_page(learned[0] / "report.html", viewport={"width": 1200, "height": 900})
+    size = {"width": 1200, "height": 900}
+    return open_page(learned[0] / "report.html", keep=True, viewport=size)
 
 
 def number(text):
@@ -420,6 +421,42 @@ def test_a_folder_of_an_imported_vocabulary_has_a_page_too(learned, open_page, t
     assert "no curve" in page.text("#curve-lead")
     assert len(page.query_selector_all("#cuts .cut-panel")) == 1
     assert rows(page, "#tokens")
+    page.check_quiet()
+
+
+def test_a_vocabulary_too_large_is_shown_in_part(learned, open_page, tmp_path, monkeypatch):
+    material = load_material(learned[0])
+    full = len(make_page(material))
+    monkeypatch.setattr("volt.report.page.MOST_BYTES", full // 2)
+    monkeypatch.setattr("volt.report.page.EXCERPT", 10)
+    path = tmp_path / "report.html"
+    path.write_bytes(make_page(material))
+    page = open_page(path)
+    assert page.text("#answer h1") == f"{len(material.vocabulary):,} tokens"
+    assert "only the most frequent tokens are listed" in page.text("#vocabulary-lead")
+    page.select_option("#kind", "merged")
+    for row in rows(page, "#tokens"):
+        token = material.vocabulary.tokens[int(row[0])]
+        assert (row[1], number(row[4])) == (token.text.replace("▁", "␣"), token.frequency)
+    assert "too large" in page.text("#playground-lead")
+    page.check_quiet()
+
+
+def test_the_comparison_page(learned, open_page, tmp_path):
+    name = "<img src=x onerror=alert(4)>"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "volt.json").write_bytes((learned[0] / "volt.json").read_bytes())
+    found = volt.compare([learned[0], tmp_path / name], [corpus(1)])
+    path = tmp_path / "compare.html"
+    path.write_bytes(make_comparison_page(found))
+    page = open_page(path, viewport={"width": 390, "height": 844})
+    table = rows(page, "#rows")
+    assert [row[0] for row in table] == ["out", name]
+    for row, one in zip(table, found.rows, strict=True):
+        assert number(row[1]) == one.size
+        assert float(row[2]) == pytest.approx(one.tokens_per_word, abs=5e-4)
+    assert len(page.query_selector_all("figure svg")) == 4
+    assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     page.check_quiet()
 
 

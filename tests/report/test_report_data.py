@@ -9,7 +9,7 @@ import pytest
 
 import volt
 from volt import _core
-from volt.report.compact import packed, packed_signed
+from volt.report.compact import packed, packed_excerpt, packed_signed
 from volt.report.data import collect, file_figures, load_report, one_token_words
 from volt.report.page import (
     MOST_BYTES,
@@ -261,6 +261,26 @@ def test_a_page_too_large_is_shortened_and_says_so(monkeypatch):
     assert b"BPE of twice the size is left out" in make_page(material)
     monkeypatch.setattr("volt.report.page.MOST_BYTES", len(page) - bpe + 100)
     assert b"Plain BPE is left out" in make_page(material)
+    monkeypatch.setattr("volt.report.page.MOST_BYTES", len(page) - bpe - 100)
+    monkeypatch.setattr("volt.report.page.EXCERPT", 20)
+    assert b"The vocabulary is too large" in make_page(material)
+
+
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+def test_an_excerpt_has_the_most_frequent_tokens_and_what_they_are_made_from(encoding):
+    vocabulary = learned(bootstrap=0, encoding=encoding).vocabulary
+    data = packed_excerpt(vocabulary, 20)
+    ids = np.cumsum(unpacked(data["ids"])).tolist()
+    merged = [i for i, token in enumerate(vocabulary.pool) if token.kind == "merged"]
+    kept = [i for i in ids if vocabulary.pool[i].kind == "merged"]
+    assert 20 <= len(kept) < len(merged)
+    assert data["all"] == len(vocabulary)
+    best = max((i for i in merged if i < len(vocabulary)),
+               key=lambda i: vocabulary.tokens[i].frequency)  # fmt: skip
+    assert best in kept
+    left, right = unpacked(data["left"]), unpacked(data["right"])
+    for number, a, b in zip(kept, left, right, strict=True):
+        assert vocabulary.pool[number].parents == (ids[a], ids[b])
 
 
 def test_a_hundred_thousand_tokens_fit():

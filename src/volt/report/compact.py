@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -60,6 +61,37 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
         "scaffolds": packed(_gaps([i for i, token in enumerate(pool) if token.scaffold])),
         "unreachable": packed(_gaps(sorted(vocabulary.unreachable))),
     }
+
+
+def packed_excerpt(vocabulary: Vocabulary, most: int) -> dict[str, Any]:
+    """The same for the most frequent tokens and those they are made from, `most` merged ones or a
+    few more; `ids` are their ids, `all` is how many tokens there are. Not enough to encode."""
+    pool = vocabulary.pool
+    kept = {i for i, token in enumerate(vocabulary.tokens) if token.kind != "merged"}
+    room = len(kept) + most
+    merged = [i for i, token in enumerate(vocabulary.tokens) if token.kind == "merged"]
+    for number in sorted(merged, key=lambda i: (-pool[i].frequency, i)):
+        if len(kept) >= room:
+            break
+        waiting = [number]
+        while waiting:
+            one = waiting.pop()
+            if one not in kept:
+                kept.add(one)
+                waiting += pool[one].parents or ()
+    ids = sorted(kept)
+    place = {number: i for i, number in enumerate(ids)}
+    tokens = [
+        replace(pool[i], parents=(place[both[0]], place[both[1]])) if (both := pool[i].parents)
+        else pool[i]
+        for i in ids
+    ]  # fmt: skip
+    visible = sum(i < len(vocabulary) for i in ids)
+    excerpt = replace(
+        vocabulary, tokens=tokens[:visible], hidden=tokens[visible:],
+        unreachable=[place[i] for i in vocabulary.unreachable if i in place],
+    )  # fmt: skip
+    return packed_vocabulary(excerpt) | {"ids": packed(_gaps(ids)), "all": len(vocabulary)}
 
 
 def _gaps(ids: list[int]) -> NDArray[np.int64]:

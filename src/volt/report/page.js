@@ -75,8 +75,11 @@
     const text = packed.pretokenizer === "whitespace" && token.text.endsWith("</w>") ? token.text.slice(0, -4) : token.text;
     return [...text].length;
   }
+  // An excerpt of a very large vocabulary has ids of its own.
+  const ids = packed.ids && running(unpack(packed.ids));
+  const size = packed.all ?? packed.size;
   tokens.forEach((token, id) => {
-    token.id = id;
+    token.id = ids ? ids[id] : id;
     token.shown = shown(token);
     token.length = lengthOf(token);
   });
@@ -88,7 +91,7 @@
   const onAxis = (choice) => choice.size + (choice.criterion === "muv" ? alphabet : 0);
 
   function answer() {
-    find("answer-title").append(whole(packed.size), " ", make("small", "tokens"));
+    find("answer-title").append(whole(size), " ", make("small", "tokens"));
     const lead = [];
     const chosen = learned && learned.choices.find((one) => one.criterion === learned.criterion);
     if (!learned) {
@@ -363,7 +366,7 @@
     const hidden = pool.length - packed.size;
     const unreachable = tokens.filter((token) => token.unreachable).length;
     const unused = tokens.filter((token) => isText(token) && !token.frequency).length;
-    say("vocabulary-lead", `${kinds.map((kind) => plural(count(kind), `${kind} token`)).join(", ")}. ` +
+    say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${kind} token`)).join(", ")}. ` +
       `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` +
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +
       (unused ? `${whole(unused)} do not occur in the corpus. ` : "") +
@@ -532,16 +535,19 @@
       return;
     }
     const names = labels(files.map((one) => visible(one.name).replaceAll("␣", " ")));
+    // On the same lines parity says more: words are not the same thing in all languages.
+    const [title, value] = files[0].parallel
+      ? ["parity: tokens against the first file", (one) => one.parity ?? 0]
+      : ["tokens per word", (one) => (one.words ? one.tokens / one.words : 0)];
     await draw("chart-files", VoltCharts.files(files.map((one, i) => ({
-      label: names[i], value: one.words ? one.tokens / one.words : 0,
-      tip: `${names[i]}\n${fixed(one.words ? one.tokens / one.words : 0)} tokens per word`,
-    })), "tokens per word"));
+      label: names[i], value: value(one), tip: `${names[i]}\n${title} ${fixed(value(one))}`,
+    })), title));
   }
 
   // ---------------------------------------------------------------------------------- 6. playground
 
   const classOf = classTable(data.classes[1]);
-  const encoders = [{ name: "this vocabulary", encoder: new Encoder({ ...packed, pool }, classOf) }];
+  const encoders = ids ? [] : [{ name: "this vocabulary", encoder: new Encoder({ ...packed, pool }, classOf) }];
   for (const merges of bpe ? bpe.sizes : []) {
     const others = bpePool(bpe, merges, tokens);
     encoders.push({ name: `BPE, ${whole(merges)} merges`,
@@ -567,6 +573,11 @@
     }));
   }
   function playgroundSection() {
+    if (!encoders.length) {
+      say("playground-lead", `${data.shortened} volt encode has no such limit.`);
+      for (const one of find("playground").querySelectorAll("label, textarea")) one.hidden = true;
+      return;
+    }
     say("playground-lead", "Type, and see it cut as volt encode would, line by line" + (bpe ? ", and beside it by plain BPE of other sizes from the same text. " : ". ") +
       (bpe && data.shortened ? `${data.shortened} ` : "") +
       (packed.normalize !== "none" ? `Text is normalised first (${packed.normalize.toUpperCase()}, by the browser's own Unicode tables). ` : "") +

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from volt._version import __version__
 from volt.errors import InputError
 from volt.report.bundle import vega_bundle
-from volt.report.compact import packed, packed_vocabulary
+from volt.report.compact import packed, packed_excerpt, packed_vocabulary
 from volt.report.data import load_report
 from volt.vocabulary import Vocabulary, load_vocabulary
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 3_000_000
 """A page is kept below this; what is left out is said in it."""
+EXCERPT = 30_000
+"""Merged tokens of a vocabulary that is too large to be listed."""
 FILES = Path(__file__).parent
 
 
@@ -75,19 +77,26 @@ def _read_curve(path: Path) -> dict[str, list[float]]:
 
 
 def make_page(material: Material) -> bytes:
-    """The page, shorter than `MOST_BYTES` wherever that can be done."""
+    """The page, below `MOST_BYTES`: what does not fit is left out, the least needed first."""
     bundle = vega_bundle()
     data = page_data(material)
-    page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
-    if len(page) > MOST_BYTES and data.get("bpe"):
-        # The larger BPE goes first; where the same size goes too, so does the overlap.
-        data["bpe"] = _shortened(data["bpe"], material.report or {})
-        data["shortened"] = "BPE of twice the size is left out to keep this page below 3 MB."
+    same = data["bpe"] and data["bpe"]["same"]
+    plain = (material.report or {}).get("bpe")
+    for shorter in (
+        {},
+        {"bpe": plain and _packed_bpe(plain, same),
+         "shortened": "BPE of twice the size is left out to keep this page below 3 MB."},
+        {"bpe": None, "shortened": "Plain BPE is left out to keep this page below 3 MB."},
+        {"vocabulary": EXCERPT,
+         "shortened": "The vocabulary is too large for a page below 3 MB: plain BPE and the "
+         "playground are left out, and only the most frequent tokens are listed."},
+    ):  # fmt: skip
+        data |= shorter
+        if data["vocabulary"] == EXCERPT:
+            data["vocabulary"] = packed_excerpt(material.vocabulary, EXCERPT)
         page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
-    if len(page) > MOST_BYTES and data.get("bpe"):
-        data["bpe"] = None
-        data["shortened"] = "Plain BPE is left out to keep this page below 3 MB."
-        page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
+        if len(page) < MOST_BYTES:
+            break
     return page
 
 
@@ -112,19 +121,11 @@ def page_data(material: Material) -> dict[str, Any]:
     }
 
 
-def _packed_bpe(bpe: dict[str, Any]) -> dict[str, Any]:
-    return bpe | {"left": packed(bpe["left"]), "right": packed(bpe["right"])}
-
-
-def _shortened(bpe: dict[str, Any], report: dict[str, Any]) -> dict[str, Any]:
-    """Without the merges beyond the vocabulary's own size."""
-    same = bpe["same"]
-    plain = report["bpe"]
-    return bpe | {
-        "sizes": [size for size in bpe["sizes"] if size <= same],
-        "left": packed(plain["left"][:same]),
-        "right": packed(plain["right"][:same]),
-    }
+def _packed_bpe(bpe: dict[str, Any], most: int | None = None) -> dict[str, Any]:
+    """Plain BPE for the page, with at most so many merges."""
+    left, right = bpe["left"][:most], bpe["right"][:most]
+    sizes = [size for size in bpe["sizes"] if size <= len(left)]
+    return bpe | {"left": packed(left), "right": packed(right), "sizes": sizes}
 
 
 def unicode_ranges() -> list[str]:
