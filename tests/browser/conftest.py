@@ -43,8 +43,8 @@ class Opened:
 
 @pytest.fixture(scope="session")
 def open_page(browser):
-    """Open a file; width, colour scheme and the like are those of a browser context. The page opened
-    before is closed, unless it was to be kept."""
+    """Open a file; width, colour scheme and the like are those of a browser context. The page that
+    was opened before is closed, unless it was to be kept."""
     contexts = []
 
     def opened(path, keep=False, **options):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import volt
+from volt.cli import learn as cli_learn
 from volt.report import bundle, notebook
 from volt.report.page import load_material
 from volt.report.plot import material_figure, render, result_figure
@@ -148,10 +149,13 @@ def test_the_library_is_put_together_once(monkeypatch, tmp_path):
 
 
 def test_without_the_extra_learning_goes_on_and_says_how_to_get_the_page(
-    result, monkeypatch, tmp_path
+    result, monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setattr(bundle, "is_installed", lambda: False)
     result.save(tmp_path / "out")
+    cli_learn._tell(result, tmp_path / "out", quiet=False)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.endswith(f"pip install 'volt-vocab[report]', then: volt report {tmp_path / 'out'}")
     assert (tmp_path / "out" / "report.json").exists()
     assert not (tmp_path / "out" / "report.html").exists()
     with pytest.raises(volt.SettingsError, match=r"pip install 'volt-vocab\[report\]'"):

@@ -32,7 +32,7 @@ const VoltCharts = (() => {
     ({ title, format, minExtent: 54, maxExtent: 54, titleX: -48, tickCount: 4 });
   const logSize = (domain, labels) => ({
     field: "size", type: "quantitative", scale: { type: "log", domain, nice: false },
-    axis: { title: labels ? "vocabulary size: characters and merges (logarithmic)" : null, grid: false,
+    axis: { title: labels ? "size: characters and merges (log scale)" : null, grid: false,
       format: "~s", labels, ticks: labels, tickCount: 8, labelOverlap: true, labelBound: true },
   });
   const marker = (domain) => ({
