@@ -33,6 +33,7 @@ pipeline = sys.modules["volt.learn"]  # `volt.learn` is the function
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 ARTIFACTS = ["choices.json", "curve.csv", "signature.txt", "volt.json"]
+REPORT = ["report.html", "report.json"]
 
 
 def made_up_text(seed=1, lines=350):
@@ -63,7 +64,7 @@ def learned(text=TEXT, **options):
 
 
 def artifacts(folder):
-    assert sorted(path.name for path in Path(folder).iterdir()) == ARTIFACTS
+    assert sorted(path.name for path in Path(folder).iterdir()) == sorted([*ARTIFACTS, *REPORT])
     return {name: Path(folder, name).read_bytes() for name in ARTIFACTS}
 
 
@@ -413,7 +414,8 @@ def test_the_folder_holds_the_curve_the_choices_and_the_signature(tmp_path):
 def test_the_curve_file_has_every_size_that_was_tried_or_chosen(tmp_path, monkeypatch):
     monkeypatch.setattr(pipeline, "CURVE_ROWS", 4)
     result = learned()
-    result.curve.save(tmp_path / "curve.csv", result._curve_rows())
+    rows = pipeline.curve_rows(result.curve, result.choices, result.steps)
+    result.curve.save(tmp_path / "curve.csv", rows)
     rows = (tmp_path / "curve.csv").read_text().splitlines()[1:]
     sizes = {int(row.split(",")[0]) for row in rows}
     assert len(sizes) < 20
