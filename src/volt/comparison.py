@@ -22,7 +22,7 @@ from volt.corpus import Text, find_sources, invalid_utf8
 from volt.errors import InputError, SettingsError, VoltError
 from volt.formats import import_vocabulary
 from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import LETTER_BYTES, Vocabulary
+from volt.vocabulary import LETTER_BYTES, SPELLED, Vocabulary
 
 ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""
@@ -198,12 +198,15 @@ def _from_volt(tokenizer: Tokenizer, messages: list[str]) -> Subject:
     spelled = {i for i, token in enumerate(vocabulary.tokens) if token.kind == "byte"}
     unknown = vocabulary.unknown_id
     mode = vocabulary.rule.pretokenizer
+    marks: Marks = "end of word" if mode == "whitespace" else "space before"
+    if vocabulary.look_up is not None and vocabulary.look_up.mark:
+        marks = "inside a word"
     return Subject(
         encoded_by="volt",
         size=len(vocabulary),
         encode=tokenizer.encode_batch,
         texts=_volt_texts(vocabulary),
-        marks="end of word" if mode == "whitespace" else "space before",
+        marks=marks,
         unknown=frozenset(spelled if unknown is None else {unknown}),
         before_word=" " if mode == "byte-level" else "",
         messages=messages,
@@ -215,7 +218,7 @@ def _volt_texts(vocabulary: Vocabulary) -> list[bytes]:
     return [
         vocabulary.plain_text(token) + (b"\0" if final and token.text.endswith("</w>") else b"")
         for token in vocabulary.tokens
-        if token.kind in ("character", "merged")
+        if token.kind in SPELLED
     ]
 
 

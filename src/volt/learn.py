@@ -34,7 +34,7 @@ from volt.frequencies import (
     token_set,
 )
 from volt.progress import Progress, Report
-from volt.selection import Band, Choice, choose, curve_band
+from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
 from volt.tokenizer import Tokenizer
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
@@ -108,8 +108,6 @@ class LearnResult:
     """What the user should know: sizes left out, files that do not match, words of doubt."""
     length: Length = "types"
     """The mean length in H of the steps."""
-    band: Band | None = field(default=None, repr=False)
-    """H of BPE over the draws, at the rows of curve.csv."""
 
     @property
     def curve(self) -> Curve:
@@ -327,11 +325,6 @@ def learn(
         overlap=float((merged < found.alphabet_size + len(merged)).mean()) if len(merged) else None,
         messages=messages,
         length=settings.length,
-        band=curve_band(
-            [draw.curve for draw, _ in draws],
-            curve_rows(found.curve, choices, steps),
-            settings.length,
-        ),
     )
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from volt.candidates import Curve
 from volt.criteria import MEANING, Score
 
 COVERED = 0.95
@@ -29,26 +27,6 @@ class Choice:
     meaning: str
     doubts: tuple[str, ...]
     """Why the size is not to be taken for the data's choice; empty if nothing speaks against it."""
-
-
-@dataclass(frozen=True, eq=False)
-class Band:
-    """Where 95% of the draws' entropies lie, at some rows of the curve."""
-
-    rows: NDArray[np.int64]
-    low: NDArray[np.float64] = field(repr=False)
-    high: NDArray[np.float64] = field(repr=False)
-
-
-def curve_band(draws: Sequence[Curve], rows: Sequence[int], length: str) -> Band | None:
-    """The band of H over the draws; None without draws."""
-    if not draws:
-        return None
-    chosen = np.array(rows, np.int64)
-    entropies = [draw.take(chosen).entropy_by(length) for draw in draws]
-    tail = (1 - COVERED) / 2
-    low, high = np.quantile(entropies, [tail, 1 - tail], axis=0, method="inverted_cdf")
-    return Band(chosen, low, high)
 
 
 def choose(score: Score, draws: Sequence[Score] = ()) -> Choice:

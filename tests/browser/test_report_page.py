@@ -424,6 +424,27 @@ def test_a_folder_of_an_imported_vocabulary_has_a_page_too(learned, open_page, t
     page.check_quiet()
 
 
+def test_a_vocabulary_that_looks_tokens_up_has_a_page_without_playground(open_page, tmp_path):
+    import sentencepiece
+
+    (tmp_path / "train").write_text("\n".join(corpus(1)) + "\n", encoding="utf-8")
+    sentencepiece.SentencePieceTrainer.train(
+        input=str(tmp_path / "train"), model_prefix=str(tmp_path / "plain"), vocab_size=150,
+        model_type="unigram", minloglevel=2, normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+    )  # fmt: skip
+    vocabulary, _ = volt.import_vocabulary(tmp_path / "plain.model")
+    vocabulary.save(tmp_path / "volt.json")
+    path = tmp_path / "report.html"
+    path.write_bytes(make_page(load_material(tmp_path)))
+    page = open_page(path)
+    assert "it does not know the encoding unigram" in page.text("#playground-lead")
+    page.click("#tokens th button >> text=id")
+    for row in rows(page, "#tokens"):
+        assert row[1] == vocabulary.texts[int(row[0])].replace("▁", "␣")
+    page.check_quiet()
+
+
 def test_a_vocabulary_too_large_is_shown_in_part(learned, open_page, tmp_path, monkeypatch):
     material = load_material(learned[0])
     full = len(make_page(material))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from volt.cli import options
 from volt.cli.console import print_json
 from volt.cli.report import Folder
 from volt.report.page import Material, load_material
-from volt.vocabulary import Kind
+from volt.vocabulary import SPELLED, Kind
 
 
 def info(folder: Folder, json: options.Json = False) -> None:
@@ -35,9 +35,9 @@ def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
     vocabulary, choices = material.vocabulary, material.choices
     corpus = (material.report or {}).get("corpus")
-    kinds: tuple[Kind, ...] = ("special", "symbol", "byte", "character", "merged")
+    kinds: tuple[Kind, ...] = get_args(Kind)
     counted = {kind: len(vocabulary.of_kind(kind)) for kind in kinds}
-    texts = [token for token in vocabulary.tokens if token.kind in ("character", "merged")]
+    texts = [token for token in vocabulary.tokens if token.kind in SPELLED]
     seen = any(token.frequency for token in vocabulary.tokens)
     decided = None
     if choices is not None:

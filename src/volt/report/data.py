@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from volt.candidates import WORD_FINAL, Candidates
 from volt.counts import WordCounts
 from volt.errors import InputError
 from volt.files import atomic_write
+from volt.selection import COVERED
 from volt.tokenizer import Tokenizer
 from volt.vocabulary import LETTER_BYTES, Vocabulary
 
@@ -155,7 +157,7 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
     from volt.learn import curve_rows
 
     rows = np.array(curve_rows(result.curve, result.choices, result.steps), np.int64)
-    curve = result.curve.take(rows)
+    curve = result.candidates.curve_at(rows)
     columns = {
         "size": curve.size,
         "tokens": curve.tokens,
@@ -164,9 +166,24 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
         "entropy": curve.entropy_by(result.length),
         "one_token_words": one_token_words(result.counts, result.candidates)[rows],
     }
-    if result.band is not None:
-        columns |= {"low": result.band.low, "high": result.band.high}
+    if result.candidates.draws:
+        columns |= entropy_band(result.candidates, rows, result.length)
     return {name: _column(values) for name, values in columns.items()}
+
+
+def entropy_band(
+    candidates: Candidates, rows: NDArray[np.int64], length: str
+) -> dict[str, NDArray[np.float64]]:
+    """Where 95% of the draws' entropies lie."""
+
+    def entropy(number: int) -> NDArray[np.float64]:
+        return candidates.draw(number).curve_at(rows).entropy_by(length)
+
+    with ThreadPoolExecutor() as pool:
+        entropies = list(pool.map(entropy, range(candidates.draws)))
+    tail = (1 - COVERED) / 2
+    low, high = np.quantile(entropies, [tail, 1 - tail], axis=0, method="inverted_cdf")
+    return {"low": low, "high": high}
 
 
 def one_token_words(counts: WordCounts, candidates: Candidates) -> NDArray[np.float64]:

@@ -125,7 +125,7 @@ const VoltEncoder = (() => {
   // `pool`: {text, kind, parents} by id; merged tokens have their place in the order of merges.
   // The first `size` are the vocabulary, the others hidden.
   class Encoder {
-    constructor({ pool, size, pretokenizer, mergeRule, unknown, normalize }, classOf) {
+    constructor({ pool, size, pretokenizer, mergeRule, unknown, unknownToken, normalize }, classOf) {
       Object.assign(this, { pool, size, pretokenizer, mergeRule, unknown, normalize, classOf });
       this.characters = new Map();
       this.names = new Map();
@@ -141,7 +141,7 @@ const VoltEncoder = (() => {
           this.merges.set(key, id);
         }
       });
-      this.unknownId = pool.findIndex((token) => token.kind === "special" && token.text === "<unk>");
+      this.unknownId = pool.findIndex((token) => token.kind === "special" && token.text === unknownToken);
     }
 
     // The ids of one line, as Tokenizer.encode gives them. Names of special tokens are text.

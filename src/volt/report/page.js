@@ -46,7 +46,8 @@
   unpack(packed.frequency).forEach((frequency, id) => { tokens[id].frequency = frequency / unit; });
   running(unpack(packed.scaffolds)).forEach((id) => { if (tokens[id]) tokens[id].scaffold = true; });
   running(unpack(packed.unreachable)).forEach((id) => { tokens[id].unreachable = true; });
-  const isText = (token) => token.kind === "character" || token.kind === "merged";
+  const merges = packed.encoding === "merge" || packed.encoding === "split";
+  const isText = (token) => ["character", "merged", "piece"].includes(token.kind);
   const decoder = new TextDecoder("utf-8", { fatal: true });
 
   // What a token stands for, with spaces and what does not print made visible.
@@ -54,6 +55,7 @@
     let text = token.text;
     if (isText(token)) {
       if (packed.pretokenizer === "metaspace") text = text.replaceAll("▁", " ");
+      else if (packed.mark) text = text.startsWith(packed.mark) ? text : ` ${text}`;
       else if (packed.pretokenizer === "whitespace") text = text.endsWith("</w>") ? text.slice(0, -4) + " " : text;
       else text = fromBytes([...text].map((letter) => letterBytes.get(letter)));
     }
@@ -72,7 +74,9 @@
 
   function lengthOf(token) {
     if (!isText(token)) return 0;
-    const text = packed.pretokenizer === "whitespace" && token.text.endsWith("</w>") ? token.text.slice(0, -4) : token.text;
+    let text = token.text;
+    if (packed.mark) text = text.startsWith(packed.mark) ? text.slice(packed.mark.length) : text;
+    else if (packed.pretokenizer === "whitespace" && text.endsWith("</w>")) text = text.slice(0, -4);
     return [...text].length;
   }
   // An excerpt of a very large vocabulary has ids of its own.
@@ -362,7 +366,7 @@
 
   function vocabularySection() {
     const count = (kind) => tokens.filter((token) => token.kind === kind).length;
-    const kinds = ["special", "symbol", "byte", "character", "merged"].filter(count);
+    const kinds = ["special", "symbol", "byte", "character", "merged", "piece"].filter(count);
     const hidden = pool.length - packed.size;
     const unreachable = tokens.filter((token) => token.unreachable).length;
     const unused = tokens.filter((token) => isText(token) && !token.frequency).length;
@@ -371,7 +375,7 @@
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +
       (unused ? `${whole(unused)} do not occur in the corpus. ` : "") +
       (unreachable ? `${whole(unreachable)} are unreachable: their own text is cut otherwise. ` : "") +
-      `Words are cut by ${packed.pretokenizer}, tokens merge by the rule ${packed.mergeRule}. ␣ is a space.`);
+      `Words are cut by ${packed.pretokenizer}, ${merges ? `tokens merge by the rule ${packed.mergeRule}` : `tokens are looked up (${packed.encoding})`}. ␣ is a space.`);
     const select = find("kind");
     for (const kind of kinds) select.append(make("option", `${kind} tokens`, { value: kind }));
     if (data.scaffolds) select.append(make("option", "scaffolds", { value: "scaffold" }));
@@ -547,7 +551,7 @@
   // ---------------------------------------------------------------------------------- 6. playground
 
   const classOf = classTable(data.classes[1]);
-  const encoders = ids ? [] : [{ name: "this vocabulary", encoder: new Encoder({ ...packed, pool }, classOf) }];
+  const encoders = ids || !merges || packed.fuseUnknown ? [] : [{ name: "this vocabulary", encoder: new Encoder({ ...packed, pool }, classOf) }];
   for (const merges of bpe ? bpe.sizes : []) {
     const others = bpePool(bpe, merges, tokens);
     encoders.push({ name: `BPE, ${whole(merges)} merges`,
@@ -574,7 +578,7 @@
   }
   function playgroundSection() {
     if (!encoders.length) {
-      say("playground-lead", `${data.shortened} volt encode has no such limit.`);
+      say("playground-lead", `${ids ? data.shortened : merges ? "The playground has one unknown token for each unknown character, this vocabulary one for a run of them." : `The playground merges tokens; it does not know the encoding ${packed.encoding}.`} volt encode has no such limit.`);
       for (const one of find("playground").querySelectorAll("label, textarea")) one.hidden = true;
       return;
     }
