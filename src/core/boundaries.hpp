@@ -180,8 +180,8 @@ inline bool mark_byte_level(const uint8_t* begin, const uint8_t* end, bool lines
 // `at_spaces`: metaspace words end at spaces only. Set a bit in `marks` for every byte of the text where a word starts (`whitespace`: or ends) or, if
 // `lines`, a line ends; not for the end of the text. What GPT-2's pattern does with apostrophes is left
 // to the caller. False if the text has something that only the scanners know.
-inline bool mark_words(Pretokenizer pretokenizer, bool at_spaces, const uint8_t* begin, const uint8_t* end,
-                       bool lines, std::vector<uint64_t>& marks) {
+inline bool mark_words(Pretokenizer pretokenizer, const uint8_t* begin, const uint8_t* end, bool lines,
+                       std::vector<uint64_t>& marks, bool at_spaces = false) {
   marks.resize((end - begin + 63) / 64);
   switch (pretokenizer) {
     case Pretokenizer::whitespace: mark_whitespace(begin, end, lines, marks); return true;
@@ -192,7 +192,7 @@ inline bool mark_words(Pretokenizer pretokenizer, bool at_spaces, const uint8_t*
 
 #else
 
-inline bool mark_words(Pretokenizer, bool, const uint8_t*, const uint8_t*, bool, std::vector<uint64_t>&) {
+inline bool mark_words(Pretokenizer, const uint8_t*, const uint8_t*, bool, std::vector<uint64_t>&, bool = false) {
   return false;
 }
 

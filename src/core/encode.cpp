@@ -490,7 +490,7 @@ class EncodeWorker {
   void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
     state_ = &state;
     readable_ = readable;
-    if (active_->longest == 0 && mark_words(encoder_.pretokenizer_, at_spaces(), p, end, true, marks_))
+    if (active_->longest == 0 && mark_words(encoder_.pretokenizer_, p, end, true, marks_, at_spaces()))
       return take_marked_words(p, end, true);
     while (p < end) {
       const uint8_t* next = next_line_end(p, end);
@@ -657,7 +657,7 @@ class EncodeWorker {
   }
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
-    if (complete && mark_words(encoder_.pretokenizer_, at_spaces(), p, end, false, marks_)) {
+    if (complete && mark_words(encoder_.pretokenizer_, p, end, false, marks_, at_spaces())) {
       take_marked_words(p, end, false);
       return end;
     }
