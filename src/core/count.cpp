@@ -275,7 +275,7 @@ void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end,
                 std::vector<uint64_t>& marks, TableSink& sink) {
   if (pretokenizer == Pretokenizer::whitespace) return scan_whitespace_fast(p, end, state, sink);
   const bool in_line = !state.at_start || state.continuing;  // only the scanners go on from there
-  if (!in_line && mark_words(pretokenizer, false, p, end, true, marks))
+  if (!in_line && mark_words(pretokenizer, p, end, true, marks))
     return pretokenizer == Pretokenizer::metaspace
                ? take_marked_lines<Pretokenizer::metaspace>(p, end, marks, sink)
                : take_marked_lines<Pretokenizer::byte_level>(p, end, marks, sink);
