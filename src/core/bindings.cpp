@@ -114,6 +114,7 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
   out["right"] = to_numpy(std::move(r.right));
   out["pair_counts"] = to_numpy(std::move(r.pair_counts));
   out["merge_counts"] = to_numpy(std::move(r.merge_counts));
+  out["whole_words"] = to_numpy(std::move(r.whole_words));
   out["alphabet_columns"] = to_numpy(std::move(r.alphabet_columns));
   out["merge_columns"] = to_numpy(std::move(r.merge_columns));
   return out;

@@ -212,6 +212,11 @@ class Trainer {
       if (pair == kNone) break;
       merge_pair(pair);
     }
+    result_.whole_words.assign(result_.lengths.size(), 0);
+    for (unsigned i = 0; i < options_.threads; ++i)
+      for_each_word(i, [&](const Word& word, uint32_t) {
+        if (word.length == 1) result_.whole_words[word.tokens()[0]] += word.count;
+      });
     if (columns) sum_columns(columns());
     progress(result_.left.size());
     return std::move(result_);

@@ -47,6 +47,7 @@ struct MergeResult {
   std::vector<uint32_t> left, right;    // merge m joins these into token alphabet_counts.size() + m
   std::vector<uint64_t> pair_counts;    // how often the two were neighbours when merge m was chosen
   std::vector<uint64_t> merge_counts;   // how often they were merged (fewer where pairs overlap, `aaa`)
+  std::vector<uint64_t> whole_words;    // of each token: words that are this token and nothing else
   std::vector<uint64_t> alphabet_columns, merge_columns;  // the same for the columns, row by row
 };
 

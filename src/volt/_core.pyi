@@ -30,6 +30,7 @@ class _Merges(TypedDict):
     right: _U32
     pair_counts: _U64
     merge_counts: _U64
+    whole_words: _U64
     alphabet_columns: _U64
     merge_columns: _U64
 

@@ -183,6 +183,8 @@ class Candidates:
     """`alphabet_counts` of every bootstrap draw, a column a draw; not saved."""
     merge_draws: NDArray[np.uint64] | None = field(default=None, repr=False)
     """`merge_counts` likewise."""
+    whole_words: NDArray[np.uint64] | None = field(default=None, repr=False)
+    """How many of the running words are this token and nothing else; not saved."""
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -414,6 +416,7 @@ def candidates(
         unit=counts.unit,
         alphabet_draws=found["alphabet_columns"].reshape(-1, bootstrap) if bootstrap else None,
         merge_draws=found["merge_columns"].reshape(-1, bootstrap) if bootstrap else None,
+        whole_words=found["whole_words"],
     )
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
-from volt.candidates import WORD_FINAL, Candidates
+from volt.candidates import Candidates
 from volt.counts import WordCounts
-from volt.errors import InputError
+from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 from volt.selection import COVERED
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import LETTER_BYTES, Vocabulary
+from volt.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from volt.learn import LearnResult, Step
@@ -164,8 +164,11 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
         "types": curve.types,
         "frequent": curve.frequent,
         "entropy": curve.entropy_by(result.length),
-        "one_token_words": one_token_words(result.counts, result.candidates)[rows],
     }
+    if result.candidates.whole_words is not None:
+        columns["one_token_words"] = one_token_words(
+            result.candidates, int(result.counts.counts.sum())
+        )[rows]
     if result.candidates.draws:
         columns |= entropy_band(result.candidates, rows, result.length)
     return {name: _column(values) for name, values in columns.items()}
@@ -186,57 +189,21 @@ def entropy_band(
     return {"low": low, "high": high}
 
 
-def one_token_words(counts: WordCounts, candidates: Candidates) -> NDArray[np.float64]:
+def one_token_words(candidates: Candidates, running_words: int) -> NDArray[np.float64]:
     """For every row of the curve, the share of the running words that are one token.
 
     A word is one token from the merge on that makes its text: inside a token all merges are those
     of its text standing alone (docs/formats.md), and as a word it stands alone.
     """
-    texts, numbers = _whole_words(candidates)
-    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
-    made = _hashes(np.frombuffer(b"".join(texts), np.uint8), sizes)
-    order = np.argsort(made)
-    offsets = counts.offsets.astype(np.int64)
-    words = _hashes(counts.text, offsets[1:] - offsets[:-1])
-    places = order[np.minimum(np.searchsorted(made, words, sorter=order), len(made) - 1)]
-    never = candidates.merges + 1
-    merges_needed = np.maximum(numbers - candidates.alphabet_size + 1, 0)
-    needed = np.where(made[places] == words, merges_needed[places], never)
-    per_merge = np.bincount(needed, weights=counts.counts.astype(np.float64), minlength=never + 1)
-    share: NDArray[np.float64] = np.cumsum(per_merge[:never]) / counts.counts.sum()
-    return share
-
-
-def _whole_words(candidates: Candidates) -> tuple[list[bytes], NDArray[np.int64]]:
-    """The candidates that can be a whole word, as it stands in the counts, and their ids."""
-    mode = candidates.rule.pretokenizer
-    numbers = np.arange(len(candidates))
+    if candidates.whole_words is None:
+        raise SettingsError("these candidates were loaded, not made: what the words are is unknown")
+    words = candidates.whole_words.astype(np.float64)
     if candidates.unknown is not None:
-        numbers = np.delete(numbers, candidates.unknown)
-    if mode == "whitespace":
-        # Those with a mark, which is not in their length.
-        marked = [len(text) for text in candidates.tokens] > candidates.lengths
-        numbers = numbers[marked[numbers]]
-    texts = [candidates.tokens[number] for number in numbers.tolist()]
-    if mode == "byte-level":
-        return [text.translate(LETTER_BYTES).encode("latin-1") for text in texts], numbers
-    if mode == "whitespace":
-        return [text.removesuffix(WORD_FINAL).encode() for text in texts], numbers
-    return [text.encode() for text in texts], numbers
-
-
-def _hashes(text: NDArray[np.uint8], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A 64-bit number for each of the texts that stand one after the other: a polynomial in an odd
-    multiplier. (A dictionary took 0.33 s for 345,000 words; that two of them share a number is a
-    matter of one in a billion runs.)"""
-    if not len(sizes):
-        return np.zeros(0, np.uint64)
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    places = np.arange(len(text)) - np.repeat(starts, sizes)
-    powers = np.cumprod(np.full(int(sizes.max()) + 1, 0x9E3779B97F4A7C15, np.uint64))
-    summed = np.add.reduceat((text.astype(np.uint64) + np.uint64(1)) * powers[places], starts)
-    return np.asarray(summed, np.uint64)
+        words[candidates.unknown] = 0
+    alphabet = candidates.alphabet_size
+    made = np.concatenate([[words[:alphabet].sum()], words[alphabet:]])
+    share: NDArray[np.float64] = np.cumsum(made) / running_words
+    return share
 
 
 # --------------------------------------------------------------------------------------- transport
