@@ -43,13 +43,16 @@ def section(result: Mapping[str, Any]) -> str:
             ),
             "",
             *[f"- {row['name']}: {row['includes']}." for row in result["contenders"]],
-            "",
-            *_table(
-                ["required of volt", "at least", "measured", ""],
-                [_requirement(requirement) for requirement in result["requirements"]],
-            ),
+            *_required(result["requirements"]),
         ]
     )  # fmt: skip
+
+
+def _required(requirements: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not requirements:
+        return []
+    rows = [_requirement(requirement) for requirement in requirements]
+    return ["", *_table(["required of volt", "at least", "measured", ""], rows)]
 
 
 def _contender(row: Mapping[str, Any]) -> list[str]:
