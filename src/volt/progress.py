@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-Report = Callable[[int], None]
-"""Called with the amount of work done so far."""
+Report = Callable[..., None]
+"""Called with the amount of work done so far and, where there is more to tell, a note."""
 
 
 class Progress:
@@ -15,4 +15,4 @@ class Progress:
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
         """A stage of `total` units of work (None: unknown); yields the function that reports."""
-        yield lambda done: None
+        yield lambda done, note="": None

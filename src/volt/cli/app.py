@@ -24,8 +24,10 @@ COMMANDS = {
     "plot": "plot",
     "info": "info",
     "compare": "compare",
+    "trial": "trial",
+    "data": "data",
 }
-"""By the name of their module in this folder, and of the function in it."""
+"""By the name of their module in this folder, and of the function, or group of commands, in it."""
 
 
 def app_for(arguments: Sequence[str]) -> typer.Typer:
@@ -44,7 +46,11 @@ def app_for(arguments: Sequence[str]) -> typer.Typer:
     asked = arguments[0] if arguments else ""
     for name in [asked] if asked in COMMANDS else COMMANDS:
         module = import_module(f"volt.cli.{COMMANDS[name]}")
-        app.command(name)(getattr(module, COMMANDS[name]))
+        command = getattr(module, COMMANDS[name])
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
     return app
 
 

@@ -46,11 +46,12 @@ class Bars(Progress):
         ]  # fmt: skip
         bar = Bar(
             TextColumn("{task.description}"), BarColumn(), *amount,
-            TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True),
+            TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
         )  # fmt: skip
         with bar:
-            task = bar.add_task(name, total=total)
-            yield lambda done: bar.update(task, completed=done)
+            task = bar.add_task(name, total=total, note="")
+            yield lambda done, note="": bar.update(task, completed=done, note=note)
             bar.update(task, total=bar.tasks[0].completed)
 
 

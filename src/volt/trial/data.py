@@ -1,0 +1,206 @@
+"""Parallel text: read it, see that it is parallel, turn it into ids, cut it into batches."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.corpus import find_sources
+from volt.errors import InputError
+from volt.trial.presets import BatchUnit
+from volt.trial.vocabularies import TrialVocabulary
+
+PAD, END, OFFSET = 0, 1, 2
+"""The model's own ids: padding (also what the decoder starts from), the end of a sentence; the
+vocabulary's ids follow."""
+
+MOST_TOKENS = 1024
+"""Positions of a model. Longer lines of validation and test text are cut there."""
+
+POOL = 50
+"""Batches are made of sentences of like length, sought among about this many batches."""
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Lines of two languages that belong together."""
+
+    source: list[str] = field(repr=False)
+    target: list[str] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def digest(self) -> str:
+        """Tells one text from another."""
+        whole = hashlib.sha256()
+        for lines in (self.source, self.target):
+            for line in lines:
+                whole.update(line.encode() + b"\n")
+            whole.update(b"\0")
+        return whole.hexdigest()[:16]
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text file, packed or not, without line ends."""
+    lines: list[str] = []
+    for source in find_sources(path):
+        with source.open() as stream:
+            data = stream.read()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InputError(f"{source.name}, line {line}: invalid UTF-8; mend the file") from None
+        lines += text.removesuffix("\n").split("\n") if text else []
+    return [line.rstrip("\r") for line in lines]
+
+
+def read_parallel(source: Path, target: Path) -> Parallel:
+    """Two files with as many lines each."""
+    found = Parallel(read_lines(source), read_lines(target))
+    if len(found.source) != len(found.target):
+        raise InputError(
+            f"{source} has {len(found.source):,} lines and {target} {len(found.target):,}: "
+            "line n of one must be the translation of line n of the other"
+        )
+    if not len(found):
+        raise InputError(f"{source} and {target} are empty: there is nothing to translate")
+    return found
+
+
+def without_empty(text: Parallel) -> tuple[Parallel, int]:
+    """Training pairs that have text on both sides, and how many have not."""
+    kept = [
+        (one, other)
+        for one, other in zip(text.source, text.target, strict=True)
+        if one.strip() and other.strip()
+    ]
+    left_out = len(text) - len(kept)
+    return Parallel([one for one, _ in kept], [other for _, other in kept]), left_out
+
+
+# ------------------------------------------------------------------------------------------- as ids
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Parallel text as the model's ids, without the end of sentence."""
+
+    source: list[NDArray[np.int32]] = field(repr=False)
+    target: list[NDArray[np.int32]] = field(repr=False)
+    source_characters: NDArray[np.int64] = field(repr=False)
+    target_characters: NDArray[np.int64] = field(repr=False)
+    """Characters of each line, line end counted: what the loss is divided by."""
+    unknown: int = 0
+    """Unknown tokens on both sides."""
+    cut: int = 0
+    """Sides that were cut at MOST_TOKENS."""
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def tokens_per_sentence(self) -> tuple[float, float]:
+        """Mean tokens of a source and of a target sentence."""
+        return (
+            sum(map(len, self.source)) / max(1, len(self)),
+            sum(map(len, self.target)) / max(1, len(self)),
+        )
+
+
+def encode(text: Parallel, vocabulary: TrialVocabulary) -> Encoded:
+    unknown = cut = 0
+    sides = []
+    for lines in (text.source, text.target):
+        side = []
+        for ids in vocabulary.encode(lines):
+            if vocabulary.unknown is not None:
+                unknown += ids.count(vocabulary.unknown)
+            if len(ids) >= MOST_TOKENS:
+                ids = ids[: MOST_TOKENS - 1]
+                cut += 1
+            side.append(np.array(ids, np.int32) + OFFSET)
+        sides.append(side)
+    characters = [
+        np.array([len(line) + 1 for line in lines], np.int64)
+        for lines in (text.source, text.target)
+    ]
+    return Encoded(sides[0], sides[1], characters[0], characters[1], unknown, cut)
+
+
+def short_enough(text: Encoded, max_tokens: int) -> NDArray[np.int64]:
+    """Which pairs to train on."""
+    longest = np.array([
+        max(len(one), len(other)) for one, other in zip(text.source, text.target, strict=True)
+    ])  # fmt: skip
+    return np.flatnonzero(longest < max_tokens)
+
+
+# ------------------------------------------------------------------------------------------ batches
+
+
+def batches(
+    text: Encoded,
+    pairs: NDArray[np.int64],
+    size: int,
+    unit: BatchUnit,
+    order: np.random.Generator | None = None,
+) -> Iterator[NDArray[np.int64]]:
+    """Cut pairs into batches of sentences of like length.
+
+    The order and the likeness are told by characters, so that they do not depend on the vocabulary;
+    with unit `characters` the batches are the same for all vocabularies. Without `order` sentences
+    come by length: for measuring, where the order is nothing.
+    """
+    characters = np.maximum(text.source_characters, text.target_characters)
+    if unit == "tokens":
+        weights = 1 + np.array([
+            max(len(one), len(other)) for one, other in zip(text.source, text.target, strict=True)
+        ])  # fmt: skip
+    else:
+        weights = characters
+    if order is None:
+        ranked = pairs[np.argsort(characters[pairs], kind="stable")]
+        yield from _cut(ranked, weights, size)
+        return
+    shuffled = order.permutation(pairs)
+    per_pool = max(1, int(POOL * size / max(1.0, float(weights[pairs].mean()))))
+    for start in range(0, len(shuffled), per_pool):
+        pool = shuffled[start : start + per_pool]
+        pool = pool[np.argsort(characters[pool], kind="stable")]
+        found = list(_cut(pool, weights, size))
+        for number in order.permutation(len(found)):
+            yield found[number]
+
+
+def _cut(
+    ranked: NDArray[np.int64], weights: NDArray[np.int64], size: int
+) -> Iterator[NDArray[np.int64]]:
+    start, longest = 0, 0
+    for position, weight in enumerate(weights[ranked].tolist()):
+        grown = max(longest, weight)
+        if position > start and grown * (position - start + 1) > size:
+            yield ranked[start:position]
+            start, longest = position, weight
+        else:
+            longest = grown
+    if start < len(ranked):
+        yield ranked[start:]
+
+
+def padded(sentences: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
+    """Sentences as rows, each ended by END, filled up with PAD."""
+    longest = max(map(len, sentences)) + 1
+    rows = np.full((len(sentences), longest), PAD, np.int64)
+    for row, ids in zip(rows, sentences, strict=True):
+        row[: len(ids)] = ids
+        row[len(ids)] = END
+    return rows

@@ -1,0 +1,154 @@
+"""What a model looks like and how it is trained: plain numbers, by name.
+
+`base` and `big` train as in the VOLT paper (Appendix B): Adam at 5e-4 with 4,000 updates of
+warm-up, inverse square root decay, dropout 0.3, four batches of 9,600 tokens an update, 40 epochs,
+the last five checkpoints averaged, beam 4. `big` is its Transformer-big (Ott et al. 2018). `tiny`
+and `small` are for a laptop and a few minutes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
+
+from volt.counts import check_choice
+from volt.errors import SettingsError
+
+ModelName = Literal["transformer", "conv"]
+PresetName = Literal["tiny", "small", "base", "big"]
+BatchUnit = Literal["tokens", "characters"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The architecture. `layers` are (channels, kernel) of `conv`, and unused by `transformer`."""
+
+    model: ModelName
+    width: int
+    encoder_layers: int
+    decoder_layers: int
+    heads: int = 1
+    inner: int = 0
+    """Width of the transformer's feed-forward layers."""
+    encoder_convolutions: tuple[tuple[int, int], ...] = ()
+    decoder_convolutions: tuple[tuple[int, int], ...] = ()
+    dropout: float = 0.1
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a model is trained and how it translates."""
+
+    learning_rate: float
+    """The highest, at the end of the warm-up."""
+    warmup: int
+    """Updates over which the rate rises; from there on it falls with the inverse square root."""
+    batch: int
+    """Size of a batch of the longer side, padding included, in `batch_unit`."""
+    batch_unit: BatchUnit = "tokens"
+    """`characters`: the same sentences in every batch, whatever the vocabulary."""
+    accumulate: int = 1
+    """Batches an update."""
+    label_smoothing: float = 0.1
+    adam_betas: tuple[float, float] = (0.9, 0.98)
+    clip_norm: float = 0.0
+    """Longest gradient; 0 for no limit."""
+    updates: int | None = None
+    epochs: float | None = None
+    minutes: float | None = None
+    """The budget: one of these three."""
+    checkpoints: int = 20
+    """Checkpoints in the whole budget; at each the validation loss is measured."""
+    average: int = 5
+    """How many of the last checkpoints are averaged into the model that translates."""
+    patience: int = 0
+    """Stop after this many checkpoints without a better validation loss; 0: never."""
+    max_tokens: int = 256
+    """Training pairs with a longer side are left out; longer sources are cut when translated."""
+    beam: int = 5
+    length_penalty: float = 1.0
+    """Hypotheses are ranked by log-probability / length ** length_penalty."""
+
+    def __post_init__(self) -> None:
+        budgets = [self.updates, self.epochs, self.minutes]
+        if sum(budget is not None for budget in budgets) != 1:
+            raise SettingsError("the budget is one of --minutes, --epochs and --updates")
+        for name in ("batch", "accumulate", "checkpoints", "average", "max_tokens", "beam"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is at least 1, not {getattr(self, name)}")
+        for name in ("updates", "epochs", "minutes", "learning_rate"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise SettingsError(f"{name} is above 0, not {value}")
+        if not 0 <= self.label_smoothing < 1:
+            raise SettingsError(f"label smoothing is from 0 to below 1, not {self.label_smoothing}")
+
+
+@dataclass(frozen=True)
+class Preset:
+    transformer: Shape
+    conv: Shape
+    training: Training = field(repr=False)
+
+
+def _transformer(
+    width: int, inner: int, heads: int, layers: tuple[int, int], dropout: float
+) -> Shape:
+    return Shape("transformer", width, *layers, heads=heads, inner=inner, dropout=dropout)
+
+
+def _conv(
+    width: int,
+    encoder: tuple[tuple[int, int], ...],
+    decoder: tuple[tuple[int, int], ...],
+    dropout: float,
+) -> Shape:
+    return Shape(
+        "conv", width, len(encoder), len(decoder), dropout=dropout,
+        encoder_convolutions=encoder, decoder_convolutions=decoder,
+    )  # fmt: skip
+
+
+_WMT = ((512, 3),) * 9 + ((1024, 3),) * 4 + ((2048, 1),) * 2
+"""Gehring et al. 2017, WMT14 En-De."""
+
+PRESETS: dict[str, Preset] = {
+    "tiny": Preset(
+        _transformer(128, 512, 4, (2, 1), 0.1),
+        _conv(128, ((128, 3),) * 3, ((128, 3),) * 2, 0.1),
+        Training(3e-3, 400, batch=1000, epochs=6, clip_norm=1.0),
+    ),
+    "small": Preset(
+        _transformer(256, 1024, 4, (3, 3), 0.2),
+        _conv(256, ((256, 3),) * 4, ((256, 3),) * 3, 0.2),
+        Training(1e-3, 1000, batch=2400, epochs=15, clip_norm=1.0),
+    ),
+    "base": Preset(
+        _transformer(512, 2048, 8, (6, 6), 0.3),
+        _conv(512, ((512, 3),) * 20, ((512, 3),) * 20, 0.3),
+        Training(5e-4, 4000, batch=9600, accumulate=4, epochs=40, checkpoints=40, beam=4),
+    ),
+    "big": Preset(
+        _transformer(1024, 4096, 16, (6, 6), 0.3),
+        _conv(768, _WMT, _WMT, 0.3),
+        Training(5e-4, 4000, batch=9600, accumulate=4, epochs=40, checkpoints=40, beam=4),
+    ),
+}
+
+
+def preset(name: str, model: str, **changes: Any) -> tuple[Shape, Training]:
+    """A preset's numbers, with some of them changed. Changes that are None change nothing."""
+    check_choice("preset", name, tuple(PRESETS))
+    check_choice("model", model, ("transformer", "conv"))
+    chosen = PRESETS[name]
+    shape = chosen.transformer if model == "transformer" else chosen.conv
+    given = {key: value for key, value in changes.items() if value is not None}
+    of_shape = {key: given.pop(key) for key in ("dropout",) if key in given}
+    unknown = given.keys() - {one.name for one in fields(Training)}
+    if unknown:
+        raise SettingsError(f"there is no option {', '.join(sorted(unknown))}")
+    if given.keys() & {"updates", "epochs", "minutes"}:
+        given = {"updates": None, "epochs": None, "minutes": None, **given}
+    if not 0 <= of_shape.get("dropout", 0) < 1:
+        raise SettingsError(f"dropout is from 0 to below 1, not {of_shape['dropout']}")
+    return replace(shape, **of_shape), replace(chosen.training, **given)

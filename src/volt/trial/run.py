@@ -1,0 +1,270 @@
+"""A trial: one model a vocabulary and seed, the same data, order and budget for all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from volt.errors import InputError, SettingsError, VoltError
+from volt.files import atomic_write
+from volt.progress import Progress
+from volt.trial.data import OFFSET, Encoded, Parallel, encode, read_parallel, without_empty
+from volt.trial.presets import Shape, Training, preset
+from volt.trial.results import RunResult, TrialResults, write_json
+from volt.trial.scoring import Scorer
+from volt.trial.training import CHECKPOINT, digest, train
+from volt.trial.translation import translate
+from volt.trial.vocabularies import TrialVocabulary, make_vocabulary
+
+Say = Callable[[str], None]
+RUN, TRANSLATION, REFERENCE = "run.json", "test.txt", "reference.txt"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The three parts of a data set."""
+
+    train: Parallel
+    valid: Parallel
+    test: Parallel
+
+    def digests(self) -> dict[str, str]:
+        return {name: getattr(self, name).digest() for name in ("train", "valid", "test")}
+
+
+def trial(
+    source: str,
+    target: str,
+    *,
+    valid: tuple[str, str],
+    test: tuple[str, str],
+    vocabularies: Sequence[str],
+    output: str | Path,
+    model: str = "transformer",
+    size: str = "tiny",
+    seeds: int = 1,
+    bleu_tokenize: str = "13a",
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+    say: Say = lambda line: None,
+    **changes: Any,
+) -> TrialResults:
+    """Train a model for every vocabulary and seed, translate the test text, and score it.
+
+    `output` is a folder; what is in it already of the same trial is not done again. `changes` are
+    fields of `Training`, and `dropout`, in place of those of the preset `size`.
+    """
+    # 1. What is asked for; refused before anything is trained.
+    shape, settings = preset(size, model, **changes)
+    if seeds < 1:
+        raise SettingsError(f"seeds is at least 1, not {seeds}")
+    if not vocabularies:
+        raise SettingsError("name at least one vocabulary (--vocab)")
+    where = find_device(device)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    train_text, empty = without_empty(read_parallel(source, target))
+    if not len(train_text):
+        raise InputError(f"{source} and {target}: not one pair has text on both sides")
+    texts = Texts(train_text, read_parallel(*valid), read_parallel(*test))
+    messages = [f"{empty:,} training pairs with an empty side left out"] if empty else []
+    lines = [*texts.train.source, *texts.train.target]
+    made = [make_vocabulary(spec, lines, threads=threads) for spec in dict.fromkeys(vocabularies)]
+    scorer = Scorer(texts.test.target, bleu_tokenize)
+
+    # 2. Train, translate, score.
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_lines(folder / REFERENCE, texts.test.target)
+    runs: list[RunResult] = []
+    translations: dict[tuple[str, int], list[str]] = {}
+    for vocabulary in made:
+        for seed in range(seeds):
+            result, translated, notes = run_one(
+                folder / "runs", vocabulary, texts, shape, settings, seed, where, scorer, progress
+            )
+            runs.append(result)
+            translations[vocabulary.name, seed] = translated
+            messages += [note for note in notes if note not in messages]
+            say(
+                f"{vocabulary.name}, seed {seed}: BLEU {result.bleu:.2f}, chrF {result.chrf:.2f}, "
+                f"{result.loss_per_character:.4f} nats a character"
+            )
+
+    # 3. Compare.
+    p_values: dict[str, list[float]] = {}
+    for seed in range(seeds):
+        systems = {one.name: translations[one.name, seed] for one in made}
+        for name, p in scorer.p_values(systems).items():
+            p_values.setdefault(name, []).append(p)
+    results = TrialResults(
+        settings={
+            "model": asdict(shape), "training": asdict(settings), "seeds": seeds,
+            "pairs": {name: len(getattr(texts, name)) for name in ("train", "valid", "test")},
+            "data": texts.digests(), "device": where.type,
+        },
+        signatures=scorer.signatures(next(iter(translations.values()))),
+        runs=runs,
+        p_values=p_values,
+        criteria=criteria_choices(lines, shape.width, threads),
+        messages=messages,
+    )  # fmt: skip
+    results.save(folder / "results.json")
+    return results
+
+
+def run_one(
+    folder: Path,
+    vocabulary: TrialVocabulary,
+    texts: Texts,
+    shape: Shape,
+    settings: Training,
+    seed: int,
+    device: torch.device,
+    scorer: Scorer,
+    progress: Progress | None = None,
+) -> tuple[RunResult, list[str], list[str]]:
+    """One model: its result, its translations, and what to know about them. A finished one is read
+    from its folder, an unfinished one goes on from its checkpoint."""
+    key = run_key(vocabulary, texts, shape, settings, seed)
+    short = re.sub(r"[^A-Za-z0-9]+", "-", vocabulary.name).strip("-")[-60:]
+    place = folder / f"{short}-{seed}-{key[:8]}"
+    encoded = {
+        name: encode(getattr(texts, name), vocabulary) for name in ("train", "valid", "test")
+    }
+    notes = _notes(vocabulary, encoded)
+    if (place / RUN).exists():
+        try:
+            stored = json.loads((place / RUN).read_text(encoding="utf-8"))
+            translated = (place / TRANSLATION).read_text(encoding="utf-8")
+            return RunResult(**stored), translated.removesuffix("\n").split("\n"), notes
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(f"{place} can't be read ({error}): remove it") from error
+    place.mkdir(parents=True, exist_ok=True)
+
+    started = time.perf_counter()
+    trained = train(
+        shape, settings, encoded["train"], encoded["valid"], vocabulary.size + OFFSET, seed=seed,
+        device=device, folder=place, key=key, progress=progress,
+        name=f"{vocabulary.name}, seed {seed}",
+    )  # fmt: skip
+    begun, begun_cpu = time.perf_counter(), time.process_time()
+    never = [] if vocabulary.unknown is None else [vocabulary.unknown + OFFSET]
+    sources = encoded["test"].source
+    with (progress or Progress()).stage("translating", len(sources), "lines") as report:
+        ids = translate(trained.model, sources, settings, never=never, device=device, report=report)
+    # A line is a line: what the model may write into one must not end it.
+    translated = [" ".join(vocabulary.decode(one).splitlines()) for one in ids]
+    ended, ended_cpu = time.perf_counter(), time.process_time()
+    scores = scorer.score(translated)
+    source_tokens, target_tokens = encoded["train"].tokens_per_sentence
+    result = RunResult(
+        vocabulary=vocabulary.name,
+        seed=seed,
+        size=vocabulary.size,
+        bleu=scores.bleu,
+        chrf=scores.chrf,
+        loss_per_character=trained.loss_per_character,
+        parameters=trained.model.parameter_count(),
+        source_tokens=source_tokens,
+        target_tokens=target_tokens,
+        unknown=sum(one.unknown for one in encoded.values()),
+        updates=trained.updates,
+        epochs=trained.epochs,
+        pairs=trained.pairs,
+        left_out=trained.left_out,
+        stopped_early=trained.stopped_early,
+        model_digest=digest(trained.model),
+        history=[list(vars(one).values()) for one in trained.history],
+        timing={
+            "train": trained.train_seconds,
+            "train_cpu": trained.cpu_seconds,
+            "translate": ended - begun,
+            "translate_cpu": ended_cpu - begun_cpu,
+            "test_sentences": len(sources),
+            "total": trained.train_seconds + time.perf_counter() - begun,
+            "this_process": time.perf_counter() - started,
+        },
+    )
+    if trained.left_out:
+        notes.append(
+            f"{vocabulary.name}: {trained.left_out:,} training pairs of {settings.max_tokens} "
+            "tokens or more left out"
+        )
+    write_lines(place / TRANSLATION, translated)
+    write_json(place / RUN, asdict(result))
+    (place / CHECKPOINT).unlink(missing_ok=True)
+    return result, translated, notes
+
+
+def run_key(
+    vocabulary: TrialVocabulary, texts: Texts, shape: Shape, settings: Training, seed: int
+) -> str:
+    """Equal for runs that must give the same."""
+    about = [
+        vocabulary.name, vocabulary.size, vocabulary.digest, texts.digests(), asdict(shape),
+        asdict(settings), seed,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _notes(vocabulary: TrialVocabulary, encoded: dict[str, Encoded]) -> list[str]:
+    notes = []
+    for name, text in encoded.items():
+        if text.unknown:
+            notes.append(
+                f"{vocabulary.name}: {text.unknown:,} unknown tokens in the {name} text; they are "
+                "never generated, and make the loss per character look better than it is"
+            )
+        if text.cut:
+            notes.append(
+                f"{vocabulary.name}: {text.cut:,} lines of the {name} text are too long and cut"
+            )
+    return notes
+
+
+def find_device(name: str) -> torch.device:
+    """`auto`: CUDA if there is one, else MPS, else the CPU."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        raise SettingsError(f"device {name!r} is not there: {error}") from error
+
+
+def criteria_choices(
+    lines: Sequence[str], width: int, threads: int | None = None
+) -> list[dict[str, Any]]:
+    """What each criterion chooses on the training text; nothing if there is too little of it."""
+    from volt.learn import learn
+
+    try:
+        learned = learn([list(lines)], model_width=width, threads=threads)
+    except VoltError:
+        return []
+    found = [
+        {"criterion": one.criterion, "size": one.size, "interval": one.interval}
+        for one in learned.choices
+    ]
+    for one in found:
+        if one["criterion"] == "muv" and learned.criterion == "muv":
+            # On this axis a vocabulary has the size it ends up with, scaffolds and all.
+            one["size"], one["interval"] = len(learned.vocabulary), None
+    return found
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    with atomic_write(path) as stream:
+        stream.write("".join(line + "\n" for line in lines).encode())

@@ -1,0 +1,370 @@
+"""Train one model: updates, checkpoints, the average of the last ones.
+
+All that decides the next update is in the `_State`: a run that is killed goes on from its last
+checkpoint and gives the same model, bit for bit on one CPU with the same number of threads. (With a
+budget in minutes the number of updates is decided by the clock; all else holds.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from volt.errors import InputError
+from volt.files import atomic_write
+from volt.progress import Progress, Report
+from volt.trial.data import PAD, Encoded, batches, padded, short_enough
+from volt.trial.models import TranslationModel, build_model
+from volt.trial.presets import Shape, Training
+
+CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass(frozen=True)
+class CheckpointRecord:
+    """What was measured at a checkpoint."""
+
+    update: int
+    epoch: float
+    train_loss: float
+    """Nats a token since the last checkpoint, label smoothing included."""
+    loss_per_character: float
+    """Validation: nats a target character, line ends included, no smoothing."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A model, averaged over its last checkpoints, and how it came about."""
+
+    model: TranslationModel = field(repr=False)
+    history: list[CheckpointRecord]
+    updates: int
+    epochs: float
+    pairs: int
+    """Training pairs seen, in all."""
+    left_out: int
+    """Pairs with a side of max_tokens or more."""
+    loss_per_character: float
+    """Of the averaged model, on the validation text."""
+    stopped_early: bool
+    train_seconds: float
+    """Wall time of the updates alone."""
+    cpu_seconds: float
+    """Processor time of the updates alone: what a busy machine does not change."""
+
+
+@dataclass
+class _State:
+    """Where training stands. Plain data and tensors, so that loading runs no code."""
+
+    model: TranslationModel
+    optimizer: torch.optim.Optimizer
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0
+    """Batches of this epoch that are done."""
+    pairs: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    loss_sum: float = 0.0
+    loss_tokens: int = 0
+    history: list[CheckpointRecord] = field(default_factory=list)
+    last: list[dict[str, Tensor]] = field(default_factory=list)
+    """The models of the last checkpoints, oldest first."""
+    done: bool = False
+
+    def save(self, path: Path, key: str) -> None:
+        plain = {
+            name: value for name, value in vars(self).items()
+            if name not in ("model", "optimizer", "history")
+        }  # fmt: skip
+        plain["history"] = [list(vars(one).values()) for one in self.history]
+        with atomic_write(path) as stream:
+            torch.save(
+                {
+                    "key": key, "plain": plain, "model": self.model.state_dict(),
+                    "optimizer": self.optimizer.state_dict(), "random": random_state(),
+                },
+                stream,
+            )  # fmt: skip
+
+    def load(self, path: Path, key: str, device: torch.device) -> None:
+        try:
+            stored = torch.load(path, map_location=device, weights_only=True)
+            if stored["key"] != key:
+                raise InputError(f"{path} belongs to another trial: remove it")
+            self.model.load_state_dict(stored["model"])
+            self.optimizer.load_state_dict(stored["optimizer"])
+            for name, value in stored["plain"].items():
+                setattr(self, name, value)
+            self.history = [CheckpointRecord(*one) for one in stored["plain"]["history"]]
+            set_random_state(stored["random"])
+        except (OSError, RuntimeError, ValueError, KeyError, TypeError, EOFError) as error:
+            raise InputError(f"{path} can't be read ({error}): remove it") from error
+
+
+def train(
+    shape: Shape,
+    settings: Training,
+    text: Encoded,
+    valid: Encoded,
+    tokens: int,
+    *,
+    seed: int,
+    device: torch.device,
+    folder: Path | None = None,
+    key: str = "",
+    progress: Progress | None = None,
+    name: str = "training",
+) -> Trained:
+    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` tells whose it is."""
+    # 1. Which pairs, and how many updates.
+    pairs = short_enough(text, settings.max_tokens)
+    if not len(pairs):
+        raise InputError(
+            f"every training pair has {settings.max_tokens} tokens or more: raise --max-tokens"
+        )
+    per_epoch = math.ceil(
+        sum(1 for _ in _epoch_batches(text, pairs, settings, seed, 0)) / settings.accumulate
+    )
+    budget = _Budget(settings, per_epoch)
+
+    # 2. A fresh model, or where the last run stopped.
+    torch.manual_seed(seed)
+    model = build_model(shape, tokens).to(device)
+    optimizer = torch.optim.Adam(
+        model.parameters(), lr=settings.learning_rate, betas=settings.adam_betas, eps=1e-9
+    )
+    state = _State(model, optimizer)
+    path = folder / CHECKPOINT if folder else None
+    if path and path.exists():
+        state.load(path, key, device)
+
+    # 3. Updates, until the budget is spent.
+    with (progress or Progress()).stage(name, budget.total, budget.unit) as report:
+        _run(state, settings, text, pairs, valid, seed, device, budget, path, key, report)
+
+    # 4. The average of the last checkpoints, and how well it does.
+    model.load_state_dict(average(state.last))
+    return Trained(
+        model=model,
+        history=state.history,
+        updates=state.update,
+        epochs=state.update / per_epoch,
+        pairs=state.pairs,
+        left_out=len(text) - len(pairs),
+        loss_per_character=loss_per_character(model, valid, settings, device),
+        stopped_early=not budget.spent(state),
+        train_seconds=state.seconds,
+        cpu_seconds=state.cpu_seconds,
+    )
+
+
+class _Budget:
+    """When to stop, and when to save a checkpoint."""
+
+    def __init__(self, settings: Training, per_epoch: int) -> None:
+        self.seconds = None if settings.minutes is None else settings.minutes * 60
+        self.updates = settings.updates
+        if settings.epochs is not None:
+            self.updates = max(1, round(settings.epochs * per_epoch))
+        whole = self.seconds if self.updates is None else self.updates
+        self.step = float(whole or 0) / settings.checkpoints
+        self.total = int(whole or 0)
+        self.unit = "s" if self.updates is None else "updates"
+
+    def position(self, state: _State) -> float:
+        return state.seconds if self.updates is None else state.update
+
+    def spent(self, state: _State) -> bool:
+        if self.updates is None:
+            return state.seconds >= (self.seconds or 0)
+        return state.update >= self.updates
+
+    def checkpoint_due(self, state: _State) -> bool:
+        return self.spent(state) or self.position(state) >= (len(state.history) + 1) * self.step
+
+
+def _run(
+    state: _State,
+    settings: Training,
+    text: Encoded,
+    pairs: NDArray[np.int64],
+    valid: Encoded,
+    seed: int,
+    device: torch.device,
+    budget: _Budget,
+    path: Path | None,
+    key: str,
+    report: Report,
+) -> None:
+    while not state.done:
+        epoch = _epoch_batches(text, pairs, settings, seed, state.epoch)
+        for _ in islice(epoch, state.batch):
+            pass
+        while group := list(islice(epoch, settings.accumulate)):
+            started, started_cpu = time.perf_counter(), time.process_time()
+            loss = _update(state, settings, text, group, device)
+            state.seconds += time.perf_counter() - started
+            state.cpu_seconds += time.process_time() - started_cpu
+            rate = state.pairs / max(state.seconds, 1e-9)
+            report(int(budget.position(state)), f"loss {loss:.3f}, {rate:.0f} pairs/s")
+            if budget.checkpoint_due(state):
+                _checkpoint(state, settings, valid, device, len(pairs))
+                state.done = budget.spent(state) or _no_better(state.history, settings.patience)
+                if path:
+                    state.save(path, key)
+                if state.done:
+                    return
+        state.epoch += 1
+        state.batch = 0
+
+
+def _epoch_batches(
+    text: Encoded, pairs: NDArray[np.int64], settings: Training, seed: int, epoch: int
+) -> Iterator[NDArray[np.int64]]:
+    order = np.random.default_rng([seed, epoch])
+    return batches(text, pairs, settings.batch, settings.batch_unit, order)
+
+
+def _update(
+    state: _State,
+    settings: Training,
+    text: Encoded,
+    group: list[NDArray[np.int64]],
+    device: torch.device,
+) -> float:
+    """One step of Adam over a group of batches; returns nats a token."""
+    model = state.model
+    model.train()
+    state.update += 1
+    for parameters in state.optimizer.param_groups:
+        parameters["lr"] = learning_rate(settings, state.update)
+    count = sum(len(text.target[i]) + 1 for batch in group for i in batch.tolist())
+    total = 0.0
+    state.optimizer.zero_grad(set_to_none=True)
+    for batch in group:
+        loss = _loss(model, text, batch, device, settings.label_smoothing)
+        (loss / count).backward()  # type: ignore[no-untyped-call]
+        total += loss.item()
+        state.pairs += len(batch)
+        state.batch += 1
+    if not math.isfinite(total):
+        raise InputError(
+            f"training diverged at update {state.update} (the loss is {total}): "
+            "lower --learning-rate or raise --warmup"
+        )
+    if settings.clip_norm:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
+    state.optimizer.step()
+    state.loss_sum += total
+    state.loss_tokens += count
+    return total / count
+
+
+def learning_rate(settings: Training, update: int) -> float:
+    """Rises in a line over the warm-up, then falls with the inverse square root."""
+    warmup = max(1, settings.warmup)
+    return settings.learning_rate * min(update / warmup, math.sqrt(warmup / update))
+
+
+def _loss(
+    model: TranslationModel,
+    text: Encoded,
+    batch: NDArray[np.int64],
+    device: torch.device,
+    smoothing: float,
+) -> Tensor:
+    """Summed over the target tokens of a batch."""
+    numbers = batch.tolist()
+    source = torch.from_numpy(padded([text.source[i] for i in numbers])).to(device)
+    target = torch.from_numpy(padded([text.target[i] for i in numbers])).to(device)
+    given = functional.pad(target[:, :-1], (1, 0), value=PAD)
+    real = target != PAD
+    # The output layer is most of the work: spare it the padding.
+    logits = model.logits(model(source, given)[real])
+    return functional.cross_entropy(
+        logits, target[real], reduction="sum", label_smoothing=smoothing
+    )
+
+
+def _checkpoint(
+    state: _State, settings: Training, valid: Encoded, device: torch.device, pairs: int
+) -> None:
+    random = random_state()
+    record = CheckpointRecord(
+        state.update, state.pairs / pairs, state.loss_sum / max(1, state.loss_tokens),
+        loss_per_character(state.model, valid, settings, device),
+    )  # fmt: skip
+    set_random_state(random)
+    state.history.append(record)
+    state.loss_sum, state.loss_tokens = 0.0, 0
+    weights = {name: one.detach().clone() for name, one in state.model.state_dict().items()}
+    state.last = [*state.last, weights][-settings.average :]
+
+
+@torch.inference_mode()
+def loss_per_character(
+    model: TranslationModel, text: Encoded, settings: Training, device: torch.device
+) -> float:
+    """Nats a character of the target, its line ends included: comparable across vocabularies."""
+    model.eval()
+    everything = np.arange(len(text))
+    total = sum(
+        _loss(model, text, batch, device, 0.0).item()
+        for batch in batches(text, everything, settings.batch, settings.batch_unit)
+    )
+    return total / int(text.target_characters.sum())
+
+
+def _no_better(history: list[CheckpointRecord], patience: int) -> bool:
+    losses = [one.loss_per_character for one in history]
+    return bool(patience) and len(losses) - 1 - int(np.argmin(losses)) >= patience
+
+
+def average(models: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each weight; what is no floating point number is that of the last."""
+    return {
+        name: torch.stack([one[name] for one in models]).mean(0) if value.is_floating_point()
+        else value
+        for name, value in models[-1].items()
+    }  # fmt: skip
+
+
+def random_state() -> dict[str, Any]:
+    """Of every generator that dropout may draw from."""
+    found: dict[str, Any] = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        found["cuda"] = torch.cuda.get_rng_state()
+    if torch.backends.mps.is_available():
+        found["mps"] = torch.mps.get_rng_state()
+    return found
+
+
+def set_random_state(found: dict[str, Any]) -> None:
+    torch.set_rng_state(found["cpu"].cpu())
+    if "cuda" in found and torch.cuda.is_available():
+        torch.cuda.set_rng_state(found["cuda"].cpu())
+    if "mps" in found and torch.backends.mps.is_available():
+        torch.mps.set_rng_state(found["mps"].cpu())
+
+
+def digest(model: TranslationModel) -> str:
+    """Tells whether two models are the same, bit for bit."""
+    whole = hashlib.sha256()
+    for name, value in sorted(model.state_dict().items()):
+        whole.update(name.encode())
+        whole.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return whole.hexdigest()

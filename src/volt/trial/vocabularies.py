@@ -1,0 +1,216 @@
+"""The vocabularies a trial compares, behind one small type: lines to ids, ids to a line.
+
+out/                a folder that `volt learn` or `volt import` wrote
+FILE                tokenizer.json, a SentencePiece .model, codes: by their own library or by volt
+bpe:N               plain BPE: characters and merges are N, as in `volt search`
+spm-bpe:N           SentencePiece, N pieces in all
+spm-unigram:N
+wordpiece:N         Hugging Face tokenizers, N pieces in all
+char, byte
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from volt.candidates import candidates
+from volt.counts import WordCounts, count
+from volt.errors import InputError, SettingsError
+from volt.extras import need
+from volt.tokenizer import Tokenizer, load
+from volt.vocabulary import build_vocabulary
+
+KINDS = ("bpe", "spm-bpe", "spm-unigram", "wordpiece", "char", "byte")
+UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True, eq=False)
+class TrialVocabulary:
+    """A vocabulary as a trial sees it."""
+
+    name: str
+    size: int
+    encode: Callable[[Sequence[str]], list[list[int]]] = field(repr=False)
+    decode: Callable[[list[int]], str] = field(repr=False)
+    unknown: int | None
+    """The id that stands for what the vocabulary can't spell. It is never generated."""
+    digest: str = field(repr=False)
+    """Tells two vocabularies of one name apart."""
+
+
+def make_vocabulary(
+    spec: str, lines: Sequence[str], *, threads: int | None = None
+) -> TrialVocabulary:
+    """The vocabulary that `spec` names; `lines` is the training text of both sides."""
+    kind, _, number = spec.partition(":")
+    if Path(spec).exists():
+        return _from_path(spec, threads)
+    if kind not in KINDS:
+        raise SettingsError(
+            f"{spec}: no such file or folder, and no vocabulary such as bpe:8000, spm-bpe:8000, "
+            "spm-unigram:8000, wordpiece:8000, char or byte"
+        )
+    if kind in ("char", "byte"):
+        if number:
+            raise SettingsError(f"{spec}: {kind} has no size")
+        return _characters(lines) if kind == "char" else _bytes()
+    if not re.fullmatch("[1-9][0-9]*k?", number):
+        raise SettingsError(f"{spec}: name a size, such as {kind}:8000")
+    size = int(number.removesuffix("k")) * (1000 if number.endswith("k") else 1)
+    if kind == "bpe":
+        return bpe(spec, count([list(lines)], threads=threads), size, threads=threads)
+    return (
+        _wordpiece(spec, lines, size) if kind == "wordpiece" else _pieces(spec, kind, lines, size)
+    )
+
+
+# --------------------------------------------------------------------------------------------- volt
+
+
+def from_tokenizer(name: str, tokenizer: Tokenizer) -> TrialVocabulary:
+    """Any vocabulary that volt encodes with."""
+    vocabulary = tokenizer.vocabulary
+    about = [
+        vocabulary.texts, vocabulary.encoding, vocabulary.merge_rule, len(vocabulary.hidden),
+        vocabulary.rule.pretokenizer, vocabulary.rule.normalize,
+    ]  # fmt: skip
+    return TrialVocabulary(
+        name, len(vocabulary), tokenizer.encode_batch, tokenizer.decode, vocabulary.unknown_id,
+        _digest(about),
+    )  # fmt: skip
+
+
+def bpe(name: str, counts: WordCounts, size: int, *, threads: int | None = None) -> TrialVocabulary:
+    """BPE whose characters and merges are `size`; the special tokens come on top."""
+    found = candidates(counts, merges=size, threads=threads)
+    if not found.curve.size[0] <= size <= found.curve.size[-1]:
+        raise InputError(
+            f"{name}: the text gives BPE of {found.curve.size[0]:,} to {found.curve.size[-1]:,} "
+            "tokens; name a size between"
+        )
+    vocabulary = build_vocabulary(found, range(size), unknown="unk")
+    return from_tokenizer(name, Tokenizer(vocabulary, threads=threads))
+
+
+def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
+    path = Path(spec)
+    if path.is_dir() and not (path / "volt.json").exists():
+        if (path / "source" / "volt.json").exists():
+            raise SettingsError(
+                f"{spec} has a vocabulary for each side; a trial's model shares its embeddings: "
+                "learn without --separate"
+            )
+        if (path / "tokenizer.json").exists():
+            path = path / "tokenizer.json"
+    if path.is_dir() or path.name == "volt.json":
+        return from_tokenizer(spec, load(path, threads=threads))
+    if path.name.endswith(".model"):
+        return _sentencepiece(spec, path.read_bytes())
+    if path.name.endswith(".json") and path.name != "vocab.json":
+        tokenizers = need("tokenizers", "trial")
+        try:
+            text = path.read_text(encoding="utf-8")
+            return _hugging_face(spec, tokenizers.Tokenizer.from_str(text), text)
+        except (OSError, ValueError, Exception) as error:  # the library raises plain Exception
+            raise InputError(f"{spec}: {error}") from error
+    from volt.formats import import_vocabulary
+
+    vocabulary, _ = import_vocabulary(path)
+    return from_tokenizer(spec, Tokenizer(vocabulary, threads=threads))
+
+
+# -------------------------------------------------------------------------------- characters, bytes
+
+
+def _characters(lines: Sequence[str]) -> TrialVocabulary:
+    alphabet = sorted(set().union(*lines))
+    number = {character: i for i, character in enumerate(alphabet, 1)}
+
+    def encode(texts: Sequence[str]) -> list[list[int]]:
+        return [[number.get(character, 0) for character in text] for text in texts]
+
+    def decode(ids: list[int]) -> str:
+        return "".join(alphabet[i - 1] if i else UNKNOWN for i in ids)
+
+    return TrialVocabulary("char", len(alphabet) + 1, encode, decode, 0, _digest(alphabet))
+
+
+def _bytes() -> TrialVocabulary:
+    def decode(ids: list[int]) -> str:
+        return bytes(ids).decode(errors="replace")
+
+    return TrialVocabulary(
+        "byte", 256, lambda texts: [list(text.encode()) for text in texts], decode, None, "byte"
+    )
+
+
+# ----------------------------------------------------------------------------------- other toolkits
+
+
+def _pieces(spec: str, kind: str, lines: Sequence[str], size: int) -> TrialVocabulary:
+    sentencepiece = need("sentencepiece", "trial")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(line for line in lines if line.strip()),
+            model_writer=model, vocab_size=size, model_type=kind.removeprefix("spm-"),
+            character_coverage=1.0, normalization_rule_name="identity", num_threads=1,
+            max_sentence_length=1 << 20, minloglevel=2,
+        )  # fmt: skip
+    except (RuntimeError, ValueError) as error:
+        raise InputError(f"{spec}: SentencePiece says {error}") from error
+    return _sentencepiece(spec, model.getvalue())
+
+
+def _sentencepiece(name: str, model: bytes) -> TrialVocabulary:
+    sentencepiece = need("sentencepiece", "trial")
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    except (RuntimeError, ValueError) as error:
+        raise InputError(f"{name}: this is no SentencePiece model ({error})") from error
+    return TrialVocabulary(
+        name, processor.get_piece_size(), lambda texts: processor.encode(list(texts)),
+        processor.decode, processor.unk_id(), hashlib.sha256(model).hexdigest(),
+    )  # fmt: skip
+
+
+def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
+    """WordPiece over words as they are between spaces, so that text comes back as it was."""
+    tokenizers = need("tokenizers", "trial")
+    made = tokenizers.Tokenizer(
+        tokenizers.models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=1000)
+    )
+    made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    made.decoder = tokenizers.decoders.WordPiece(cleanup=False)
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=[UNKNOWN], show_progress=False
+    )
+    made.train_from_iterator(lines, trainer)
+    return _hugging_face(spec, made, made.to_str())
+
+
+def _hugging_face(name: str, tokenizer: Any, text: str) -> TrialVocabulary:
+    unknown = json.loads(text).get("model", {}).get("unk_token")
+    if isinstance(unknown, str):
+        unknown = tokenizer.token_to_id(unknown)
+    elif unknown is None:  # a Unigram model has it by number
+        unknown = json.loads(text).get("model", {}).get("unk_id")
+
+    def encode(texts: Sequence[str]) -> list[list[int]]:
+        return [one.ids for one in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+    return TrialVocabulary(
+        name, tokenizer.get_vocab_size(), encode, partial(tokenizer.decode), unknown, _digest(text)
+    )
+
+
+def _digest(about: Any) -> str:
+    return hashlib.sha256(json.dumps(about).encode()).hexdigest()
