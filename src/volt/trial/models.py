@@ -203,7 +203,7 @@ class Convolutional(TranslationModel):
                 number, layer, hidden, windowed, embedded, state.keys, state.values, state.mask
             )
         state.length += 1
-        return self.decoder.leave(hidden)[:, -1]
+        return cast(Tensor, self.decoder.leave(hidden)[:, -1])
 
     def select(self, state: _ConvolutionalState, rows: Tensor) -> _ConvolutionalState:
         return _ConvolutionalState(
@@ -248,7 +248,8 @@ class Convolutional(TranslationModel):
         read = scores.softmax(-1) @ values
         lengths = (~mask).sum(1)[:, None, None]
         read = self.attended[number](read * lengths.sqrt())
-        return ((convolved + read) * _HALF + self.decoder.carry(number, hidden)) * _HALF
+        found = ((convolved + read) * _HALF + self.decoder.carry(number, hidden)) * _HALF
+        return cast(Tensor, found)
 
     def _drop(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout, self.training)

@@ -114,9 +114,9 @@ _WMT = ((512, 3),) * 9 + ((1024, 3),) * 4 + ((2048, 1),) * 2
 
 PRESETS: dict[str, Preset] = {
     "tiny": Preset(
-        _transformer(128, 512, 4, (2, 1), 0.1),
-        _conv(128, ((128, 3),) * 3, ((128, 3),) * 2, 0.1),
-        Training(3e-3, 400, batch=1000, epochs=6, clip_norm=1.0),
+        _transformer(128, 512, 4, (1, 1), 0.1),
+        _conv(128, ((128, 3),) * 2, ((128, 3),) * 2, 0.1),
+        Training(3e-3, 300, batch=600, epochs=5, clip_norm=1.0),
     ),
     "small": Preset(
         _transformer(256, 1024, 4, (3, 3), 0.2),

@@ -17,6 +17,7 @@ from volt.errors import InputError, SettingsError, VoltError
 from volt.files import atomic_write
 from volt.progress import Progress
 from volt.trial.data import OFFSET, Encoded, Parallel, encode, read_parallel, without_empty
+from volt.trial.page import write_page
 from volt.trial.presets import Shape, Training, preset
 from volt.trial.results import RunResult, TrialResults, write_json
 from volt.trial.scoring import Scorer
@@ -26,6 +27,7 @@ from volt.trial.vocabularies import TrialVocabulary, make_vocabulary
 
 Say = Callable[[str], None]
 RUN, TRANSLATION, REFERENCE = "run.json", "test.txt", "reference.txt"
+PAGE = "report.html"
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,8 @@ def trial(
         messages=messages,
     )  # fmt: skip
     results.save(folder / "results.json")
+    if not write_page(results, folder / PAGE):
+        messages.append(f"no {PAGE}: it needs pip install 'volt-vocab[report]'")
     return results
 
 
@@ -145,8 +149,8 @@ def run_one(
     if (place / RUN).exists():
         try:
             stored = json.loads((place / RUN).read_text(encoding="utf-8"))
-            translated = (place / TRANSLATION).read_text(encoding="utf-8")
-            return RunResult(**stored), translated.removesuffix("\n").split("\n"), notes
+            text = (place / TRANSLATION).read_text(encoding="utf-8")
+            return RunResult(**stored), text.removesuffix("\n").split("\n"), notes
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"{place} can't be read ({error}): remove it") from error
     place.mkdir(parents=True, exist_ok=True)

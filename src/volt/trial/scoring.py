@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +52,7 @@ class Scorer:
             found[name] = str(metric.get_signature())
         return found
 
-    def p_values(self, systems: dict[str, Sequence[str]]) -> dict[str, float]:
+    def p_values(self, systems: Mapping[str, Sequence[str]]) -> dict[str, float]:
         """Paired bootstrap: how likely a BLEU difference to the first system as large as the one
         seen is by chance."""
         from sacrebleu.significance import PairedTest

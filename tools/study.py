@@ -1,0 +1,246 @@
+"""The study: does a criterion's score predict BLEU?  python tools/study.py --data DIR
+
+Runs the plan below, a model at a time, and writes docs/study/EXPERIMENT.json after each. What is
+there already is not run again; a run that was stopped goes on from its checkpoint in --work. The
+order of the plan gives breadth first: stop whenever there is no more time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from volt.criteria import FREQUENT_SHARE, curve_scores
+from volt.errors import InputError
+from volt.learn import LearnResult, learn
+from volt.tokenizer import Tokenizer
+from volt.trial.data import Parallel, read_parallel, without_empty
+from volt.trial.presets import Shape, Training, preset
+from volt.trial.results import write_json
+from volt.trial.run import Texts, run_key, run_one
+from volt.trial.scoring import Scorer
+from volt.trial.vocabularies import TrialVocabulary, bpe, from_tokenizer, make_vocabulary
+
+RESULTS = Path(__file__).parents[1] / "docs" / "study"
+SIZES = (200, 500, 1000, 2000, 4000, 8000, 15000)
+CHOSEN = ("muv", "mdl", "renyi", "zipf", "knee", "frequency")
+MUV_INTERVAL = 100
+"""MUV at a size is the entropy saved over so many tokens before it: the same for all sizes, as in
+the paper's Appendix A."""
+
+TRAINING: dict[str, Any] = {
+    "batch": 2400, "batch_unit": "characters", "dropout": 0.0, "label_smoothing": 0.0,
+    "checkpoints": 16, "beam": 4,
+}  # fmt: skip
+"""In characters, so that all vocabularies train on the same sentences in the same updates. So few
+epochs leave nothing to regularise."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    name: str
+    corpus: str
+    source: str
+    target: str
+    epochs: float
+    pairs: int | None = None
+    """Only so many training pairs, the first."""
+    model: str = "transformer"
+
+
+EXPERIMENTS = {
+    one.name: one
+    for one in (
+        Experiment("de-en", "multi30k", "de", "en", 2),
+        Experiment("en-de", "multi30k", "en", "de", 2),
+        Experiment("fr-en", "multi30k", "fr", "en", 2),
+        Experiment("de-en-5k", "multi30k", "de", "en", 12, pairs=5000),
+        Experiment("tr-en", "tatoeba-tr-en", "tr", "en", 5),
+        Experiment("de-en-conv", "multi30k", "de", "en", 2, model="conv"),
+    )
+}
+
+
+def plan() -> Iterator[tuple[str, str, int]]:
+    """Experiment, vocabulary and seed of every run, breadth first. `chosen:X` is what criterion X
+    chooses."""
+    sizes = [f"bpe:{size}" for size in SIZES]
+    few = ["bpe:1000", "bpe:8000", "bpe:200", "bpe:4000", "chosen:muv"]
+    small = ["bpe:1000", "bpe:4000", "bpe:200", "bpe:500", "bpe:2000", "chosen:muv"]
+    chosen = [f"chosen:{name}" for name in CHOSEN]
+    for seed in (0, 1):
+        for name, specs in (
+            ("de-en", [*few, "bpe:500", "bpe:15000", "bpe:2000"]),
+            ("de-en-5k", small),
+            ("tr-en", small),
+            ("de-en", chosen),
+            ("fr-en", few),
+            ("de-en", ["merge:4000", "split:4000"]),
+            ("de-en-conv", few[:3]),
+            ("en-de", few),
+        ):
+            for spec in specs:
+                yield name, spec, seed
+        for name in ("fr-en", "en-de", "tr-en", "de-en-5k"):
+            for spec in [*sizes, *chosen]:
+                yield name, spec, seed
+
+
+class Study:
+    """One experiment's data, and its file of results."""
+
+    def __init__(self, experiment: Experiment, data: Path, work: Path) -> None:
+        self.experiment = experiment
+        self.work = work / experiment.name
+        self.path = RESULTS / f"{experiment.name}.json"
+        self.texts = read_texts(experiment, data)
+        self.lines = [*self.texts.train.source, *self.texts.train.target]
+        self.shape, self.settings = settings_of(experiment)
+        self.scorer = Scorer(self.texts.test.target)
+        self.learned = learn([self.lines], model_width=self.shape.width, threads=1)
+        self.chosen = {one.criterion: one.size for one in self.learned.choices}
+
+    def vocabulary(self, spec: str) -> TrialVocabulary | None:
+        """None if the criterion chooses nothing."""
+        kind, _, which = spec.partition(":")
+        counts = self.learned.counts
+        if spec == "chosen:muv":
+            return from_tokenizer("chosen:muv", Tokenizer(self.learned.vocabulary, threads=1))
+        if kind == "chosen":
+            size = self.chosen[which]
+            return None if size is None else bpe(f"bpe:{size}", counts, size, threads=1)
+        if kind in ("merge", "split"):
+            made = learn(
+                counts, size=int(which), rank="frequency", encoding=kind, unknown="unk",
+                bootstrap=0, threads=1,
+            )  # fmt: skip
+            return from_tokenizer(spec, Tokenizer(made.vocabulary, threads=1))
+        return make_vocabulary(spec, self.lines, threads=1)
+
+    def run(self, spec: str, seed: int) -> str:
+        try:
+            vocabulary = self.vocabulary(spec)
+        except InputError as error:
+            return str(error)
+        if vocabulary is None:
+            return "chooses no size"
+        key = run_key(vocabulary, self.texts, self.shape, self.settings, seed)
+        stored = self.load()
+        if any(run["key"] == key for run in stored["runs"]):
+            return "done before"
+        result, _, _ = run_one(
+            self.work, vocabulary, self.texts, self.shape, self.settings, seed,
+            torch.device("cpu"), self.scorer,
+        )  # fmt: skip
+        stored = self.load()
+        plain = {"key": key, **asdict(result)}
+        plain["history"] = [[round(value, 5) for value in row] for row in plain["history"]]
+        stored["runs"] = sorted(
+            [*stored["runs"], plain], key=lambda run: (run["size"], run["vocabulary"], run["seed"])
+        )
+        stored["scores"] = self.scores({run["vocabulary"] for run in stored["runs"]})
+        write_json(self.path, stored)
+        return f"BLEU {result.bleu:.2f}, {result.timing['train_cpu']:.0f} s"
+
+    def load(self) -> dict[str, Any]:
+        about = {
+            "experiment": asdict(self.experiment),
+            "model": asdict(self.shape),
+            "training": asdict(self.settings),
+            "pairs": {name: len(getattr(self.texts, name)) for name in ("train", "valid", "test")},
+            "data": self.texts.digests(),
+            "choices": choices(self.learned),
+        }
+        runs: list[dict[str, Any]] = []
+        if self.path.exists():
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            # Runs of other settings are of no use beside these.
+            if all(stored[name] == json.loads(json.dumps(about[name])) for name in
+                   ("model", "training", "data")):  # fmt: skip
+                runs = stored["runs"]
+        return {**about, "scores": {}, "runs": runs}
+
+    def scores(self, names: set[str]) -> dict[str, dict[str, float]]:
+        """Every criterion's score at the BPE sizes tried, higher is better."""
+        sizes = sorted(int(name.partition(":")[2]) for name in names if name.startswith("bpe:"))
+        curve = self.learned.curve
+        rows = np.array([curve.at_size(size) for size in sizes], np.int64)
+        values = curve_scores(self.learned.candidates, self.shape.width, zipf_rows=rows)
+        before = np.maximum(rows - MUV_INTERVAL, 0)
+        table = {
+            "muv": -(curve.entropy_types[rows] - curve.entropy_types[before]) / (rows - before),
+            "mdl": -values["mdl"].values[rows],
+            "frequency": -np.abs(values["frequency"].values[rows] - FREQUENT_SHARE),
+            "renyi": values["renyi"].values[rows],
+            "zipf": values["zipf"].values,
+            "knee": values["knee"].values[rows],
+        }
+        return {
+            name: {str(size): float(value) for size, value in zip(sizes, column, strict=True)}
+            for name, column in table.items()
+        }
+
+
+def settings_of(experiment: Experiment) -> tuple[Shape, Training]:
+    shape, settings = preset("tiny", experiment.model, **TRAINING)
+    return shape, replace(settings, epochs=experiment.epochs)
+
+
+def read_texts(experiment: Experiment, data: Path) -> Texts:
+    def read(split: str) -> Parallel:
+        names = [f"{split}.{language}" for language in (experiment.source, experiment.target)]
+        files = [find(data / experiment.corpus / name) for name in names]
+        return read_parallel(*files)
+
+    train, _ = without_empty(read("train"))
+    if experiment.pairs is not None:
+        train = Parallel(train.source[: experiment.pairs], train.target[: experiment.pairs])
+    return Texts(train, read("valid"), read("test"))
+
+
+def find(path: Path) -> Path:
+    packed = path.with_name(path.name + ".xz")
+    return packed if packed.exists() else path
+
+
+def choices(learned: LearnResult) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        one.criterion: {"size": one.size, "interval": one.interval, "doubts": list(one.doubts)}
+        for one in learned.choices
+    }
+    found["muv"]["vocabulary_size"] = len(learned.vocabulary)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="NAME/SPLIT.LANG or .xz below it")
+    parser.add_argument("--work", type=Path, default=Path("study-work"), help="checkpoints")
+    parser.add_argument("--only", help="one experiment")
+    parser.add_argument("--most", type=int, help="stop after so many runs")
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    studies: dict[str, Study] = {}
+    runs = 0
+    for name, spec, seed in dict.fromkeys(plan()):
+        if asked.only and name != asked.only:
+            continue
+        if name not in studies:
+            studies[name] = Study(EXPERIMENTS[name], asked.data, asked.work)
+        said = studies[name].run(spec, seed)
+        print(f"{name} {spec} seed {seed}: {said}", file=sys.stderr, flush=True)
+        runs += said.startswith("BLEU")
+        if asked.most and runs >= asked.most:
+            return
+
+
+if __name__ == "__main__":
+    main()
