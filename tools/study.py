@@ -62,8 +62,8 @@ EXPERIMENTS = {
         Experiment("de-en", "multi30k", "de", "en", 2),
         Experiment("en-de", "multi30k", "en", "de", 2),
         Experiment("fr-en", "multi30k", "fr", "en", 2),
-        Experiment("de-en-5k", "multi30k", "de", "en", 12, pairs=5000),
-        Experiment("tr-en", "tatoeba-tr-en", "tr", "en", 5),
+        Experiment("de-en-5k", "multi30k", "de", "en", 8, pairs=5000),
+        Experiment("tr-en", "tatoeba-tr-en", "tr", "en", 3),
         Experiment("de-en-conv", "multi30k", "de", "en", 2, model="conv"),
     )
 }
@@ -73,19 +73,20 @@ def plan() -> Iterator[tuple[str, str, int]]:
     """Experiment, vocabulary and seed of every run, breadth first. `chosen:X` is what criterion X
     chooses."""
     sizes = [f"bpe:{size}" for size in SIZES]
-    few = ["bpe:1000", "bpe:8000", "bpe:200", "bpe:4000", "chosen:muv"]
-    small = ["bpe:1000", "bpe:4000", "bpe:200", "bpe:500", "bpe:2000", "chosen:muv"]
+    few = ["bpe:1000", "bpe:8000", "bpe:200", "chosen:muv"]
+    small = ["bpe:1000", "bpe:4000", "bpe:200", "chosen:muv"]
     chosen = [f"chosen:{name}" for name in CHOSEN]
     for seed in (0, 1):
         for name, specs in (
-            ("de-en", [*few, "bpe:500", "bpe:15000", "bpe:2000"]),
+            ("de-en", [*few, "bpe:4000", "bpe:500", "bpe:15000", "bpe:2000"]),
             ("de-en-5k", small),
             ("tr-en", small),
-            ("de-en", chosen),
+            ("de-en", ["chosen:mdl", "chosen:renyi", "chosen:knee"]),
             ("fr-en", few),
             ("de-en", ["merge:4000", "split:4000"]),
-            ("de-en-conv", few[:3]),
+            ("de-en-conv", few[:2]),
             ("en-de", few),
+            ("de-en", chosen),
         ):
             for spec in specs:
                 yield name, spec, seed

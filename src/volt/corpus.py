@@ -25,7 +25,8 @@ from typing import Any, BinaryIO, Literal, cast
 import zstandard
 
 from volt import _core
-from volt.errors import InputError, SettingsError
+from volt.errors import InputError, SettingsError, VoltError
+from volt.extras import need
 
 Text = str | os.PathLike[str] | Iterable[str]
 """A path, or an iterable of strings. A plain `str` is a path."""
@@ -84,7 +85,8 @@ def find_sources(
     """List the sources that the inputs name, in order.
 
     A `str` or path is a file, a folder (all files below it that match `glob`, sorted by path,
-    hidden ones left out) or `-` for stdin; `path:2.0` gives it a weight. A list or tuple holds
+    hidden ones left out), `-` for stdin or `hf:DATASET:CONFIG:SPLIT:FIELD`; `path:2.0` gives it a
+    weight. A list or tuple holds
     several of these, or iterables of strings; any other iterable is text itself.
     """
     if isinstance(inputs, (str, os.PathLike)):
@@ -123,6 +125,8 @@ def find_sources(
 
 def _find_path(name: str, glob: str, weight: Fraction | None) -> list[Source]:
     path = Path(name)
+    if name.startswith("hf:") and not _exists(path):
+        return [_hugging_face(name, weight)]
     suffix = re.fullmatch(r"(.+):([0-9]+(?:\.[0-9]+)?)", name)
     if suffix and not _exists(path):
         if weight is not None:
@@ -173,6 +177,64 @@ def _weight(value: float | str | Fraction) -> Fraction:
     if not 0 < weight <= 10**9 or weight.denominator > 10**9:
         raise SettingsError(f"a weight is above 0, with at most nine digits, not {value!r}")
     return weight
+
+
+# ------------------------------------------------------------------------- Hugging Face data sets
+
+
+def _hugging_face(name: str, weight: Fraction | None) -> Source:
+    """`hf:DATASET:CONFIG:SPLIT:FIELD`, with a weight behind it or without."""
+    parts = name.removeprefix("hf:").rsplit(":", 3)
+    suffix = re.fullmatch(r"(hf:.+:.*:.+:.+):([0-9]+(?:\.[0-9]+)?)", name)
+    if suffix:
+        if weight is not None:
+            raise SettingsError(f"{name}: a weight in the name and another by option; give one")
+        parts, weight = suffix[1].removeprefix("hf:").rsplit(":", 3), _weight(suffix[2])
+    if len(parts) != 4 or not (parts[0] and parts[2] and parts[3]):
+        raise InputError(
+            f"{name}: a data set is named hf:DATASET:CONFIG:SPLIT:FIELD; CONFIG may be empty, a "
+            "FIELD inside another is written translation.de"
+        )
+    return Source(name, weight or Fraction(1), text=_DatasetField(name, *parts))
+
+
+@dataclass(frozen=True)
+class _DatasetField:
+    """The strings of one field of a data set, streamed each time they are asked for."""
+
+    name: str
+    dataset: str
+    configuration: str
+    split: str
+    field: str
+
+    def __iter__(self) -> Iterator[str]:
+        datasets = need("datasets", "datasets")
+        try:
+            rows = datasets.load_dataset(
+                self.dataset, self.configuration or None, split=self.split, streaming=True
+            )
+            for number, row in enumerate(rows, 1):
+                yield self._text(row, number)
+        except VoltError:
+            raise
+        except Exception as error:  # the library raises what it likes
+            raise InputError(f"{self.name}: {error}") from error
+
+    def _text(self, row: Any, number: int) -> str:
+        found = row
+        for part in self.field.split("."):
+            if not isinstance(found, dict) or part not in found:
+                listed = ", ".join(map(str, found)) if isinstance(found, dict) else "none"
+                raise InputError(
+                    f"{self.name}, row {number}: no field {part!r}; there are: {listed}"
+                )
+            found = found[part]
+        if not isinstance(found, str):
+            raise InputError(
+                f"{self.name}, row {number}: {self.field} is a {type(found).__name__}, not text"
+            )
+        return found
 
 
 # ------------------------------------------------------------------------------------ compression

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from volt.entropy import Length
 from volt.errors import InputError, SettingsError
 from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
+
+if TYPE_CHECKING:
+    from volt.trial.results import TrialResults
 
 DEFAULT_SIZES = "1000:10000:1000,20000,30000"
 
@@ -87,3 +90,40 @@ def _score(found: Candidates, by: str, sizes: Any, length: Length, model_width: 
     else:
         best = int(np.nanargmin(values) if by == "mdl" else np.nanargmax(values))
     return Score(by, sizes, values, best)
+
+
+@dataclass(frozen=True, eq=False)
+class BleuSearchResult:
+    """BPE-Search: the trials, the size with the highest BLEU, and what they cost."""
+
+    results: TrialResults = field(repr=False)
+    size: int
+    bleu: float
+    seconds: float
+    left_out: list[int]
+    """Sizes that were asked for and that the text does not reach."""
+
+
+def bleu_search(
+    source: str, target: str, *, sizes: str | Sequence[int] = DEFAULT_SIZES, **options: Any
+) -> BleuSearchResult:
+    """Train a model for BPE at every size and take the one that translates best. Ties: the smaller.
+
+    `options` are those of `volt.trial.trial`.
+    """
+    from volt.trial import trial
+
+    asked = parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
+    curve = candidates([source, target], merges=max(asked), threads=options.get("threads")).curve
+    reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
+    if not reached:
+        raise InputError(
+            f"the text gives sizes {curve.size[0]:,} to {curve.size[-1]:,}; name some of these"
+        )
+    results = trial(source, target, vocabularies=[f"bpe:{size}" for size in reached], **options)
+    rows = results.rows()
+    best = max(range(len(rows)), key=lambda number: rows[number]["bleu"])
+    return BleuSearchResult(
+        results, reached[best], rows[best]["bleu"], sum(row["seconds"] for row in rows),
+        [size for size in asked if size not in reached],
+    )  # fmt: skip

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import typer
 
 import volt
 from volt.cli import options
+from volt.cli import trial_options as of
 from volt.cli.console import print_json, progress_for, say
 from volt.criteria import MODEL_WIDTH
+from volt.errors import SettingsError
 from volt.search import DEFAULT_SIZES
 
 
 def search(
     files: options.Files,
-    by: Annotated[
-        Literal["muv", "mdl", "frequency", "renyi", "zipf", "knee"],
-        typer.Option(help="What to compare the sizes by."),
-    ] = "muv",
+    by: Annotated[of.Criterion, typer.Option(help="What to compare the sizes by.")] = "muv",
     sizes: Annotated[
         str, typer.Option(help="BPE sizes: START:STOP:STEP or a list.")
     ] = DEFAULT_SIZES,
@@ -34,11 +34,36 @@ def search(
     coverage: options.Coverage = None,
     min_frequency: options.MinFrequency = 2,
     glob: options.Glob = "*",
+    valid: of.ValidPair = None,
+    test: of.TestPair = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder for the trials of bleu.",
+            show_default=False,
+        ),
+    ] = None,
+    model: of.Model = "transformer",
+    preset: of.Preset = "tiny",
+    seeds: of.Seeds = 1,
+    minutes: of.Minutes = None,
+    epochs: of.Epochs = None,
+    updates: of.Updates = None,
+    device: of.Device = "auto",
     threads: options.Threads = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
-) -> None:
-    """Score BPE at a list of sizes from one run, without training anything."""
+) -> None:  # fmt: skip
+    """Score BPE at a list of sizes, from one run; by bleu, train a model at every size.
+
+    By bleu, the two FILEs are the source and the target side of the training text.
+    """
+    if by == "bleu":
+        _by_bleu(
+            files, sizes, valid, test, output, quiet, json, model=model, size=preset, seeds=seeds,
+            minutes=minutes, epochs=epochs, updates=updates, device=device, threads=threads,
+        )  # fmt: skip
+        return
     result = volt.search(
         files,
         by=by,
@@ -71,3 +96,42 @@ def search(
     say(quiet, *(f"note: {doubt}" for doubt in choice.doubts))
     if result.left_out:
         say(quiet, f"note: the text does not reach {', '.join(f'{s:,}' for s in result.left_out)}")
+
+
+def _by_bleu(
+    files: list[str],
+    sizes: str,
+    valid: tuple[str, str] | None,
+    test: tuple[str, str] | None,
+    output: Path | None,
+    quiet: bool,
+    json: bool,
+    **settings: Any,
+) -> None:
+    """BPE-Search: a trial at every size, the winner, and what it all cost."""
+    from volt.search import bleu_search
+
+    if len(files) != 2 or valid is None or test is None or output is None:
+        raise SettingsError(
+            "--by bleu trains models: name two FILEs (source and target), --valid, --test and -o"
+        )
+    found = bleu_search(
+        files[0],
+        files[1],
+        valid=valid,
+        test=test,
+        output=output,
+        sizes=sizes,
+        progress=progress_for(quiet),
+        say=lambda line: say(quiet, line),
+        **settings,
+    )
+    if json:
+        print_json({**found.results.plain(), "winner": found.size, "seconds": found.seconds})
+    else:
+        print(found.results.table())
+    say(quiet, f"bleu: {found.size:,} (BLEU {found.bleu:.2f})")
+    say(quiet, f"cost: {found.seconds / 60:.1f} minutes of training and translation")
+    if found.left_out:
+        say(quiet, f"note: the text does not reach {', '.join(f'{s:,}' for s in found.left_out)}")
+    of.tell(found.results, output, quiet)

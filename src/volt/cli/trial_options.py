@@ -65,6 +65,14 @@ Beam = Annotated[int | None, typer.Option(help="Beam width.", show_default=False
 BleuTokenize = Annotated[
     str, typer.Option(help="sacrebleu's tokenizer, such as zh, ja-mecab, char.")
 ]
+ValidPair = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--valid", help="For bleu: validation text, two files.", show_default=False),
+]
+TestPair = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--test", help="For bleu: test text, two files.", show_default=False),
+]
 Output = Annotated[
     Path,
     typer.Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default=False),

@@ -6,7 +6,7 @@ import tarfile
 import zlib
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO
 
 from volt.errors import InputError
 
@@ -41,7 +41,7 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> str:
     return str(PurePosixPath(member.name))
 
 
-def _copy(stream: BinaryIO, path: Path, size: int, archive: Path) -> None:
+def _copy(stream: IO[bytes], path: Path, size: int, archive: Path) -> None:
     written = 0
     with path.open("wb") as output:
         while block := stream.read(1 << 20):

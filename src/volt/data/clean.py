@@ -11,7 +11,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from volt.corpus import find_sources, invalid_utf8
 from volt.errors import InputError, SettingsError
@@ -81,7 +80,7 @@ def aligned(
     source: str | os.PathLike[str], target: str | os.PathLike[str]
 ) -> Iterator[tuple[str, str]]:
     """Lines of two files, side by side; unequal numbers are an error, found at the end."""
-    sides = (_lines(source), _lines(target))
+    sides = (text_lines(source), text_lines(target))
     number = 0
     while True:
         one, other = (next(side, None) for side in sides)
@@ -97,14 +96,18 @@ def aligned(
         yield one, other
 
 
-def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+def text_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    """The lines of a file, packed or not, or of a field of a data set, where a row is a line."""
     for source in find_sources(path):
+        if source.text is not None:
+            yield from (" ".join(text.splitlines()) for text in source.text)
+            continue
         with source.open() as stream:
             yield from decoded(stream, source.name)
 
 
-def decoded(stream: BinaryIO, name: str) -> Iterator[str]:
-    """The lines of a stream of UTF-8, without line ends."""
+def decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    """Lines of UTF-8 as text, without line ends."""
     offset = 0
     for number, line in enumerate(stream, 1):
         try:

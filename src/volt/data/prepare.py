@@ -179,7 +179,7 @@ def _side_lines(side: Side, path: Path) -> list[str]:
                 f"{name}: the text has the SHA-256 {found}, not {side.sha256}: remove {path} and "
                 "try again"
             )
-    lines = list(decoded(data.splitlines(keepends=True), name))  # type: ignore[arg-type]
+    lines = list(decoded(data.removesuffix(b"\n").split(b"\n") if data else [], name))
     if side.form == "tagged":
         return [_TITLE.sub("", line).strip() for line in lines if not _METADATA.search(line)]
     if side.form == "segments":

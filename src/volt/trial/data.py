@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.corpus import find_sources
+from volt.data.clean import text_lines
 from volt.errors import InputError
 from volt.trial.presets import BatchUnit
 from volt.trial.vocabularies import TrialVocabulary
@@ -50,17 +50,7 @@ class Parallel:
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a text file, packed or not, without line ends."""
-    lines: list[str] = []
-    for source in find_sources(path):
-        with source.open() as stream:
-            data = stream.read()
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise InputError(f"{source.name}, line {line}: invalid UTF-8; mend the file") from None
-        lines += text.removesuffix("\n").split("\n") if text else []
-    return [line.rstrip("\r") for line in lines]
+    return list(text_lines(path))
 
 
 def read_parallel(source: Path, target: Path) -> Parallel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ WIDTH, HEIGHT = 640, 320
 def write_page(results: TrialResults, path: Path) -> bool:
     """Write the page; False if the charting library is not installed."""
     try:
-        import vl_convert
+        vl_convert: Any = import_module("vl_convert")
     except ImportError:
         return False
     page = make_page(results, vl_convert.javascript_bundle())

@@ -55,15 +55,16 @@ class Scorer:
     def p_values(self, systems: Mapping[str, Sequence[str]]) -> dict[str, float]:
         """Paired bootstrap: how likely a BLEU difference to the first system as large as the one
         seen is by chance."""
-        from sacrebleu.significance import PairedTest
-
+        significance = need("sacrebleu.significance", "trial")
         if len(systems) < 2:
             return {}
         named = [(name, list(lines)) for name, lines in systems.items()]
         metrics = {"BLEU": self._sacrebleu.BLEU(
             tokenize=self._tokenize, references=self.references
         )}  # fmt: skip
-        test = PairedTest(named, metrics, None, test_type="bs", n_samples=BOOTSTRAP_SAMPLES)
+        test = significance.PairedTest(
+            named, metrics, None, test_type="bs", n_samples=BOOTSTRAP_SAMPLES
+        )
         _, found = test()
         return {
             name: float(result.p_value)

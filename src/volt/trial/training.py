@@ -111,7 +111,9 @@ class _State:
                 setattr(self, name, value)
             self.history = [CheckpointRecord(*one) for one in stored["plain"]["history"]]
             set_random_state(stored["random"])
-        except (OSError, RuntimeError, ValueError, KeyError, TypeError, EOFError) as error:
+        except InputError:
+            raise
+        except Exception as error:  # a spoilt file makes torch raise anything
             raise InputError(f"{path} can't be read ({error}): remove it") from error
 
 

@@ -185,30 +185,38 @@ def _sentencepiece(name: str, model: bytes) -> TrialVocabulary:
 def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
     """WordPiece over words as they are between spaces, so that text comes back as it was."""
     tokenizers = need("tokenizers", "trial")
+    trained = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token=UNKNOWN))
+    trained.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    # Pairs of one count are merged in the order of their ids. Named here, the letters have the same
+    # ids every time; else they would have them in the order of a hash table.
+    letters = [f"##{letter}" for letter in sorted(set().union(*lines)) if not letter.isspace()]
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=[UNKNOWN, *letters], show_progress=False
+    )
+    trained.train_from_iterator(lines, trainer)
+    tokens = sorted(trained.get_vocab().items(), key=lambda item: item[1])
+    if len(tokens) > size:
+        raise InputError(f"{spec}: the characters alone make {len(tokens):,} tokens; name more")
+    # Anew, for there the letters are no special tokens.
     made = tokenizers.Tokenizer(
-        tokenizers.models.WordPiece(unk_token=UNKNOWN, max_input_chars_per_word=1000)
+        tokenizers.models.WordPiece(dict(tokens), unk_token=UNKNOWN, max_input_chars_per_word=1000)
     )
     made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     made.decoder = tokenizers.decoders.WordPiece(cleanup=False)
-    trainer = tokenizers.trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=[UNKNOWN], show_progress=False
-    )
-    made.train_from_iterator(lines, trainer)
-    return _hugging_face(spec, made, made.to_str())
+    return _hugging_face(spec, made, json.dumps([tokens]))
 
 
-def _hugging_face(name: str, tokenizer: Any, text: str) -> TrialVocabulary:
-    unknown = json.loads(text).get("model", {}).get("unk_token")
-    if isinstance(unknown, str):
-        unknown = tokenizer.token_to_id(unknown)
-    elif unknown is None:  # a Unigram model has it by number
-        unknown = json.loads(text).get("model", {}).get("unk_id")
+def _hugging_face(name: str, tokenizer: Any, about: str) -> TrialVocabulary:
+    model = json.loads(tokenizer.to_str())["model"]
+    unknown = model.get("unk_id")  # a Unigram model has it by number, the others by name
+    if model.get("unk_token") is not None:
+        unknown = tokenizer.token_to_id(model["unk_token"])
 
     def encode(texts: Sequence[str]) -> list[list[int]]:
         return [one.ids for one in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     return TrialVocabulary(
-        name, tokenizer.get_vocab_size(), encode, partial(tokenizer.decode), unknown, _digest(text)
+        name, tokenizer.get_vocab_size(), encode, partial(tokenizer.decode), unknown, _digest(about)
     )
 
 

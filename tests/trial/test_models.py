@@ -1,0 +1,159 @@
+"""The two models: one step at a time is the same as all at once, padding changes nothing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from volt.errors import SettingsError
+from volt.trial.data import PAD
+from volt.trial.models import build_model
+from volt.trial.presets import PRESETS, preset
+from volt.trial.translation import translate
+
+TOKENS = 23
+SMALL = {
+    "transformer": replace(PRESETS["tiny"].transformer, width=16, inner=32, encoder_layers=2,
+                           decoder_layers=2, dropout=0.0),
+    "conv": replace(PRESETS["tiny"].conv, width=16, dropout=0.0,
+                    encoder_convolutions=((12, 3), (20, 5)),
+                    decoder_convolutions=((12, 3), (20, 4))),
+}  # fmt: skip
+
+
+def made(model, seed=0):
+    torch.manual_seed(seed)
+    return build_model(SMALL[model], TOKENS).eval()
+
+
+@pytest.mark.parametrize("model", SMALL)
+@torch.inference_mode()
+def test_step_by_step_is_all_at_once(model):
+    one = made(model)
+    source = torch.tensor([[5, 6, 7, 1], [8, 1, PAD, PAD]])
+    target = torch.tensor([[PAD, 9, 3, 4, 11], [PAD, 12, 13, 5, 5]])
+    whole = one(source, target)
+    state = one.start(source, 1)
+    for position in range(target.shape[1]):
+        step = one.step(target[:, position], state)
+        torch.testing.assert_close(step, whole[:, position], rtol=1e-4, atol=1e-5)
+        if position == 2:  # swap the hypotheses and go on
+            state = one.select(state, torch.tensor([1, 0]))
+            whole, target = whole.flip(0), target.flip(0)
+
+
+@pytest.mark.parametrize("model", SMALL)
+@torch.inference_mode()
+def test_padding_changes_nothing(model):
+    one = made(model)
+    source, target = torch.tensor([[5, 6, 1]]), torch.tensor([[PAD, 9, 3]])
+    alone = one(source, target)
+    with_more = one(
+        torch.tensor([[5, 6, 1, PAD, PAD], [8, 9, 10, 11, 1]]),
+        torch.tensor([[PAD, 9, 3, PAD], [PAD, 4, 5, 6]]),
+    )
+    torch.testing.assert_close(with_more[:1, :3], alone, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("model", SMALL)
+@torch.inference_mode()
+def test_no_position_sees_what_follows(model):
+    one = made(model)
+    source = torch.tensor([[5, 6, 1]])
+    first = one(source, torch.tensor([[PAD, 9, 3, 4]]))
+    second = one(source, torch.tensor([[PAD, 9, 17, 18]]))
+    torch.testing.assert_close(first[:, :2], second[:, :2])
+    assert not torch.allclose(first[:, 2:], second[:, 2:])
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_embeddings_are_shared(model):
+    """One token more costs one row of the table, and nothing else."""
+    shape = SMALL[model]
+    fewer, more = (build_model(shape, tokens).parameter_count() for tokens in (20, 21))
+    assert more - fewer == shape.width
+
+
+@pytest.mark.parametrize("model", SMALL)
+def test_a_beam_of_one_is_greedy(model):
+    one = made(model, seed=3)
+    _, settings = preset("tiny", model, beam=1, updates=1)
+    source = np.array([5, 6, 7], np.int32)
+    (found,) = translate(one, [source], settings)
+    tokens, expected = [PAD], []
+    with torch.inference_mode():
+        for _ in range(2 * 4 + 20 - 1):
+            logits = one.logits(one(torch.tensor([[5, 6, 7, 1]]), torch.tensor([tokens])))[0, -1]
+            logits[PAD] = -torch.inf
+            best = int(logits.argmax())
+            if best == 1:
+                break
+            tokens.append(best)
+            expected.append(best - 2)
+    assert found == expected
+
+
+@pytest.mark.parametrize("model", SMALL)
+@torch.inference_mode()
+def test_a_wide_beam_finds_what_a_search_of_everything_finds(model):
+    """With a beam as wide as the vocabulary, what is found is no worse than the best hypothesis of
+    up to one token."""
+    one = made(model, seed=5)
+    _, settings = preset("tiny", model, beam=TOKENS, updates=1)
+    source = torch.tensor([[5, 6, 1]])
+
+    def score(ids):
+        given = torch.tensor([[PAD, *ids]])
+        logits = one.logits(one(source, given))[0]
+        logits[:, PAD] = -torch.inf
+        chosen = logits.log_softmax(-1)[range(len(ids) + 1), [*ids, 1]]
+        return float(chosen.sum()) / (len(ids) + 1)
+
+    (found,) = translate(one, [np.array([5, 6], np.int32)], settings)
+    best = max(score(ids) for ids in [[], *([t] for t in range(2, TOKENS))])
+    assert score([token + 2 for token in found]) >= best - 1e-5
+
+
+def test_never_and_empty_lines():
+    one = made("conv", seed=1)
+    _, settings = preset("tiny", "conv", beam=3, updates=1)
+    sources = [np.array([5, 6], np.int32), np.array([], np.int32)]
+    some = translate(one, sources, settings)
+    assert some[1] == []
+    often = max(some[0], key=some[0].count)
+    other = translate(one, sources, settings, never=[often + 2])
+    assert often not in other[0]
+
+
+def test_big_and_base_train_as_the_paper_did():
+    for name in ("base", "big"):
+        shape, training = preset(name, "transformer")
+        assert (training.learning_rate, training.warmup) == (5e-4, 4000)
+        assert (training.batch, training.accumulate, shape.dropout) == (9600, 4, 0.3)
+        assert (training.epochs, training.average, training.beam) == (40, 5, 4)
+    assert (shape.width, shape.inner, shape.heads) == (1024, 4096, 16)
+    assert (shape.encoder_layers, shape.decoder_layers) == (6, 6)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("model", SMALL)
+def test_every_preset_can_be_built(name, model):
+    shape, _ = preset(name, model)
+    with torch.device("meta"):
+        assert build_model(shape, 100).parameter_count() > 10_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"epochs": 1, "updates": 5}, "one of --minutes, --epochs and --updates"),
+        ({"updates": 0}, "above 0"),
+        ({"dropout": 1.5}, "dropout is from 0"),
+        ({"beam": 0}, "beam is at least 1"),
+        ({"wibble": 3}, "no option wibble"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(changes, words):
+    with pytest.raises(SettingsError, match=words):
+        preset("tiny", "transformer", **changes)

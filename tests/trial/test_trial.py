@@ -1,0 +1,238 @@
+"""A whole trial: it learns, it can be killed, its figures are those of sacrebleu."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from cipher import encipher, write_corpus
+
+from volt.cli.app import app
+from volt.errors import InputError, SettingsError
+from volt.trial import trial
+
+VOLT = Path(sys.executable).with_name("volt")
+QUICK = {"updates": 3, "checkpoints": 3, "batch": 200, "warmup": 2, "threads": 1, "beam": 2}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("cipher"))
+
+
+def texts(names):
+    return {
+        "source": names["train.plain"],
+        "target": names["train.cipher"],
+        "valid": (names["valid.plain"], names["valid.cipher"]),
+        "test": (names["test.plain"], names["test.cipher"]),
+    }
+
+
+def arguments(names, output, *more):
+    return [
+        "trial", "--source", names["train.plain"], "--target", names["train.cipher"],
+        "--valid", names["valid.plain"], names["valid.cipher"],
+        "--test", names["test.plain"], names["test.cipher"], "-o", str(output), "--threads", "1",
+        *more,
+    ]  # fmt: skip
+
+
+def volt(*given):
+    return subprocess.run([VOLT, *given], capture_output=True, text=True, timeout=300, check=False)
+
+
+def inside(*given):
+    """The same in this process: torch takes seconds to import."""
+    app(args=list(given), prog_name="volt", standalone_mode=False)
+
+
+@pytest.fixture(scope="module")
+def learned(corpus, tmp_path_factory):
+    """A conv model after 300 updates, and one that saw a single batch."""
+    folder = tmp_path_factory.mktemp("trial")
+    tuned = ["--model", "conv", "--dropout", "0", "--batch", "200", "--warmup", "60", "--beam", "2"]
+    done = volt(*arguments(
+        corpus, folder / "long", "--vocab", "bpe:80", "--vocab", "char", "--updates", "250", *tuned,
+        "--checkpoints", "5", "--average", "1",
+    ))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    short = trial(
+        **texts(corpus), vocabularies=["bpe:80"], output=folder / "short", model="conv", updates=1,
+        threads=1, batch=200, beam=2,
+    )  # fmt: skip
+    return folder / "long", done, short
+
+
+def test_the_cipher_is_learned(learned):
+    folder, done, untrained = learned
+    rows = {
+        row["vocabulary"]: row
+        for row in json.loads((folder / "results.json").read_text())["vocabularies"]
+    }
+    before = untrained.rows()[0]
+    assert rows["bpe:80"]["bleu"] > 70
+    assert before["bleu"] < 5
+    assert rows["bpe:80"]["loss_per_character"] < before["loss_per_character"] / 5
+    head, *lines = done.stdout.splitlines()
+    assert head.split()[:4] == ["vocabulary", "size", "BLEU", "chrF"]
+    assert [line.split()[0] for line in lines] == ["bpe:80", "char"]
+
+
+def test_bleu_is_that_of_the_command_line_of_sacrebleu(learned):
+    folder, done, _ = learned
+    results = json.loads((folder / "results.json").read_text())
+    for run in results["runs"]:
+        (place,) = (one for one in (folder / "runs").iterdir()
+                    if one.name.startswith(run["vocabulary"].replace(":", "-")))  # fmt: skip
+        for metric in ("bleu", "chrf"):
+            said = subprocess.run(
+                [sys.executable, "-m", "sacrebleu", folder / "reference.txt", "-i",
+                 place / "test.txt", "-m", metric, "-w", "6"],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            found = json.loads(said.stdout)
+            assert found["score"] == pytest.approx(run[metric], abs=1e-6)
+            name = {"bleu": "BLEU", "chrf": "chrF"}[metric]
+            theirs = found["signature"].replace("nrefs:1|", "")
+            assert theirs in results["signatures"][name].replace("nrefs:1|", "")
+            assert results["signatures"][name] in done.stderr
+
+
+def test_what_is_reported(learned):
+    folder, _, _ = learned
+    results = json.loads((folder / "results.json").read_text())
+    (first, second) = results["vocabularies"]
+    assert first["p"] is None
+    assert 0 < second["p"] <= 1
+    assert second["target_tokens"] > first["target_tokens"]
+    assert first["size"] == 84
+    for row in results["vocabularies"]:
+        assert row["pairs_per_second"] > 0
+        assert row["parameters"] > 10_000
+        assert row["seconds"] > 0
+    assert {one["criterion"] for one in results["criteria"]} >= {"muv", "mdl", "knee"}
+    assert str(folder) not in (folder / "results.json").read_text()
+
+
+def test_the_page_holds_the_figures(learned):
+    folder, _, _ = learned
+    results = json.loads((folder / "results.json").read_text())
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for row in results["vocabularies"]:
+        assert row["vocabulary"] in page
+        assert f"{row['bleu']:.2f}" in page
+    assert "https://" not in page.split("<script>")[0]
+
+
+def test_a_second_call_trains_nothing_and_says_the_same(corpus, tmp_path, capsys):
+    call = arguments(
+        corpus, tmp_path, "--vocab", "bpe:60", "--updates", "2", "--beam", "1", "--json", "-q",
+    )  # fmt: skip
+    said = []
+    for _ in range(2):
+        inside(*call)
+        said.append(json.loads(capsys.readouterr().out))
+    assert said[0] == said[1]  # the timings too
+
+
+def test_a_killed_trial_goes_on_to_the_same_result(corpus, tmp_path):
+    def call(output):
+        return arguments(
+            corpus, output, "--vocab", "bpe:60", "--updates", "40", "--checkpoints", "20",
+            "--batch", "150", "--beam", "1", "-q", "--model", "conv",
+        )  # fmt: skip
+
+    inside(*call(tmp_path / "whole"))
+    started = subprocess.Popen([VOLT, *call(tmp_path / "killed")], stdout=subprocess.DEVNULL)
+    for _ in range(2000):
+        if list((tmp_path / "killed").rglob("checkpoint.pt")) or started.poll() is not None:
+            break
+        time.sleep(0.02)
+    assert started.poll() is None, "the trial ended before it could be killed"
+    os.kill(started.pid, signal.SIGKILL)
+    started.wait()
+    assert not (tmp_path / "killed" / "results.json").exists()
+    inside(*call(tmp_path / "killed"))
+
+    def result(folder):
+        plain = json.loads((folder / "results.json").read_text())
+        for run in plain["runs"]:
+            del run["timing"]
+        return plain["runs"]
+
+    assert result(tmp_path / "killed") == result(tmp_path / "whole")
+
+
+def test_awkward_lines_are_handled_and_told(tmp_path):
+    """Unknown characters, an empty line, a line of a thousand tokens, in each text."""
+    names = write_corpus(tmp_path, train=80, held_out=6)
+    for name in ("train", "valid", "test"):
+        long = "a b " * 600
+        for side in ("plain", "cipher"):
+            with Path(names[f"{name}.{side}"]).open("a", encoding="utf-8") as stream:
+                line = long if side == "plain" else encipher(long)
+                stream.write(f"\n{line}\n{'語彙' if name != 'train' else 'ab'}\n")
+    found = trial(**texts(names), vocabularies=["char"], output=tmp_path / "out", **QUICK)
+    said = "\n".join(found.messages)
+    assert "1 training pairs with an empty side left out" in said
+    assert "unknown tokens in the test text" in said
+    assert "2 lines of the valid text are too long and cut" in said
+    assert "1 training pairs of 256 tokens or more left out" in said
+    (place,) = (tmp_path / "out" / "runs").iterdir()
+    lines = (place / "test.txt").read_text(encoding="utf-8").split("\n")
+    assert len(lines) == 6 + 3 + 1
+    assert lines[6] == ""
+    assert "<unk>" not in "".join(lines)
+
+
+def test_what_can_not_be_is_refused_before_training(corpus, tmp_path):
+    short = tmp_path / "short"
+    short.write_text("one line\n", encoding="utf-8")
+    wrong = arguments({**corpus, "test.cipher": str(short)}, tmp_path / "o", "--vocab", "char")
+    with pytest.raises(InputError, match="has 60 lines and"):
+        inside(*wrong)
+    with pytest.raises(SettingsError, match="no such file or folder"):
+        inside(*arguments(corpus, tmp_path / "o", "--vocab", "wibble:3"))
+    assert not (tmp_path / "o").exists()
+    with pytest.raises(SettingsError, match="no tokenizer"):
+        trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", bleu_tokenize="x")
+    with pytest.raises(SettingsError, match="not there"):
+        trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", device="wibble")
+    empty = tmp_path / "empty"
+    empty.write_text("\n\n", encoding="utf-8")
+    with pytest.raises(InputError, match="text on both sides"):
+        trial(**{**texts(corpus), "source": str(empty), "target": str(empty)},
+              vocabularies=["char"], output=tmp_path / "o")  # fmt: skip
+
+
+def test_seeds_give_a_mean_and_a_spread(corpus, tmp_path):
+    found = trial(**texts(corpus), vocabularies=["bpe:60"], output=tmp_path, seeds=2, **QUICK)
+    (row,) = found.rows()
+    losses = [run.loss_per_character for run in found.runs]
+    assert row["loss_per_character"] == pytest.approx(sum(losses) / 2)
+    assert row["loss_per_character_spread"] == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5)
+    assert found.runs[0].model_digest != found.runs[1].model_digest
+
+
+def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
+    call = [
+        "search", corpus["train.plain"], corpus["train.cipher"], "--by", "bleu",
+        "--valid", corpus["valid.plain"], corpus["valid.cipher"],
+        "--test", corpus["test.plain"], corpus["test.cipher"], "--updates", "2",
+        "--sizes", "30,60,9000", "--model", "conv", "-o", str(tmp_path / "out"), "--threads", "1",
+    ]  # fmt: skip
+    inside(*call)
+    said = capsys.readouterr()
+    assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["bpe:30", "bpe:60"]
+    assert "cost: " in said.err
+    assert "the text does not reach 9,000" in said.err
+    rows = json.loads((tmp_path / "out" / "results.json").read_text())["vocabularies"]
+    best = max(rows, key=lambda row: row["bleu"])["vocabulary"].partition(":")[2]
+    assert f"bleu: {best} (" in said.err
+    with pytest.raises(SettingsError, match="name two FILEs"):
+        inside(*call[:3], "--by", "bleu")

@@ -1,0 +1,102 @@
+"""Vocabularies of a trial: every kind spells text and gives it back."""
+
+import random
+
+import pytest
+from cipher import sentences
+
+import volt
+from volt.errors import InputError, SettingsError
+from volt.trial.vocabularies import make_vocabulary
+
+LINES = [f"{line}, Über-Maß {number}!" for number, line in enumerate(sentences(400, 0))]
+
+
+@pytest.mark.parametrize(
+    ("spec", "size"),
+    [
+        ("bpe:120", 124),  # and the four special tokens
+        ("spm-bpe:120", 120),
+        ("spm-unigram:60", 60),
+        ("wordpiece:120", 120),
+        ("byte", 256),
+        ("char", len(set("".join(LINES))) + 1),
+    ],
+)
+def test_text_comes_back(spec, size):
+    vocabulary = make_vocabulary(spec, LINES)
+    assert vocabulary.size == size
+    encoded = vocabulary.encode(LINES)
+    assert max(map(max, encoded)) < size
+    assert [vocabulary.decode(ids) for ids in encoded] == LINES
+    assert vocabulary.digest == make_vocabulary(spec, LINES).digest
+    assert vocabulary.digest != make_vocabulary(spec, LINES[:9] * 20).digest or spec == "byte"
+
+
+@pytest.mark.parametrize(
+    "spec", ["bpe:120", "spm-bpe:120", "spm-unigram:120", "wordpiece:120", "char"]
+)
+def test_what_it_never_saw_is_unknown(spec):
+    vocabulary = make_vocabulary(spec, LINES)
+    (ids,) = vocabulary.encode(["語彙"])
+    assert vocabulary.unknown in ids
+    assert all(vocabulary.unknown not in one for one in vocabulary.encode(LINES))
+
+
+def test_bpe_of_a_size_is_that_of_search():
+    """Characters and merges are counted, as everywhere in volt."""
+    curve = volt.candidates([LINES], merges=200).curve
+    vocabulary = make_vocabulary("bpe:150", LINES)
+    tokens = sum(map(len, vocabulary.encode(LINES)))
+    assert tokens == curve.tokens[curve.at_size(150)]
+
+
+def test_folders_and_files_of_others(tmp_path):
+    learned = volt.learn([LINES], size=420, unknown="byte")
+    learned.save(tmp_path / "out")
+    (tmp_path / "raw").write_text("".join(line + "\n" for line in LINES), encoding="utf-8")
+    expected = volt.load(tmp_path / "out").encode_batch(LINES)
+    found = make_vocabulary(str(tmp_path / "out"), LINES)
+    assert found.encode(LINES) == expected
+    assert found.size == len(learned.vocabulary)
+    for form, name in (("hf", "folder"), ("sentencepiece", "its.model")):
+        volt.export(learned.vocabulary, form, tmp_path / name)
+        other = make_vocabulary(str(tmp_path / name), LINES)
+        assert other.encode(LINES) == expected
+        assert [other.decode(ids) for ids in expected] == LINES
+    volt.export(learned.vocabulary, "text", tmp_path / "list.txt")
+    listed = make_vocabulary(str(tmp_path / "list.txt"), LINES)
+    assert [listed.decode(ids) for ids in listed.encode(LINES)] == LINES
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("bpe:20000", "name a size between"),
+        ("bpe:3", "name a size between"),
+        ("bpe", "name a size, such as bpe:8000"),
+        ("bpe:-4", "name a size"),
+        ("char:5", "char has no size"),
+        ("nothing/", "no such file or folder"),
+        ("unigram:500", "no such file or folder"),
+        ("spm-bpe:3", "SentencePiece says"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(spec, words):
+    with pytest.raises((InputError, SettingsError), match=words):
+        make_vocabulary(spec, LINES)
+
+
+def test_a_vocabulary_for_each_side_is_refused(tmp_path):
+    for side in ("source", "target"):
+        volt.learn([LINES]).save(tmp_path / side)
+    with pytest.raises(SettingsError, match="without --separate"):
+        make_vocabulary(str(tmp_path), LINES)
+
+
+@pytest.mark.parametrize("name", ["x.model", "tokenizer.json"])
+def test_a_damaged_file_is_refused(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(random.Random(0).randbytes(200))
+    with pytest.raises(InputError, match=name):
+        make_vocabulary(str(path), LINES)
