@@ -44,6 +44,12 @@ class Scorer:
         )
         return Scores(bleu.score, chrf.score)
 
+    def interval(self, translations: Sequence[str]) -> float:
+        """Half the width of BLEU's 95% interval over resampled sentences, as sacrebleu draws it."""
+        metric = self._metrics()["BLEU"]
+        found = metric.corpus_score(list(translations), None, n_bootstrap=BOOTSTRAP_SAMPLES)
+        return float(found._ci)
+
     def signatures(self, translations: Sequence[str]) -> dict[str, str]:
         """What makes the figures repeatable."""
         found = {}

@@ -1,0 +1,150 @@
+"""Downloads: ranges, cut connections, checksums; archives that are cut short or lead astray."""
+
+import hashlib
+import io
+import tarfile
+from random import Random
+
+import pytest
+from server import serve
+
+from volt.data.archive import extract
+from volt.data.download import download
+from volt.errors import InputError
+
+DATA = Random(0).randbytes(300_000)
+SHA = hashlib.sha256(DATA).hexdigest()
+
+
+def test_a_file_arrives_whole_and_is_checked(tmp_path):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        assert download(f"{address}/a", tmp_path / "a", SHA) == SHA
+        assert (tmp_path / "a").read_bytes() == DATA
+        assert (
+            download(f"{address}/a", tmp_path / "a", SHA) == SHA
+        )  # there already: not asked again
+    assert served.asked == [("/a", None)]
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_cut_connection_goes_on_where_it_stopped(tmp_path):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        served.cut_after["/a"] = [100_000, 50_000]
+        assert download(f"{address}/a", tmp_path / "a", SHA) == SHA
+    assert [asked for _, asked in served.asked] == [None, "bytes=100000-", "bytes=150000-"]
+    assert (tmp_path / "a").read_bytes() == DATA
+
+
+def test_a_later_call_goes_on_too(tmp_path):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        served.cut_after["/a"] = [1000, *[0] * 5]
+        with pytest.raises(InputError, match="1,000 bytes are kept"):
+            download(f"{address}/a", tmp_path / "a", SHA)
+        assert not (tmp_path / "a").exists()
+        served.asked.clear()
+        download(f"{address}/a", tmp_path / "a", SHA)
+        assert served.asked == [("/a", "bytes=1000-")]
+
+
+def test_a_part_that_was_whole_already(tmp_path):
+    """Killed between the last byte and the renaming."""
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        (tmp_path / "a.part").write_bytes(DATA)
+        (tmp_path / "a.part.tag").write_text(served.tag)
+        assert download(f"{address}/a", tmp_path / "a", SHA) == SHA
+
+
+@pytest.mark.parametrize("change", ["no ranges", "another file", "no tag"])
+def test_what_can_not_go_on_starts_anew(tmp_path, change):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        if change == "no tag":
+            served.tag = None
+        served.cut_after["/a"] = [1000, *[0] * 5]
+        with pytest.raises(InputError, match="cannot fetch"):
+            download(f"{address}/a", tmp_path / "a")
+        if change == "no ranges":
+            served.ranges = False
+        elif change == "another file":
+            served.tag, served.files["/a"] = '"two"', DATA[::-1]
+        download(f"{address}/a", tmp_path / "a")
+        assert (tmp_path / "a").read_bytes() == served.files["/a"]
+
+
+def test_a_wrong_checksum_leaves_nothing(tmp_path):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        with pytest.raises(InputError, match=f"{SHA}, not {'0' * 64}"):
+            download(f"{address}/a", tmp_path / "a", "0" * 64)
+        assert list(tmp_path.iterdir()) == []
+        (tmp_path / "a").write_bytes(b"old")
+        with pytest.raises(InputError, match="remove it"):
+            download(f"{address}/a", tmp_path / "a", SHA)
+        assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_server_in_trouble_is_asked_again_and_a_missing_file_is_not(tmp_path):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        served.fail = [503, 500]
+        assert download(f"{address}/a", tmp_path / "a") == SHA
+        served.asked.clear()
+        with pytest.raises(InputError, match="HTTP 404"):
+            download(f"{address}/b", tmp_path / "b")
+        assert len(served.asked) == 1
+    with pytest.raises(InputError, match="cannot fetch"):
+        download(f"{address}/a", tmp_path / "c")  # nobody answers any more
+    with pytest.raises(InputError, match="cannot fetch"):
+        download("nonsense", tmp_path / "d")
+
+
+# ----------------------------------------------------------------------------------------- archives
+
+
+def packed(members, mode="w:gz", kind=None):
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode=mode) as archive:
+        for name, data in members.items():
+            about = tarfile.TarInfo(name)
+            if kind:
+                about.type, about.linkname = kind, data.decode()
+                archive.addfile(about)
+            else:
+                about.size = len(data)
+                archive.addfile(about, io.BytesIO(data))
+    return stream.getvalue()
+
+
+def test_members_are_read_by_name(tmp_path):
+    (tmp_path / "a.tgz").write_bytes(packed({"./in/x.de": b"eins\n", "in/y": b"no"}))
+    extract(tmp_path / "a.tgz", {"in/x.de": tmp_path / "out"})
+    assert (tmp_path / "out").read_bytes() == b"eins\n"
+    with pytest.raises(InputError, match=r"has no in/z"):
+        extract(tmp_path / "a.tgz", {"in/z": tmp_path / "out"})
+
+
+@pytest.mark.parametrize("cut", [20, 5000, 60_000, 99_990])
+def test_a_truncated_archive_is_refused(tmp_path, cut):
+    whole = packed({"x": DATA[:100_000], "y": DATA[:10]})
+    (tmp_path / "a.tgz").write_bytes(whole[:cut])
+    with pytest.raises(InputError, match="damaged or cut short"):
+        extract(tmp_path / "a.tgz", {"x": tmp_path / "x", "y": tmp_path / "y"})
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "in/../../evil", "in\\..\\evil"])
+def test_a_member_that_leads_out_is_refused(tmp_path, name):
+    (tmp_path / "a.tgz").write_bytes(packed({name: b"!", "x": b"fine"}))
+    with pytest.raises(InputError, match="not trusted"):
+        extract(tmp_path / "a.tgz", {"x": tmp_path / "x"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tgz"]
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_a_link_that_leads_out_is_refused(tmp_path, kind):
+    (tmp_path / "a.tgz").write_bytes(packed({"x": b"../../etc/passwd"}, kind=kind))
+    with pytest.raises(InputError, match="not trusted"):
+        extract(tmp_path / "a.tgz", {"x": tmp_path / "x"})

@@ -1,0 +1,280 @@
+"""Write the study's tables into docs/study.md and its plots into docs/img.
+
+    pip install matplotlib
+    python tools/study_page.py
+
+Reads docs/study/*.json. A table replaces what stands between `<!-- study:NAME -->` and the next
+`<!-- /study -->`; all other prose is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import matplotlib
+import numpy as np
+from scipy.stats import spearmanr
+
+matplotlib.use("svg")
+from matplotlib import pyplot as plt
+
+DOCS = Path(__file__).parents[1] / "docs"
+ORDER = ("de-en", "en-de", "fr-en", "de-en-5k", "tr-en", "de-en-conv")
+CRITERIA = ("muv", "mdl", "frequency", "renyi", "zipf", "knee")
+DRAWS = 2000
+FEWEST = 4
+"""Sizes that a correlation needs."""
+
+plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "volt", "font.size": 9})
+
+
+class Experiment:
+    """One file of results: runs by vocabulary, means over seeds."""
+
+    def __init__(self, path: Path) -> None:
+        self.data = json.loads(path.read_text(encoding="utf-8"))
+        self.name: str = self.data["experiment"]["name"]
+        self.choices = self.data["choices"]
+        self.runs: dict[str, list[dict[str, Any]]] = {}
+        for run in self.data["runs"]:
+            self.runs.setdefault(run["vocabulary"], []).append(run)
+
+    def mean(self, vocabulary: str, figure: str = "bleu") -> float:
+        return mean(run[figure] for run in self.runs[vocabulary])
+
+    @property
+    def sizes(self) -> list[int]:
+        """BPE sizes tried."""
+        return sorted(int(name[4:]) for name in self.runs if name.startswith("bpe:"))
+
+    @property
+    def bleu(self) -> list[float]:
+        return [self.mean(f"bpe:{size}") for size in self.sizes]
+
+    def scores(self, criterion: str) -> list[float]:
+        return [self.data["scores"][criterion][str(size)] for size in self.sizes]
+
+    def best(self) -> tuple[str, float]:
+        """The best vocabulary tried, among those of the plain encoding."""
+        names = [name for name in self.runs if not name.startswith(("merge:", "split:"))]
+        best = max(names, key=self.mean)
+        return best, self.mean(best)
+
+    def at_choice(self, criterion: str) -> tuple[float, bool] | None:
+        """BLEU of what the criterion chooses, and whether that was tried; else it lies on the line
+        between its neighbours. None: it chooses nothing, or nothing near was tried."""
+        if criterion == "muv":
+            return (self.mean("chosen:muv"), True) if "chosen:muv" in self.runs else None
+        size = self.choices[criterion]["size"]
+        if size is None:
+            return None
+        if f"bpe:{size}" in self.runs:
+            return self.mean(f"bpe:{size}"), True
+        if not self.sizes[0] <= size <= self.sizes[-1]:
+            return None
+        return float(np.interp(np.log(size), np.log(self.sizes), self.bleu)), False
+
+
+def correlation(scores: Sequence[float], bleu: Sequence[float]) -> float:
+    """Spearman's; 0 where all scores, or all BLEU, are the same."""
+    if len(set(scores)) < 2 or len(set(bleu)) < 2:
+        return 0.0
+    return float(spearmanr(scores, bleu).statistic)
+
+
+def interval(
+    experiments: Sequence[Experiment], criterion: str, seed: int = 0
+) -> tuple[float, float, float]:
+    """Mean correlation over experiments, and its 95% interval over resampled sizes."""
+    order = np.random.default_rng(seed)
+    values = [(np.array(one.scores(criterion)), np.array(one.bleu)) for one in experiments]
+    found = mean(correlation(scores.tolist(), bleu.tolist()) for scores, bleu in values)
+    draws = []
+    for _ in range(DRAWS):
+        drawn = []
+        for scores, bleu in values:
+            rows = order.integers(len(bleu), size=len(bleu))
+            drawn.append(correlation(scores[rows].tolist(), bleu[rows].tolist()))
+        draws.append(mean(drawn))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return found, float(low), float(high)
+
+
+# ------------------------------------------------------------------------------------------- tables
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def runs_table(one: Experiment) -> str:
+    chosen: dict[str, list[str]] = {}
+    for criterion in CRITERIA:
+        size = one.choices[criterion]["size"]
+        name = "chosen:muv" if criterion == "muv" else f"bpe:{size}"
+        chosen.setdefault(name, []).append(criterion)
+    best, _ = one.best()
+    rows = []
+    for name in sorted(one.runs, key=lambda name: (one.runs[name][0]["size"], name)):
+        runs = one.runs[name]
+        first = runs[0]
+        spread = f" ± {stdev(run['bleu'] for run in runs):.1f}" if len(runs) > 1 else ""
+        bleu = f"{one.mean(name):.1f}{spread}"
+        pairs = mean(run["pairs"] / run["timing"]["train_cpu"] for run in runs)
+        rows.append(
+            [
+                "VOLT (`muv`, paper)" if name == "chosen:muv" else f"`{name}`",
+                ", ".join(chosen.get(name, [])),
+                f"{first['size']:,}",
+                f"**{bleu}**" if name == best else bleu,
+                f"{mean(run['bleu_95'] for run in runs):.1f}" if "bleu_95" in first else "",
+                f"{one.mean(name, 'chrf'):.1f}",
+                f"{one.mean(name, 'loss_per_character'):.3f}",
+                f"{pairs:.0f}",
+                f"{first['source_tokens']:.1f} / {first['target_tokens']:.1f}",
+                f"{first['parameters'] / 1e6:.2f}M",
+                str(len(runs)),
+            ]
+        )
+    return table(
+        ["vocabulary", "chosen by", "tokens", "BLEU", "± 95%", "chrF", "nats / character",
+         "pairs / CPU s", "tokens / sentence", "parameters", "seeds"],
+        rows,
+    )  # fmt: skip
+
+
+def correlation_table(experiments: Sequence[Experiment]) -> str:
+    rows = []
+    enough = [one for one in experiments if len(one.sizes) >= FEWEST]
+    for criterion in CRITERIA:
+        cells = [f"{correlation(one.scores(criterion), one.bleu):+.2f}" for one in enough]
+        found, low, high = interval(enough, criterion)
+        rows.append([f"`{criterion}`", *cells, f"{found:+.2f}", f"{low:+.2f} .. {high:+.2f}"])
+    sizes = [f"{one.name} ({len(one.sizes)})" for one in enough]
+    return table(["criterion", *sizes, "mean", "95% interval"], rows)
+
+
+def regret_table(experiments: Sequence[Experiment]) -> str:
+    rows = []
+    for criterion in CRITERIA:
+        cells, losses = [], []
+        for one in experiments:
+            found = one.at_choice(criterion)
+            size = one.choices[criterion]["size"]
+            if found is None:
+                cells.append("chooses nothing" if size is None else f"{size:,}: not tried")
+                continue
+            loss = one.best()[1] - found[0]
+            losses.append(loss)
+            if criterion == "muv":
+                size = one.choices["muv"]["vocabulary_size"]
+            cells.append(f"{size:,}: {loss:.1f}{'' if found[1] else ' ~'}")
+        summary = f"{mean(losses):.1f}" if losses else "-"
+        rows.append([f"`{criterion}`", *cells, summary])
+    return table(["criterion", *(one.name for one in experiments), "mean regret"], rows)
+
+
+def settings_table(experiments: Sequence[Experiment]) -> str:
+    rows = []
+    for one in experiments:
+        about, model, training = one.data["experiment"], one.data["model"], one.data["training"]
+        runs = [run for listed in one.runs.values() for run in listed]
+        rows.append(
+            [
+                one.name,
+                f"{about['corpus']} {about['source']}-{about['target']}",
+                f"{one.data['pairs']['train']:,}",
+                f"{model['model']}, {model['encoder_layers']} + {model['decoder_layers']} layers, "
+                f"width {model['width']}",
+                f"{training['epochs']:g} epochs, {runs[0]['updates']:,} updates",
+                str(len(runs)),
+                f"{sum(run['timing']['train_cpu'] for run in runs) / 60:.0f}",
+            ]
+        )
+    return table(
+        ["experiment", "text", "pairs", "model", "training", "runs", "CPU minutes of training"],
+        rows,
+    )
+
+
+# -------------------------------------------------------------------------------------------- plots
+
+
+def bleu_plot(experiments: Sequence[Experiment]) -> None:
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for number, one in enumerate(experiments):
+        color = f"C{number}"
+        spread = [
+            stdev(run["bleu"] for run in runs) if len(runs) > 1 else runs[0].get("bleu_95", 0)
+            for runs in (one.runs[f"bpe:{size}"] for size in one.sizes)
+        ]
+        axes.errorbar(
+            one.sizes, one.bleu, yerr=spread, marker=".", color=color, label=one.name, capsize=2
+        )
+        if "chosen:muv" in one.runs:
+            axes.plot(
+                one.runs["chosen:muv"][0]["size"], one.mean("chosen:muv"), "*", color=color,
+                markersize=11,
+            )  # fmt: skip
+    axes.set(xscale="log", xlabel="characters and merges (★: VOLT, tokens in all)", ylabel="BLEU")
+    axes.legend(frameon=False)
+    save(figure, "study-bleu")
+
+
+def score_plot(one: Experiment) -> None:
+    """Each criterion's score, scaled to 0..1, beside BLEU: who follows it?"""
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    axes.plot(one.sizes, scaled(one.bleu), "k.-", linewidth=2, label="BLEU")
+    for number, criterion in enumerate(CRITERIA):
+        axes.plot(
+            one.sizes, scaled(one.scores(criterion)), ".--", color=f"C{number}", label=criterion
+        )
+    axes.set(xscale="log", xlabel="characters and merges", ylabel="scaled to 0..1")
+    axes.set_title(f"{one.name}: scores of the criteria and BLEU")
+    axes.legend(frameon=False, ncols=2)
+    save(figure, "study-scores")
+
+
+def scaled(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    return [(value - low) / ((high - low) or 1) for value in values]
+
+
+def save(figure: Any, name: str) -> None:
+    figure.savefig(DOCS / "img" / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+
+
+def sections(experiments: Sequence[Experiment]) -> Iterator[tuple[str, str]]:
+    yield "settings", settings_table(experiments)
+    for one in experiments:
+        yield one.name, runs_table(one)
+    yield "correlation", correlation_table(experiments)
+    yield "regret", regret_table(experiments)
+
+
+def main() -> None:
+    files = {path.stem: path for path in (DOCS / "study").glob("*.json")}
+    experiments = [Experiment(files[name]) for name in ORDER if name in files]
+    path = DOCS / "study.md"
+    page = path.read_text(encoding="utf-8")
+    for name, text in sections(experiments):
+        pattern = rf"(<!-- study:{re.escape(name)} -->\n).*?(<!-- /study -->)"
+        kept = re.split(pattern, page, flags=re.S)
+        if len(kept) == 4:
+            page = f"{kept[0]}{kept[1]}\n{text}\n\n{kept[2]}{kept[3]}"
+        else:
+            print(f"docs/study.md has no place for {name}")
+    path.write_text(page, encoding="utf-8")
+    bleu_plot(experiments)
+    score_plot(experiments[0])
+
+
+if __name__ == "__main__":
+    main()
