@@ -2,6 +2,7 @@
 # make test   the same, then all tests
 # make lint   ruff and mypy
 # make screenshot  the picture of the report in docs/img; needs Chromium
+# make study  docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
 # make bench  every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
 
 PYTHON ?= python3
@@ -10,6 +11,9 @@ BIN    := $(VENV)/bin
 TEXT   ?=
 
 .PHONY: demo test lint bench screenshot sanitize clean
+DATA   ?= $(VOLT_DATA)
+
+.PHONY: demo test lint study bench sanitize clean
 
 # The package, and the tools that test it, are installed anew when their sources change.
 INSTALLED := $(VENV)/.installed
@@ -43,6 +47,12 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+study: $(TOOLS)
+	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }
+	@$(PIP) matplotlib
+	$(BIN)/python tools/study.py --data $(DATA)
+	$(BIN)/python tools/study_page.py
 
 bench: $(INSTALLED)
 	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench TEXT="a.txt b.txt"'; exit 2; }

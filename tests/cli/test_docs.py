@@ -29,9 +29,11 @@ def options_of_help(text: str) -> set[str]:
     return {option for line in lines for option in re.findall(r"--?[a-z-]+", line)}
 
 
-def commands() -> list[str]:
-    _, _, listed = shown_by_help().partition("Commands:\n")
-    return re.findall(r"^ {2}([a-z-]+) ", listed, re.M)
+def commands(*group: str) -> list[str]:
+    """All commands; of a group, those in it: `data get`."""
+    _, _, listed = shown_by_help(*group).partition("Commands:\n")
+    names = [" ".join([*group, name]) for name in re.findall(r"^ {2}([a-z-]+) ", listed, re.M)]
+    return [one for name in names for one in commands(*name.split()) or [name]]
 
 
 def options_of_docs(section: str) -> set[str]:
@@ -58,7 +60,7 @@ def test_every_option_is_documented_and_no_other(title):
 
 def test_no_option_is_mentioned_anywhere_that_no_command_has():
     known = options_of_help(shown_by_help()).union(
-        *(options_of_help(shown_by_help(name)) for name in commands())
+        *(options_of_help(shown_by_help(*name.split())) for name in commands())
     )
     mentioned = {
         (name, option)
