@@ -16,12 +16,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-import matplotlib
 import numpy as np
 from scipy.stats import spearmanr
-
-matplotlib.use("svg")
-from matplotlib import pyplot as plt
 
 DOCS = Path(__file__).parents[1] / "docs"
 ORDER = ("de-en", "en-de", "fr-en", "de-en-5k", "tr-en", "de-en-conv")
@@ -29,8 +25,6 @@ CRITERIA = ("muv", "mdl", "frequency", "renyi", "zipf", "knee")
 DRAWS = 2000
 FEWEST = 4
 """Sizes that a correlation needs."""
-
-plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "volt", "font.size": 9})
 
 
 class Experiment:
@@ -206,7 +200,18 @@ def settings_table(experiments: Sequence[Experiment]) -> str:
 # -------------------------------------------------------------------------------------------- plots
 
 
+def drawing() -> Any:
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "volt", "font.size": 9})
+    return pyplot
+
+
 def bleu_plot(experiments: Sequence[Experiment]) -> None:
+    plt = drawing()
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for number, one in enumerate(experiments):
         color = f"C{number}"
@@ -229,6 +234,7 @@ def bleu_plot(experiments: Sequence[Experiment]) -> None:
 
 def score_plot(one: Experiment) -> None:
     """Each criterion's score, scaled to 0..1, beside BLEU: who follows it?"""
+    plt = drawing()
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
     axes.plot(one.sizes, scaled(one.bleu), "k.-", linewidth=2, label="BLEU")
     for number, criterion in enumerate(CRITERIA):
@@ -248,7 +254,6 @@ def scaled(values: Sequence[float]) -> list[float]:
 
 def save(figure: Any, name: str) -> None:
     figure.savefig(DOCS / "img" / f"{name}.svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
 
 
 def sections(experiments: Sequence[Experiment]) -> Iterator[tuple[str, str]]:
@@ -260,10 +265,20 @@ def sections(experiments: Sequence[Experiment]) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    files = {path.stem: path for path in (DOCS / "study").glob("*.json")}
-    experiments = [Experiment(files[name]) for name in ORDER if name in files]
+    experiments = read_results()
     path = DOCS / "study.md"
-    page = path.read_text(encoding="utf-8")
+    path.write_text(filled(path.read_text(encoding="utf-8"), experiments), encoding="utf-8")
+    bleu_plot(experiments)
+    score_plot(experiments[0])
+
+
+def read_results() -> list[Experiment]:
+    files = {path.stem: path for path in (DOCS / "study").glob("*.json")}
+    return [Experiment(files[name]) for name in ORDER if name in files]
+
+
+def filled(page: str, experiments: Sequence[Experiment]) -> str:
+    """The page with its tables anew."""
     for name, text in sections(experiments):
         pattern = rf"(<!-- study:{re.escape(name)} -->\n).*?(<!-- /study -->)"
         kept = re.split(pattern, page, flags=re.S)
@@ -271,9 +286,7 @@ def main() -> None:
             page = f"{kept[0]}{kept[1]}\n{text}\n\n{kept[2]}{kept[3]}"
         else:
             print(f"docs/study.md has no place for {name}")
-    path.write_text(page, encoding="utf-8")
-    bleu_plot(experiments)
-    score_plot(experiments[0])
+    return page
 
 
 if __name__ == "__main__":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from volt.cli.console import say
 from volt.trial.presets import BatchUnit, ModelName, PresetName
-from volt.trial.results import TrialResults
+
+if TYPE_CHECKING:
+    from volt.trial.results import TrialResults
 
 Model = Annotated[ModelName, typer.Option(help="The kind of model.")]
 Preset = Annotated[PresetName, typer.Option(help="Its size, and how it is trained.")]

@@ -1,0 +1,81 @@
+"""The study's page says what its results say; its statistics are right on made-up ones."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+spec = importlib.util.spec_from_file_location("study_page", ROOT / "tools" / "study_page.py")
+study_page = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(study_page)
+
+
+def made(tmp_path, bleu, choices, scores=None):
+    """An experiment with BLEU by BPE size, and what the criteria chose."""
+    runs = [
+        {"vocabulary": name, "seed": seed, "size": int(name.partition(":")[2] or 14_000),
+         "bleu": value}
+        for name, values in bleu.items()
+        for seed, value in enumerate(values)
+    ]  # fmt: skip
+    sizes = sorted(int(name[4:]) for name in bleu if name.startswith("bpe:"))
+    data = {
+        "experiment": {"name": "made"},
+        "choices": {
+            name: {"size": choices.get(name), "vocabulary_size": 14_000}
+            for name in study_page.CRITERIA
+        },
+        "scores": {
+            name: dict(zip(map(str, sizes), (scores or {}).get(name, sizes), strict=True))
+            for name in study_page.CRITERIA
+        },
+        "runs": runs,
+    }
+    path = tmp_path / "made.json"
+    path.write_text(json.dumps(data))
+    return study_page.Experiment(path)
+
+
+BLEU = {"bpe:100": [10, 12], "bpe:1000": [20], "bpe:10000": [15], "chosen:muv": [14]}
+
+
+def test_regret_is_against_the_best_that_was_tried(tmp_path):
+    one = made(
+        tmp_path,
+        {**BLEU, "split:4000": [99]},
+        {"mdl": 1000, "knee": 10_000, "renyi": 316, "zipf": 20_000},
+    )
+    assert one.best() == ("bpe:1000", 20)
+    assert one.at_choice("mdl") == (20, True)
+    assert one.at_choice("knee") == (15, True)
+    assert one.at_choice("muv") == (14, True)
+    value, tried = one.at_choice("renyi")  # halfway, on a logarithmic axis
+    assert not tried
+    assert value == pytest.approx((11 + 20) / 2, abs=0.01)
+    assert one.at_choice("zipf") is None  # beyond all that was tried
+    assert one.at_choice("frequency") is None
+    table = study_page.regret_table([one])
+    assert "| `mdl` | 1,000: 0.0 | 0.0 |" in table
+    assert "| `muv` | 14,000: 6.0 | 6.0 |" in table
+    assert "| `frequency` | chooses nothing | - |" in table
+
+
+def test_correlation_has_an_interval_around_it(tmp_path):
+    bleu = {f"bpe:{size}": [value] for size, value in ((1, 1), (2, 5), (3, 4), (4, 7), (5, 9))}
+    one = made(tmp_path, bleu, {}, {"muv": [5, 4, 3, 2, 1], "zipf": [1, 5, 4, 7, 9]})
+    assert study_page.correlation(one.scores("zipf"), one.bleu) == pytest.approx(1.0)
+    found, low, high = study_page.interval([one], "muv")
+    assert found == pytest.approx(-0.9)
+    assert -1 <= low < found < high <= 0.5
+    assert study_page.interval([one], "muv") == (found, low, high)
+    assert study_page.correlation([1, 1, 1], [1, 2, 3]) == 0
+
+
+def test_the_page_is_that_of_the_results():
+    page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
+    experiments = study_page.read_results()
+    assert experiments
+    for name, text in study_page.sections(experiments):
+        assert f"<!-- study:{name} -->\n\n{text}\n" in page, "run tools/study_page.py"
