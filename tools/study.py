@@ -78,9 +78,10 @@ def plan() -> Iterator[tuple[str, str, int]]:
     chosen = [f"chosen:{name}" for name in CHOSEN]
     for seed in (0, 1):
         for name, specs in (
-            ("de-en", [*few, "bpe:4000", "bpe:500", "bpe:2000"]),
+            ("de-en", [*few, "bpe:4000"]),
+            ("tr-en", small[:3]),
             ("de-en-5k", small[:3]),
-            ("tr-en", small),
+            ("de-en", ["bpe:500", "bpe:2000"]),
             ("fr-en", few[:3]),
             ("de-en-conv", few[:2]),
             ("de-en", ["merge:4000", "split:4000", "chosen:mdl"]),
@@ -89,6 +90,7 @@ def plan() -> Iterator[tuple[str, str, int]]:
             ("fr-en", few),
             ("en-de", few),
             ("de-en-5k", small),
+            ("tr-en", small),
         ):
             for spec in specs:
                 yield name, spec, seed
