@@ -32,9 +32,6 @@ from volt.trial.vocabularies import TrialVocabulary, bpe, from_tokenizer, make_v
 RESULTS = Path(__file__).parents[1] / "docs" / "study"
 SIZES = (200, 500, 1000, 2000, 4000, 8000, 15000)
 CHOSEN = ("muv", "mdl", "renyi", "zipf", "knee", "frequency")
-MUV_INTERVAL = 100
-"""MUV at a size is the entropy saved over so many tokens before it: the same for all sizes, as in
-the paper's Appendix A."""
 
 TRAINING: dict[str, Any] = {
     "batch": 2400, "batch_unit": "characters", "dropout": 0.0, "label_smoothing": 0.0,
@@ -138,7 +135,9 @@ class Study:
         if vocabulary is None:
             return "chooses no size"
         key = run_key(vocabulary, self.texts, self.shape, self.settings, seed)
-        if any(run["key"] == key for run in self.load()["runs"]):
+        stored = self.load()
+        if any(run["key"] == key for run in stored["runs"]):
+            self.save(stored)
             return "done before"
         result, translated, _ = run_one(
             self.work, vocabulary, self.texts, self.shape, self.settings, seed,
@@ -150,9 +149,12 @@ class Study:
         stored["runs"] = sorted(
             [*stored["runs"], plain], key=lambda run: (run["size"], run["vocabulary"], run["seed"])
         )
+        self.save(stored)
+        return f"BLEU {result.bleu:.2f}, {result.timing['train_cpu']:.0f} s"
+
+    def save(self, stored: dict[str, Any]) -> None:
         stored["scores"] = self.scores({run["vocabulary"] for run in stored["runs"]})
         write_json(self.path, stored)
-        return f"BLEU {result.bleu:.2f}, {result.timing['train_cpu']:.0f} s"
 
     def load(self) -> dict[str, Any]:
         about = {
@@ -178,7 +180,9 @@ class Study:
         curve = self.learned.curve
         rows = np.array([curve.at_size(size) for size in sizes], np.int64)
         values = curve_scores(self.learned.candidates, self.shape.width, zipf_rows=rows)
-        before = np.maximum(rows - MUV_INTERVAL, 0)
+        # MUV against half the size: one interval for all sizes, as in the paper's Appendix A, would
+        # be noise at the large ones or reach below the alphabet at the small ones.
+        before = np.maximum(curve.size[rows] // 2 - curve.size[0], 0)
         table = {
             "muv": -(curve.entropy_types[rows] - curve.entropy_types[before]) / (rows - before),
             "mdl": -values["mdl"].values[rows],

@@ -80,7 +80,14 @@ def bleu_over_size(results: TrialResults) -> dict[str, Any]:
         {"field": name, "type": "nominal" if name == "vocabulary" else "quantitative"}
         for name in ("vocabulary", "size", "bleu", "chrf", "loss_per_character")
     ]
-    chosen = [one for one in results.criteria if one["size"]]
+    # One label for criteria that choose the same.
+    sizes = sorted({one["size"] for one in results.criteria if one["size"]})
+    chosen = [
+        {"size": chosen_size, "criterion": ", ".join(
+            one["criterion"] for one in results.criteria if one["size"] == chosen_size
+        )}
+        for chosen_size in sizes
+    ]  # fmt: skip
     return _base(
         "BLEU over vocabulary size, with what the criteria choose",
         [
