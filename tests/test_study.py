@@ -15,7 +15,7 @@ spec.loader.exec_module(study_page)
 def made(tmp_path, bleu, choices, scores=None):
     """An experiment with BLEU by BPE size, and what the criteria chose."""
     runs = [
-        {"vocabulary": name, "seed": seed, "size": int(name.partition(":")[2] or 14_000),
+        {"vocabulary": name, "seed": seed, "size": 14_000 if name == "chosen:muv" else int(name.partition(":")[2]),
          "bleu": value}
         for name, values in bleu.items()
         for seed, value in enumerate(values)

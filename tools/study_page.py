@@ -23,7 +23,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 ORDER = ("de-en", "en-de", "fr-en", "de-en-5k", "tr-en", "de-en-conv")
 CRITERIA = ("muv", "mdl", "frequency", "renyi", "zipf", "knee")
 DRAWS = 2000
-FEWEST = 4
+FEWEST = 3
 """Sizes that a correlation needs."""
 
 

@@ -71,6 +71,15 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
         shutil.rmtree(old, ignore_errors=True)
 
 
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """A folder that is there afterwards, whatever was in it before."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    return Path(path)
+
+
 def check_folder(path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Refuse a folder that must not be written."""
     target = Path(path)

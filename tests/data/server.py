@@ -5,6 +5,8 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+
 
 class Served:
     """Files by path, and what was asked for."""
@@ -63,6 +65,9 @@ def serve():
         def log_message(self, *_):
             pass
 
+    # Where a proxy is set, it must not be asked for what is here.
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
@@ -72,3 +77,4 @@ def serve():
         server.shutdown()
         thread.join()
         server.server_close()
+        monkeypatch.undo()

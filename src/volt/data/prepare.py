@@ -17,7 +17,7 @@ from volt.data.clean import cleaned, decoded
 from volt.data.download import download
 from volt.data.table import DATASETS, Dataset, Side
 from volt.errors import InputError, SettingsError
-from volt.files import atomic_folder, atomic_write
+from volt.files import atomic_folder, atomic_write, make_folder
 from volt.progress import Progress
 
 NULL = "__NULL__"
@@ -57,8 +57,10 @@ def get(
     chosen = _languages(name, dataset, languages)
     folder = Path(output)
     store = Path(cache) if cache else folder.with_name(folder.name + ".downloads")
+    if folder.exists():
+        raise SettingsError(f"{folder} exists; name another folder, or remove it")
     messages: list[str] = []
-    with atomic_folder(folder) as temporary, TemporaryDirectory(dir=_made(store)) as scratch:
+    with atomic_folder(folder) as temporary, TemporaryDirectory(dir=make_folder(store)) as scratch:
         # 1. Fetch, and read out of archives.
         files = _fetch(dataset, store, Path(scratch), messages, progress)
         # 2. Text of every split.
@@ -106,14 +108,6 @@ def _languages(name: str, dataset: Dataset, asked: Sequence[str]) -> tuple[str, 
             f"{', '.join(chosen)}"
         )
     return chosen
-
-
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot write {folder}: {error.strerror or error}") from error
-    return folder
 
 
 def _fetch(

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from volt.errors import InputError, SettingsError, VoltError
-from volt.files import atomic_write
+from volt.files import atomic_write, make_folder
 from volt.progress import Progress
 from volt.trial.data import OFFSET, Encoded, Parallel, encode, read_parallel, without_empty
 from volt.trial.page import write_page
@@ -84,8 +84,7 @@ def trial(
     scorer = Scorer(texts.test.target, bleu_tokenize)
 
     # 2. Train, translate, score.
-    folder = Path(output)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(output)
     write_lines(folder / REFERENCE, texts.test.target)
     runs: list[RunResult] = []
     translations: dict[tuple[str, int], list[str]] = {}
@@ -153,7 +152,7 @@ def run_one(
             return RunResult(**stored), text.removesuffix("\n").split("\n"), notes
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"{place} can't be read ({error}): remove it") from error
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place)
 
     started = time.perf_counter()
     trained = train(

@@ -25,6 +25,7 @@ from volt.candidates import candidates
 from volt.counts import WordCounts, count
 from volt.errors import InputError, SettingsError
 from volt.extras import need
+from volt.formats.assembly import read_bytes
 from volt.tokenizer import Tokenizer, load
 from volt.vocabulary import build_vocabulary
 
@@ -113,13 +114,13 @@ def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
     if path.is_dir() or path.name == "volt.json":
         return from_tokenizer(spec, load(path, threads=threads))
     if path.name.endswith(".model"):
-        return _sentencepiece(spec, path.read_bytes())
+        return _sentencepiece(spec, read_bytes(path))
     if path.name.endswith(".json") and path.name != "vocab.json":
         tokenizers = need("tokenizers", "trial")
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_bytes(path).decode()
             return _hugging_face(spec, tokenizers.Tokenizer.from_str(text), text)
-        except (OSError, ValueError, Exception) as error:  # the library raises plain Exception
+        except Exception as error:  # the library raises plain Exception
             raise InputError(f"{spec}: {error}") from error
     from volt.formats import import_vocabulary
 
