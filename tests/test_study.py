@@ -3,8 +3,10 @@
 import importlib.util
 import json
 from pathlib import Path
+from random import Random
 
 import pytest
+from scipy.stats import spearmanr
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("study_page", ROOT / "tools" / "study_page.py")
@@ -15,8 +17,8 @@ spec.loader.exec_module(study_page)
 def made(tmp_path, bleu, choices, scores=None):
     """An experiment with BLEU by BPE size, and what the criteria chose."""
     runs = [
-        {"vocabulary": name, "seed": seed, "size": 14_000 if name == "chosen:muv" else int(name.partition(":")[2]),
-         "bleu": value}
+        {"vocabulary": name, "seed": seed, "bleu": value,
+         "size": 14_000 if name == "chosen:muv" else int(name.partition(":")[2])}
         for name, values in bleu.items()
         for seed, value in enumerate(values)
     ]  # fmt: skip
@@ -71,6 +73,10 @@ def test_correlation_has_an_interval_around_it(tmp_path):
     assert -1 <= low < found < high <= 0.5
     assert study_page.interval([one], "muv") == (found, low, high)
     assert study_page.correlation([1, 1, 1], [1, 2, 3]) == 0
+    random = Random(0)
+    for _ in range(50):
+        pair = [[random.randint(0, 6) for _ in range(8)] for _ in range(2)]
+        assert study_page.correlation(*pair) == pytest.approx(spearmanr(*pair).statistic)
 
 
 def test_the_page_is_that_of_the_results():
