@@ -7,6 +7,7 @@ from cipher import sentences
 
 import volt
 from volt.errors import InputError, SettingsError
+from volt.trial.run import make_vocabularies
 from volt.trial.vocabularies import make_vocabulary
 
 LINES = [f"{line}, Über-Maß {number}!" for number, line in enumerate(sentences(400, 0))]
@@ -59,6 +60,7 @@ def test_folders_and_files_of_others(tmp_path):
     found = make_vocabulary(str(tmp_path / "out"), LINES)
     assert found.encode(LINES) == expected
     assert found.size == len(learned.vocabulary)
+    assert found.name == make_vocabulary(str(tmp_path / "out" / "volt.json"), LINES).name == "out"
     for form, name in (("hf", "folder"), ("sentencepiece", "its.model")):
         volt.export(learned.vocabulary, form, tmp_path / name)
         other = make_vocabulary(str(tmp_path / name), LINES)
@@ -85,6 +87,13 @@ def test_folders_and_files_of_others(tmp_path):
 def test_what_makes_no_sense_is_refused(spec, words):
     with pytest.raises((InputError, SettingsError), match=words):
         make_vocabulary(spec, LINES)
+
+
+def test_results_name_no_places_and_no_name_twice(tmp_path):
+    for place in ("a", "b"):
+        volt.learn([LINES]).save(tmp_path / place / "out")
+    specs = [str(tmp_path / "a" / "out"), "char", str(tmp_path / "b" / "out"), "char"]
+    assert [one.name for one in make_vocabularies(specs, LINES)] == ["out", "char", "out (2)"]
 
 
 def test_a_vocabulary_for_each_side_is_refused(tmp_path):

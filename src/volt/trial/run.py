@@ -7,7 +7,8 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +81,7 @@ def trial(
     texts = Texts(train_text, read_parallel(*valid), read_parallel(*test))
     messages = [f"{empty:,} training pairs with an empty side left out"] if empty else []
     lines = [*texts.train.source, *texts.train.target]
-    made = [make_vocabulary(spec, lines, threads=threads) for spec in dict.fromkeys(vocabularies)]
+    made = make_vocabularies(vocabularies, lines, threads)
     scorer = Scorer(texts.test.target, bleu_tokenize)
 
     # 2. Train, translate, score.
@@ -123,6 +124,20 @@ def trial(
     if not write_page(results, folder / PAGE):
         messages.append(f"no {PAGE}: it needs pip install 'volt-vocab[report]'")
     return results
+
+
+def make_vocabularies(
+    specs: Sequence[str], lines: Sequence[str], threads: int | None = None
+) -> list[TrialVocabulary]:
+    """Each once, under a name of its own: two folders may be called the same."""
+    made: list[TrialVocabulary] = []
+    for spec in dict.fromkeys(specs):
+        one = make_vocabulary(spec, lines, threads=threads)
+        names = {other.name for other in made}
+        numbered = (f"{one.name} ({number})" for number in count(2))
+        name = one.name if one.name not in names else next(n for n in numbered if n not in names)
+        made.append(replace(one, name=name))
+    return made
 
 
 def run_one(

@@ -111,21 +111,25 @@ def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
             )
         if (path / "tokenizer.json").exists():
             path = path / "tokenizer.json"
+    # Results name the folder or file, not where it lies.
+    whole = path.resolve()
+    inside = ("volt.json", "tokenizer.json")
+    name = whole.parent.name if whole.name in inside and whole.parent.name else whole.name
     if path.is_dir() or path.name == "volt.json":
-        return from_tokenizer(spec, load(path, threads=threads))
+        return from_tokenizer(name, load(path, threads=threads))
     if path.name.endswith(".model"):
-        return _sentencepiece(spec, read_bytes(path))
+        return _sentencepiece(name, read_bytes(path))
     if path.name.endswith(".json") and path.name != "vocab.json":
         tokenizers = need("tokenizers", "trial")
         try:
             text = read_bytes(path).decode()
-            return _hugging_face(spec, tokenizers.Tokenizer.from_str(text), text)
+            return _hugging_face(name, tokenizers.Tokenizer.from_str(text), text)
         except Exception as error:  # the library raises plain Exception
             raise InputError(f"{spec}: {error}") from error
     from volt.formats import import_vocabulary
 
     vocabulary, _ = import_vocabulary(path)
-    return from_tokenizer(spec, Tokenizer(vocabulary, threads=threads))
+    return from_tokenizer(name, Tokenizer(vocabulary, threads=threads))
 
 
 # -------------------------------------------------------------------------------- characters, bytes
