@@ -56,6 +56,12 @@ class Experiment:
     def bleu(self) -> list[float]:
         return [self.mean(f"bpe:{size}") for size in self.sizes]
 
+    @property
+    def noise(self) -> list[float]:
+        """Standard deviation of BLEU over resampled test sentences, the mean of the seeds."""
+        runs = [self.runs[f"bpe:{size}"] for size in self.sizes]
+        return [mean(run.get("bleu_95", 0) for run in some) / 1.96 for some in runs]
+
     def scores(self, criterion: str) -> list[float]:
         return [self.data["scores"][criterion][str(size)] for size in self.sizes]
 
@@ -98,16 +104,23 @@ def ranks(values: Sequence[float]) -> Any:
 def interval(
     experiments: Sequence[Experiment], criterion: str, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Mean correlation over experiments, and its 95% interval over resampled sizes."""
+    """Mean correlation over experiments, and its 95% interval: sizes are resampled (at least three
+    different ones), and BLEU is drawn from its own interval."""
     order = np.random.default_rng(seed)
-    values = [(np.array(one.scores(criterion)), np.array(one.bleu)) for one in experiments]
-    found = mean(correlation(scores.tolist(), bleu.tolist()) for scores, bleu in values)
+    values = [
+        (np.array(one.scores(criterion)), np.array(one.bleu), np.array(one.noise))
+        for one in experiments
+    ]
+    found = mean(correlation(scores.tolist(), bleu.tolist()) for scores, bleu, _ in values)
     draws = []
     for _ in range(DRAWS):
         drawn = []
-        for scores, bleu in values:
+        for scores, bleu, noise in values:
             rows = order.integers(len(bleu), size=len(bleu))
-            drawn.append(correlation(scores[rows].tolist(), bleu[rows].tolist()))
+            while len(set(rows.tolist())) < FEWEST:
+                rows = order.integers(len(bleu), size=len(bleu))
+            noisy = bleu + noise * order.standard_normal(len(bleu))
+            drawn.append(correlation(scores[rows].tolist(), noisy[rows].tolist()))
         draws.append(mean(drawn))
     low, high = np.quantile(draws, [0.025, 0.975])
     return found, float(low), float(high)
