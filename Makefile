@@ -10,10 +10,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 TEXT   ?=
 
-.PHONY: demo test lint bench screenshot sanitize clean
 DATA   ?= $(VOLT_DATA)
 
-.PHONY: demo test lint study bench sanitize clean
+.PHONY: demo test lint study bench screenshot sanitize clean
 
 # The package, and the tools that test it, are installed anew when their sources change.
 INSTALLED := $(VENV)/.installed

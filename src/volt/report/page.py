@@ -94,7 +94,7 @@ def make_page(material: Material) -> bytes:
         data |= shorter
         if data["vocabulary"] == EXCERPT:
             data["vocabulary"] = packed_excerpt(material.vocabulary, EXCERPT)
-        page = _fill("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
+        page = fill_page("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
         if len(page) < MOST_BYTES:
             break
     return page
@@ -159,13 +159,14 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
 def make_comparison_page(comparison: Comparison) -> bytes:
     """The table of `volt compare` as a page, with charts."""
     data = {"version": __version__, **comparison.summary()}
-    return _fill("compare.html", data, vega_bundle(), ["charts.js", "compare.js"])
+    return fill_page("compare.html", data, vega_bundle(), ["charts.js", "compare.js"])
 
 
 # ------------------------------------------------------------------------------------ putting it in
 
 
-def _fill(template: str, data: dict[str, Any], bundle: str, scripts: list[str]) -> bytes:
+def fill_page(template: str, data: dict[str, Any], bundle: str, scripts: list[str]) -> bytes:
+    """A page of this style. Files are named by their place in this folder, or by a whole path."""
     style = _read("page.css")
     code = "\n".join(_read(name) for name in scripts)
     policy = (

@@ -1,48 +1,62 @@
-"""trials/report.html: one file, no network, the figures of a trial as charts and as a table."""
+"""trials/report.html: a trial's charts and table, in the style of the report."""
 
 from __future__ import annotations
 
-import html
-import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from volt._version import __version__
 from volt.files import atomic_write
+from volt.report.bundle import is_installed, vega_bundle
+from volt.report.page import fill_page
 from volt.trial.results import TrialResults
 
-WIDTH, HEIGHT = 640, 320
+HEIGHT = 320
+HERE = Path(__file__).parent
 
 
 def write_page(results: TrialResults, path: Path) -> bool:
     """Write the page; False if the charting library is not installed."""
-    try:
-        vl_convert: Any = import_module("vl_convert")
-    except ImportError:
+    if not is_installed():
         return False
-    page = make_page(results, vl_convert.javascript_bundle())
+    page = make_page(results)
     with atomic_write(path) as stream:
-        stream.write(page.encode())
+        stream.write(page)
     return True
 
 
-def make_page(results: TrialResults, script: str) -> str:
-    charts = {
-        "BLEU over size": bleu_over_size(results),
-        "Quality against speed": quality_against(
-            results, "pairs_per_second", "training pairs a second"
-        ),
-        "Quality against parameters": quality_against(results, "parameters", "parameters"),
-        "Validation loss": learning_curves(results),
+def make_page(results: TrialResults) -> bytes:
+    about = results.settings
+    model = about["model"]
+    charts = [
+        ("BLEU over size",
+         "Error bars: one standard deviation over seeds. Dashed: what the criteria choose.",
+         bleu_over_size(results)),
+        ("Quality against speed", "Training pairs a second of wall time.",
+         quality_against(results, "pairs_per_second", "training pairs a second")),
+        ("Quality against parameters", "All parameters, embeddings included.",
+         quality_against(results, "parameters", "parameters")),
+        ("Validation loss", "Nats a character of the target, at every checkpoint.",
+         learning_curves(results)),
+    ]  # fmt: skip
+    data = {
+        "version": __version__,
+        "lead": f"{model['model']}, width {model['width']}, {model['encoder_layers']} + "
+        f"{model['decoder_layers']} layers; {about['pairs']['train']:,} training pairs; "
+        f"seeds: {about['seeds']}.",
+        "head": HEAD,
+        "rows": [_cells(row) for row in results.rows()],
+        "charts": [
+            {"title": title, "caption": caption, "spec": spec} for title, caption, spec in charts
+        ],
+        "notes": [
+            "p: sacrebleu's paired bootstrap against the first vocabulary, median over seeds.",
+            *(f"{name}: {one}" for name, one in results.signatures.items()),
+            *results.messages,
+        ],
     }
-    sections = "\n".join(
-        f'<section><h2>{title}</h2><div class="chart" id="chart-{number}"></div></section>'
-        for number, title in enumerate(charts)
-    )
-    specs = json.dumps(list(charts.values()), ensure_ascii=False).replace("</", "<\\/")
-    return PAGE.format(
-        table=_table(results), sections=sections, specs=specs, script=script, notes=_notes(results)
-    )
+    scripts = ["charts.js", str(HERE / "page.js")]
+    return fill_page(str(HERE / "page.html"), data, vega_bundle(), scripts)
 
 
 def _values(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -53,8 +67,9 @@ def _base(title: str, layers: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "description": title,
-        "width": WIDTH,
+        "width": "container",
         "height": HEIGHT,
+        "autosize": {"type": "fit", "contains": "padding"},
         "layer": layers,
     }
 
@@ -175,77 +190,28 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
     )
 
 
-def _table(results: TrialResults) -> str:
-    head = (
-        "vocabulary", "tokens", "BLEU", "chrF", "nats a character", "p", "pairs/s", "parameters",
-        "tokens a sentence", "minutes",
-    )  # fmt: skip
-    lines = ["<tr>" + "".join(f"<th>{title}</th>" for title in head) + "</tr>"]
-    for row in results.rows():
-        cells = (
-            html.escape(row["vocabulary"]),
-            f"{row['size']:,}",
-            _pm(row, "bleu", 2),
-            _pm(row, "chrf", 2),
-            _pm(row, "loss_per_character", 4),
-            "" if row["p"] is None else f"{row['p']:.3f}",
-            f"{row['pairs_per_second']:.0f}",
-            f"{row['parameters']:,}",
-            f"{row['source_tokens']:.1f} / {row['target_tokens']:.1f}",
-            f"{row['seconds'] / 60:.1f}",
-        )
-        lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    return "\n".join(lines)
+HEAD = [
+    "vocabulary", "tokens", "BLEU", "chrF", "nats a character", "p", "pairs/s", "parameters",
+    "tokens a sentence", "minutes",
+]  # fmt: skip
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [
+        row["vocabulary"],
+        f"{row['size']:,}",
+        _pm(row, "bleu", 2),
+        _pm(row, "chrf", 2),
+        _pm(row, "loss_per_character", 4),
+        "" if row["p"] is None else f"{row['p']:.3f}",
+        f"{row['pairs_per_second']:.0f}",
+        f"{row['parameters']:,}",
+        f"{row['source_tokens']:.1f} / {row['target_tokens']:.1f}",
+        f"{row['seconds'] / 60:.1f}",
+    ]
 
 
 def _pm(row: dict[str, Any], name: str, digits: int) -> str:
     spread = row[f"{name}_spread"]
     shown = f"{row[name]:.{digits}f}"
     return shown if spread is None else f"{shown} ± {spread:.{digits}f}"
-
-
-def _notes(results: TrialResults) -> str:
-    about = results.settings
-    model = about["model"]
-    lines = [
-        f"{model['model']}, width {model['width']}, {model['encoder_layers']} + "
-        f"{model['decoder_layers']} layers; {about['pairs']['train']:,} training pairs; "
-        f"{about['seeds']} seeds.",
-        "p: sacrebleu's paired bootstrap against the first vocabulary, median over seeds.",
-        *(f"{name}: {one}" for name, one in results.signatures.items()),
-        *results.messages,
-    ]
-    return "\n".join(f"<li>{html.escape(line)}</li>" for line in lines)
-
-
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>volt trial</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #1b1b1b; background: #fff }}
-h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.2rem; margin-top: 2rem }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }}
-th, td {{ padding: .25rem .6rem; border-bottom: 1px solid #ddd; text-align: right }}
-th:first-child, td:first-child {{ text-align: left }}
-.wide, .chart {{ overflow-x: auto }}
-ul {{ color: #555; font-size: .9rem }}
-</style>
-<h1>Trial training</h1>
-<div class="wide"><table>
-{table}
-</table></div>
-{sections}
-<h2>Notes</h2>
-<ul>
-{notes}
-</ul>
-<script>{script}</script>
-<script>
-const specs = {specs};
-specs.forEach((spec, number) => vegaEmbed("#chart-" + number, spec, {{actions: false}}));
-</script>
-</html>
-"""
