@@ -59,8 +59,8 @@ def test_regret_is_against_the_best_that_was_tried(tmp_path):
     assert one.at_choice("zipf") is None  # beyond all that was tried
     assert one.at_choice("frequency") is None
     table = study_page.regret_table([one])
-    assert "| `mdl` | 1,000: 0.0 | 0.0 |" in table
-    assert "| `muv` | 14,000: 6.0 | 6.0 |" in table
+    assert "| `mdl` | 1,000: 0.0 | 0.0 (1) |" in table
+    assert "| `muv` | 14,000: 6.0 | 6.0 (1) |" in table
     assert "| `frequency` | chooses nothing | - |" in table
 
 

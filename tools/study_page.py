@@ -196,9 +196,9 @@ def regret_table(experiments: Sequence[Experiment]) -> str:
             if criterion == "muv":
                 size = one.choices["muv"]["vocabulary_size"]
             cells.append(f"{size:,}: {loss:.1f}{'' if found[1] else ' ~'}")
-        summary = f"{mean(losses):.1f}" if losses else "-"
+        summary = f"{mean(losses):.1f} ({len(losses)})" if losses else "-"
         rows.append([f"`{criterion}`", *cells, summary])
-    return table(["criterion", *(one.name for one in experiments), "mean regret"], rows)
+    return table(["criterion", *(one.name for one in experiments), "mean (experiments)"], rows)
 
 
 def settings_table(experiments: Sequence[Experiment]) -> str:
