@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from volt import formats
     from volt.comparison import Comparison, compare
     from volt.formats import ExportResult, export, import_vocabulary
+    from volt.joining import Joined, join
+    from volt.languages import learn_languages
+    from volt.scripts import learn_scripts
 
 __all__ = [
     "Candidates",
@@ -23,6 +26,7 @@ __all__ = [
     "Curve",
     "ExportResult",
     "InputError",
+    "Joined",
     "LearnResult",
     "LearnSettings",
     "SearchResult",
@@ -40,12 +44,23 @@ __all__ = [
     "export",
     "formats",
     "import_vocabulary",
+    "join",
     "learn",
+    "learn_languages",
+    "learn_scripts",
     "load",
     "load_candidates",
     "load_vocabulary",
     "search",
 ]
+
+
+LATE = {
+    "Joined": "joining",
+    "join": "joining",
+    "learn_languages": "languages",
+    "learn_scripts": "scripts",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -54,6 +69,10 @@ def __getattr__(name: str) -> Any:
         from volt import comparison
 
         return getattr(comparison, name)
+    if name in LATE:
+        import importlib
+
+        return getattr(importlib.import_module(f"volt.{LATE[name]}"), name)
     if name in ("ExportResult", "export", "formats", "import_vocabulary"):
         import importlib
 

@@ -6,13 +6,13 @@ import hashlib
 import inspect
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
 from threading import Thread
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,9 @@ from volt.vocabulary import (
     build_vocabulary,
     closure,
 )
+
+if TYPE_CHECKING:
+    from volt.languages import LanguageTable
 
 BILINGUAL_SIZES = "1000:10000:1000"
 MULTILINGUAL_SIZES = "40000:160000:10000"
@@ -108,6 +111,8 @@ class LearnResult:
     """What the user should know: sizes left out, files that do not match, words of doubt."""
     length: Length = "types"
     """The mean length in H of the steps."""
+    languages: LanguageTable | None = None
+    """What the vocabulary is to each language, if they were named."""
 
     @property
     def curve(self) -> Curve:
@@ -141,6 +146,7 @@ class LearnResult:
             "choices": [asdict(choice) for choice in self.choices],
             "steps": [_step_summary(step) for step in self.steps],
             "messages": self.messages,
+            **({} if self.languages is None else {"languages": self.languages.summary()}),
         }
 
     def _repr_html_(self) -> str:
@@ -262,8 +268,13 @@ def learn(
 ) -> LearnResult:
     """Learn a vocabulary, its size included.
 
-    `options` are the fields of `LearnSettings` and, for text, the options of `volt.count`.
+    `options` are the fields of `LearnSettings` and, for text, the options of `volt.count`. A
+    mapping of language codes to texts is for `volt.learn_languages`.
     """
+    if isinstance(inputs, Mapping):
+        from volt.languages import learn_languages
+
+        return learn_languages(inputs, threads=threads, progress=progress, **options)
     names = {one.name for one in fields(LearnSettings)}
     settings = LearnSettings(**{name: options.pop(name) for name in names & options.keys()})
     threads = thread_count(threads)

@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "compare",
     "trial": "trial",
     "data": "data",
+    "merge": "merge",
 }
 """By the name of their module in this folder, and of the function, or group of commands, in it."""
 

@@ -12,6 +12,7 @@ import volt
 from volt.cli import options
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
 from volt.cli.count import summary as count_summary
+from volt.cli.languages import parallel_of, table_lines, tell_scripts, texts_of, weights_of
 from volt.corpus import find_sources
 from volt.errors import SettingsError
 from volt.files import atomic_folder, check_folder
@@ -64,7 +65,34 @@ def learn(
         ),
     ] = None,
     multilingual: Annotated[
-        bool, typer.Option("--multilingual", help="300,000 candidates, sizes 40000:160000:10000.")
+        bool,
+        typer.Option(
+            "--multilingual",
+            help="Files are languages by their names; 300,000 candidates, sizes 40000:160000:10000.",
+        ),
+    ] = False,
+    lang: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CODE=FILE", help="Text of a language.", show_default=False),
+    ] = None,
+    temperature: Annotated[
+        str | None,
+        typer.Option(help="Balance languages, p ~ n^(1/T), such as 5 or inf.", show_default=False),
+    ] = None,
+    min_share: Annotated[
+        float | None,
+        typer.Option(help="Least share of the vocabulary for a language.", show_default=False),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="Language that parity is against.  [default: en]", show_default=False),
+    ] = None,
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(help="Parallel text: CODE=FILE, or a folder.", show_default=False),
+    ] = None,
+    separate_scripts: Annotated[
+        bool, typer.Option("--separate-scripts", help="A vocabulary for each script, joined.")
     ] = False,
     candidates: Annotated[
         str | None,
@@ -138,7 +166,7 @@ def learn(
     if output is None:
         raise SettingsError("name the folder to write with -o")
     inputs = [*(files or []), *(source or []), *(target or [])]
-    if not inputs:
+    if not inputs and not lang:
         raise SettingsError("no input: name at least one file, folder, or - for stdin")
     if separate and not (source and target):
         raise SettingsError("--separate needs --source and --target")
@@ -179,6 +207,26 @@ def learn(
         "special": [name for name in special.split(",") if name],
         "symbols": symbol or [],
     }
+    texts: Any = inputs
+    if lang or (multilingual and not (source or target)):
+        if source or target or (files and not multilingual):
+            raise SettingsError("every file belongs to a language: --lang CODE=FILE")
+        texts = texts_of(lang or [], files or [], glob)
+        common |= {"weights": weights_of(weight or []), "multilingual": True,
+                   "temperature": temperature, "min_share": min_share, "reference": reference,
+                   "parallel": parallel_of(parallel or [])}  # fmt: skip
+    elif temperature or min_share is not None or reference or parallel:
+        raise SettingsError(
+            "--temperature, --min-share, --reference and --parallel need languages: --lang CODE=FILE"
+        )
+    if separate_scripts:
+        from volt.scripts import learn_languages_by_script, learn_scripts
+
+        by_script = learn_languages_by_script if texts is not inputs else learn_scripts
+        joint = by_script(texts, **common)
+        joint.save(output, force=force)
+        tell_scripts(joint, output, quiet, json)
+        return
     source, target, weight = source or [], target or [], weight or []
     warnings: list[str] = []
     if separate:
@@ -200,7 +248,7 @@ def learn(
             say(quiet, "")
         say(quiet, *warnings)
         return
-    result = volt.learn(inputs, **common)
+    result = volt.learn(texts, **common)
     lines = result.counts.lines_of
     if source and target:
         # A folder is several files.
@@ -215,7 +263,7 @@ def learn(
         print_json(_data(result, output))
     say(quiet, *count_summary(result.counts))
     _tell(result, output, quiet)
-    say(quiet, *warnings)
+    say(quiet, *warnings, *table_lines(result.languages))
 
 
 def _merges(candidates: str | None) -> int | None:

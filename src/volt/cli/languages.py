@@ -1,0 +1,103 @@
+"""Languages on the command line: what the options name, and the table that is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from volt.cli.console import print_json, say
+from volt.errors import SettingsError
+from volt.languages import LanguageTable, find_languages
+
+if TYPE_CHECKING:
+    from volt.scripts import ScriptsResult
+
+
+def texts_of(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list[str]]:
+    """The files of each language: those of `--lang CODE=FILE`, and those whose name tells it."""
+    texts = find_languages(files, glob=glob) if files else {}
+    for text in lang:
+        code, file = _pair("--lang", text, "de=train.de")
+        texts.setdefault(code, []).append(file)
+    return texts
+
+
+def weights_of(weights: Iterable[str]) -> dict[str, str] | None:
+    return dict(_pair("--weight", text, "de=2") for text in weights) or None
+
+
+def parallel_of(parallel: Iterable[str]) -> dict[str, str] | None:
+    """Files of parallel text: `CODE=FILE`, or a folder of them."""
+    found: dict[str, str] = {}
+    for text in parallel:
+        named = {code: files for code, files in find_languages([text]).items()} if (
+            Path(text).is_dir()
+        ) else {(pair := _pair("--parallel", text, "de=test.de"))[0]: [pair[1]]}  # fmt: skip
+        for code, files in named.items():
+            if code in found or len(files) > 1:
+                raise SettingsError(f"--parallel: more than one file for {code}; name one")
+            found[code] = files[0]
+    return found or None
+
+
+def _pair(option: str, text: str, example: str) -> tuple[str, str]:
+    code, equals, value = text.partition("=")
+    if not equals or not code.strip() or not value:
+        raise SettingsError(f"{option} is CODE=..., such as {option} {example}, not {text!r}")
+    return code.strip(), value
+
+
+def table_lines(table: LanguageTable | None) -> list[str]:
+    """A line for each language."""
+    if table is None:
+        return []
+    wide = max(8, *(len(row.code) for row in table.rows))
+    cost = table.min_share is not None
+    head = (
+        f"{'language':<{wide}} {'lines':>9} {'weight':>8} {'share':>6} {'used':>7} {'tok/word':>8} "
+        f"{'tok/line':>8} {'1-token':>7} {'unknown':>7} {'entropy':>7} {'/char':>6} {'parity':>6}"
+    )
+    lines = ["", head + (f" {'cost':>7}" if cost else "")]
+    for row in table.rows:
+        parity = "-" if row.parity is None else f"{row.parity:.3f}"
+        weight = f"{float(Fraction(row.weight)):.3f}".rstrip("0").rstrip(".")
+        lines.append(
+            f"{row.code:<{wide}} {row.lines:>9,} {weight:>8} {row.share:>6.1%} {row.used:>7,} "
+            f"{row.tokens_per_word:>8.3f} {row.tokens_per_sentence:>8.2f} "
+            f"{row.single_token_words:>7.1%} {row.unknown_characters:>7,} {row.entropy:>7.3f} "
+            f"{row.entropy_per_character:>6.3f} {parity:>6}"
+            + (f" {row.cost or 0:>+7.2%}" if cost else "")
+        )
+    return [*lines, f"parity: tokens for each token of {table.reference}, on parallel text"]
+
+
+def tell_scripts(result: ScriptsResult, folder: Path, quiet: bool, json: bool) -> None:
+    """What `--separate-scripts` found."""
+    if json:
+        print_json(result.summary())
+    say(quiet, "", f"{'script':<12} {'words':>12} {'types':>9} {'chose':>8} {'tokens':>8}")
+    for name, one in result.scripts.items():
+        words = one.counts.totals.words // one.counts.unit
+        say(quiet, f"{name:<12} {words:>12,} {len(one.counts):>9,} {one.chosen_size:>8,} "
+                   f"{len(one.vocabulary):>8,}")  # fmt: skip
+    say(quiet, "", *joined_lines(result.joined.summary()), *table_lines(result.languages), "")
+    say(quiet, *(f"note: {message}" for message in result.messages))
+    say(quiet, f"written to {folder}: volt.json, choices.json, signature.txt, id maps, scripts/")
+
+
+def joined_lines(summary: dict[str, Any]) -> list[str]:
+    parts = ", ".join(f"{size:,}" for size in summary["parts"])
+    lines = [
+        f"joint vocabulary: {summary['vocabulary_size']:,} tokens, of vocabularies of {parts}, "
+        f"which share {summary['shared']:,}",
+    ]
+    if summary["moved"]:
+        lines.append(
+            f"{summary['moved']:,} tokens were torn apart by merges of another vocabulary, and are "
+            f"merged behind all others; that took {summary['added']:,} new scaffolds"
+        )
+    if summary["unreachable"]:
+        lines.append(f"{summary['unreachable']:,} tokens are unreachable (see volt.json)")
+    return lines
