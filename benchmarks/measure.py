@@ -97,6 +97,7 @@ class Requirement:
     peers: tuple[str, ...]
     measure: str  # "wall_seconds" or "peak_megabytes"
     at_least: float
+    smallest_text: int = SMALLEST_TEXT
 
 
 @dataclass(frozen=True)
@@ -239,8 +240,8 @@ def _judge(
     ]
     if missing:
         ratio, reason = None, f"{', '.join(missing)} not measured"
-    elif megabytes * MEGABYTE < SMALLEST_TEXT:
-        ratio, reason = min(ratios), f"text below {SMALLEST_TEXT // MEGABYTE} MB"
+    elif megabytes * MEGABYTE < requirement.smallest_text:
+        ratio, reason = min(ratios), f"text below {requirement.smallest_text // MEGABYTE} MB"
     else:
         ratio, reason = min(ratios), None
     return {

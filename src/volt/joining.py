@@ -5,11 +5,11 @@ order of the parts: what one corpus merged early is merged early in the joint vo
 that several parts have takes the first of its places, with the parents it has there.
 
 That alone may tear tokens apart: `bc + d` does not come together where another part has `cd` of a
-lower rank. So all tokens that their own text, as a word, is not encoded as are taken out, with all
-that is made from them; what is left is not touched by that. Then they are put back behind all
-others, short ones first, each made from the tokens that its text now comes out as. If these are more
-than two, the first two that make no token yet are joined to a new one (a scaffold), until they are
-two. A merge behind all others changes no token that was whole before it, so each stays so.
+lower rank. So all tokens whose own text, as a word, is not encoded as that token are taken out,
+with all that is made from them. Then they are put back behind all others, short ones first, each
+made from the tokens that its text now comes out as. If these are more than two, the first two that
+make no token yet are joined to a new one (a scaffold), until they are two. A merge behind all
+others changes no token that was whole before it, so each stays so.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -193,7 +194,8 @@ class _Order:
         self._kept = kept
 
     def vocabulary(self) -> Vocabulary:
-        tokens, hidden = list(self.start.tokens), []
+        tokens = list(self.start.tokens)
+        hidden: list[Token] = []
         size = len(tokens) + sum(text in self._visible for text in self.merges)
         ids = {token.text: number for number, token in enumerate(tokens)}
         for rank, (text, (left, right)) in enumerate(self.merges.items()):
@@ -241,8 +243,7 @@ class _Order:
                 pieces = _encode(ranks, self.start, text)
                 if len(pieces) <= 2:
                     break
-                new = [(a, b) for a, b in zip(pieces, pieces[1:], strict=False)
-                       if a + b not in self.merges]  # fmt: skip
+                new = [pair for pair in pairwise(pieces) if "".join(pair) not in self.merges]
                 if not new:
                     raise InputError(
                         f"{text!r} can't be made from the other vocabulary's tokens: all pairs of "
@@ -271,7 +272,7 @@ def _encode(ranks: dict[Any, int], start: Vocabulary, text: str) -> list[str]:
     while len(pieces) > 1:
         best, place = min(
             (ranks.get(a + b if concat else (a, b), math.inf), i)
-            for i, (a, b) in enumerate(zip(pieces, pieces[1:], strict=False))
+            for i, (a, b) in enumerate(pairwise(pieces))
         )
         if best == math.inf:
             break
@@ -301,9 +302,7 @@ def _signature(
     vocabulary: Vocabulary, parts: Sequence[Vocabulary], counts: WordCounts | None
 ) -> str:
     """One line that tells what was joined; equal lines, equal vocabularies."""
-    made = [
-        part.signature or hashlib.sha256(part.to_json().encode()).hexdigest() for part in parts
-    ]
+    made = [part.signature or hashlib.sha256(part.to_json().encode()).hexdigest() for part in parts]
     joined = hashlib.sha256("\n".join(made).encode()).hexdigest()
     rule = vocabulary.rule
     values: dict[str, Any] = {

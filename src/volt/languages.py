@@ -325,7 +325,9 @@ def ownership(used: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
     rates, so that a language does not own a token for having more text."""
     rates = np.stack([row / max(1, row.sum()) for row in used.values()])
     sums = rates.sum(axis=0)
-    return np.divide(rates, sums, out=np.zeros_like(rates), where=sums > 0)
+    owned = np.zeros_like(rates)
+    np.divide(rates, sums, out=owned, where=sums > 0)
+    return owned
 
 
 def shares_of(used: Mapping[str, NDArray[np.int64]], own: NDArray[np.bool_]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """One vocabulary for each script, joined: words of one script do not compete with those of another.
 
 A word is of the script of its first letter. Han, Kana and Bopomofo are one, as words mix them. What
-has no letter (numbers, punctuation, emoji) goes with the script that has the most words, and so does
-a script that has too few for a vocabulary of its own.
+has no letter (numbers, punctuation, emoji) goes with the script that has the most words, and so
+does a script that has too few for a vocabulary of its own.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from volt.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from volt.languages import LanguageTable
 
-FEWEST_TYPES = 200
+FEWEST_TYPES = 100
 """A script with fewer word types has no vocabulary of its own."""
 ONE_SCRIPT = {
     "CJK": "Han", "HIRAGANA": "Han", "KATAKANA": "Han", "KATAKANA-HIRAGANA": "Han",
     "BOPOMOFO": "Han", "IDEOGRAPHIC": "Han",
 }  # fmt: skip
-NO_SCRIPT = {"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MATHEMATICAL", "DOUBLE-STRUCK", "SUPERSCRIPT",
-             "SUBSCRIPT", "SCRIPT", "BLACK-LETTER", "FEMININE", "MASCULINE", "MICRO"}  # fmt: skip
+NO_SCRIPT = {"MODIFIER", "MATHEMATICAL", "DOUBLE-STRUCK", "SUPERSCRIPT", "SUBSCRIPT", "SCRIPT",
+             "BLACK-LETTER", "FEMININE", "MASCULINE", "MICRO"}  # fmt: skip
+"""How the names of letters begin that belong to no script, or to any."""
 
 
 @functools.cache
@@ -51,11 +52,11 @@ def script_of(character: str) -> str:
     """
     if not unicodedata.category(character).startswith("L"):
         return ""
-    words = [w for w in unicodedata.name(character, "").split() if w not in NO_SCRIPT]
-    if not words:
+    words = unicodedata.name(character, "").split()
+    if words[:1] in (["FULLWIDTH"], ["HALFWIDTH"]):
+        words = words[1:]
+    if not words or words[0] in NO_SCRIPT:
         return ""
-    if words[0] in ("LETTER", "SMALL", "CAPITAL", "SIGN", "ORDINAL", "SYMBOL"):
-        return ""  # the names of letters of no script
     return ONE_SCRIPT.get(words[0], words[0].capitalize())
 
 

@@ -144,8 +144,8 @@ def _additions(
         new |= dict.fromkeys(best[:enough].tolist())
     if not new:
         raise InputError(
-            f"--min-share: the candidates hold no more tokens of {', '.join(wanted)}; ask for less, "
-            "or for more candidates"
+            f"--min-share: the candidates hold no more tokens of {', '.join(wanted)}; "
+            "ask for less, or for more candidates"
         )
     return list(new)
 
@@ -171,7 +171,9 @@ def _exchange(
         made = inside[inside >= found.alphabet_size]
         np.add.at(children, parents[made].ravel(), 1)
     owned = ownership(used)[rich].sum(axis=0)
-    often = sum(row * float(weights[code]) for code, row in used.items())
+    often = np.zeros(len(vocabulary))
+    for code, row in used.items():
+        often += row * float(weights[code])
     ids = vocabulary.ids
     fresh = set(new)
 

@@ -32,9 +32,11 @@ def parallel_of(parallel: Iterable[str]) -> dict[str, str] | None:
     """Files of parallel text: `CODE=FILE`, or a folder of them."""
     found: dict[str, str] = {}
     for text in parallel:
-        named = {code: files for code, files in find_languages([text]).items()} if (
-            Path(text).is_dir()
-        ) else {(pair := _pair("--parallel", text, "de=test.de"))[0]: [pair[1]]}  # fmt: skip
+        if Path(text).is_dir():
+            named = find_languages([text])
+        else:
+            code, file = _pair("--parallel", text, "de=test.de")
+            named = {code: [file]}
         for code, files in named.items():
             if code in found or len(files) > 1:
                 raise SettingsError(f"--parallel: more than one file for {code}; name one")

@@ -68,7 +68,7 @@ def learn(
         bool,
         typer.Option(
             "--multilingual",
-            help="Files are languages by their names; 300,000 candidates, sizes 40000:160000:10000.",
+            help="Files are languages by name; 300,000 candidates, sizes 40000:160000:10000.",
         ),
     ] = False,
     lang: Annotated[
@@ -217,7 +217,7 @@ def learn(
                    "parallel": parallel_of(parallel or [])}  # fmt: skip
     elif temperature or min_share is not None or reference or parallel:
         raise SettingsError(
-            "--temperature, --min-share, --reference and --parallel need languages: --lang CODE=FILE"
+            "--temperature, --min-share, --reference, --parallel: name languages with --lang CODE=FILE"
         )
     if separate_scripts:
         from volt.scripts import learn_languages_by_script, learn_scripts

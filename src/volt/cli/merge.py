@@ -18,7 +18,9 @@ def merge(
     folders: Annotated[
         list[str],
         typer.Argument(
-            metavar="DIR DIR...", help="Folders with a volt.json, or such files.", show_default=False
+            metavar="DIR DIR...",
+            help="Folders with a volt.json, or such files.",
+            show_default=False,
         ),
     ],
     output: Annotated[

@@ -1,0 +1,126 @@
+"""Joined vocabularies: closed, every token whole, lossless, with true id maps."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import volt
+from volt import SettingsError, Tokenizer
+from volt.joining import join
+from volt.learn import find_unreachable
+from volt.vocabulary import Vocabulary, build_vocabulary, load_vocabulary
+
+ALPHABET = "abcd"
+
+
+def made(words: list[str], seed: int, **options: object) -> Vocabulary:
+    """A vocabulary of some of the candidates of a text."""
+    pretokenizer = options.pop("pretokenizer", "metaspace")
+    found = volt.candidates([[" ".join(words)]], pretokenizer=pretokenizer, min_frequency=1)
+    merged = range(found.alphabet_size, len(found))
+    chosen = random.Random(seed).sample(merged, (len(merged) + 1) // 2)
+    return build_vocabulary(found, chosen, **options)  # type: ignore[arg-type]
+
+
+words = st.lists(st.text(ALPHABET, min_size=1, max_size=7), min_size=1, max_size=12)
+modes = st.sampled_from(
+    [("metaspace", "concat"), ("whitespace", "concat"), ("byte-level", "concat"),
+     ("metaspace", "pairs"), ("whitespace", "pairs"), ("byte-level", "pairs")]
+)  # fmt: skip
+
+
+@given(words, words, st.integers(0, 9), modes, st.sampled_from(["merge", "split"]))
+def test_every_token_of_both_is_encoded_as_itself(
+    first: list[str], second: list[str], seed: int, mode: tuple[str, str], encoding: str
+) -> None:
+    options = {"pretokenizer": mode[0], "merge_rule": mode[1], "encoding": encoding}
+    parts = [made(first, seed, **options), made(second, seed + 1, **options)]
+    try:
+        joined = join(parts)
+    except volt.InputError as error:  # only where pairs can't express it
+        assert mode[1] == "pairs" and "--merge-rule concat" in str(error)
+        joined = join(parts, merge_rule="concat")
+    vocabulary = joined.vocabulary
+    assert vocabulary.unreachable == []
+    assert find_unreachable(Tokenizer(vocabulary)) == []
+    ids = vocabulary.ids
+    for part, id_map in zip(parts, joined.id_maps, strict=True):
+        assert [vocabulary.tokens[i].text for i in id_map] == part.texts
+        assert id_map.tolist() == [ids[text] for text in part.texts]
+    texts = {text for part in parts for text in part.texts}
+    new = [token for token in vocabulary.tokens if token.text not in texts]
+    assert all(token.scaffold for token in new)
+    assert len(new) == joined.added or encoding == "split"
+    tokenizer = Tokenizer(vocabulary)
+    for word in (*first, *second):
+        assert tokenizer.decode(tokenizer.encode(word)) == word
+    for text in ("dcba abcd", "x y\tz", "  a  b ", "ß漢🙂"):
+        if vocabulary.unknown == "byte":
+            assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+@given(words, words, st.integers(0, 9))
+def test_a_joint_file_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("joint") / "joint"
+    joined = join([made(first, seed), made(second, seed + 1)])
+    joined.save(folder)
+    again = load_vocabulary(folder)
+    assert again.to_json() == joined.vocabulary.to_json()
+    assert volt.load(folder).tokens == joined.vocabulary.texts
+    for number, id_map in enumerate(joined.id_maps, 1):
+        assert np.array_equal(np.load(folder / f"id_map.{number}.npy"), id_map)
+
+
+def test_a_torn_token_is_merged_behind_all_others() -> None:
+    # One makes bcd of bc + d, the other cd first: bcd comes out as b + cd there.
+    one = volt.candidates([["bcx bcx bcx bcdx"]], pretokenizer="whitespace", min_frequency=1)
+    two = volt.candidates([["cdx cdx cdx cdx"]], pretokenizer="whitespace", min_frequency=1)
+    first = build_vocabulary(one, range(len(one)), merge_rule="pairs")
+    second = build_vocabulary(two, range(len(two)), merge_rule="pairs")
+    joined = join([second, first])
+    assert joined.vocabulary.unreachable == []
+    assert joined.moved > 0
+    ranks = [token.rank for token in joined.vocabulary.tokens if token.kind == "merged"]
+    assert ranks == list(range(len(ranks)))
+
+
+def test_frequencies_are_sums_or_measured() -> None:
+    counts = volt.count([["low lower lowest slow"] * 3])
+    first, second = made(["low", "lower"], 1), made(["slow", "lowest"], 2)
+    assert join([first, second]).vocabulary.unit == 1
+    measured = join([first, second], counts=counts).vocabulary
+    tokenizer = Tokenizer(measured)
+    ids, offsets = tokenizer.encode_words(counts)
+    expected = np.zeros(len(measured), np.int64)
+    np.add.at(
+        expected, ids, np.repeat(counts.counts.astype(np.int64), np.diff(offsets).astype(int))
+    )
+    assert [token.frequency for token in measured.tokens] == expected.tolist()
+    assert "corpus:none" not in measured.signature
+
+
+def test_what_can_not_be_joined_says_why() -> None:
+    one = made(["low"], 1)
+    with pytest.raises(SettingsError, match="pretokenizer is metaspace in one and whitespace"):
+        join([one, made(["low"], 1, pretokenizer="whitespace")])
+    with pytest.raises(SettingsError, match="encoding is merge in one and split"):
+        join([one, made(["low"], 1, encoding="split")])
+    with pytest.raises(SettingsError, match="at least two"):
+        join([one])
+    with pytest.raises(SettingsError, match="'l' is a symbol token in one"):
+        join([made(["tip"], 1, symbols=["l"]), one])
+
+
+def test_three_parts_and_the_same_one_twice() -> None:
+    one, two, three = made(["low", "lower"], 1), made(["ab", "abc"], 2), made(["xyz"], 3)
+    joined = join([one, two, three])
+    assert len(joined.id_maps) == 3 and joined.vocabulary.unreachable == []
+    twice = join([one, one])
+    assert twice.vocabulary.texts == one.texts
+    assert twice.moved == twice.added == 0
+    assert twice.id_maps[0].tolist() == list(range(len(one)))
