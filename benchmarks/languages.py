@@ -112,6 +112,25 @@ def stage(files: list[str]) -> Stage:
                 read=languages_written,
             ),
             Contender(
+                name="volt-60k",
+                distribution="volt-vocab",
+                includes="`volt learn --multilingual --temperature 5 --size 60000`, no draws and "
+                "transport at two small sizes only: a vocabulary of the size the peers make, "
+                "measured on each language",
+                work=("volt", "learn", "--multilingual", *files, "--temperature", "5",
+                      "--size", "60000", "--sizes", "1000,2000", "--bootstrap", "0",
+                      "--candidates", "bpe:60000", "--threads", "{threads}", "-o", "{output}"),
+                read=languages_written,
+            ),
+            Contender(
+                name="volt-candidates",
+                distribution="volt-vocab",
+                includes="`volt candidates -n 60000` on the one file: the BPE run alone, which is "
+                "what the peers do",
+                work=("volt", "candidates", "{text}", "-n", "60000", "--threads", "{threads}",
+                      "-o", "{output}"),
+            ),
+            Contender(
                 name="tokenizers",
                 distribution="tokenizers",
                 includes="`BpeTrainer` with `Metaspace`, 60,000 tokens, saved",

@@ -75,9 +75,10 @@ def test_temperature_by_hand() -> None:
         balance({"en": 3, "cy": 0}, 5)
 
 
-@given(st.lists(st.lists(st.text("abc ", max_size=9), min_size=1, max_size=5), min_size=1,
-                max_size=4),
-       st.lists(st.fractions(Fraction(1, 50), 9, max_denominator=50), min_size=4, max_size=4))  # fmt: skip
+@given(
+    st.lists(st.lists(st.text("abc ", max_size=9), min_size=1, max_size=5), min_size=1, max_size=4),
+    st.lists(st.fractions(Fraction(1, 50), 9, max_denominator=50), min_size=4, max_size=4),
+)
 def test_weighted_counts_are_exact(texts: list[list[str]], weights: list[Fraction]) -> None:
     counts = {str(i): volt.count([text]) for i, text in enumerate(texts)}
     exact = {code: weights[int(code)] for code in counts}
@@ -222,7 +223,7 @@ def test_floors_that_can_not_be() -> None:
     assert "every language has a share of 0.01 without help" in easy.messages
 
 
-# --------------------------------------------------------------------------- end to end, and scripts
+# -------------------------------------------------------------------------- end to end, and scripts
 
 
 @pytest.mark.parametrize("pretokenizer", ["metaspace", "byte-level"])

@@ -55,7 +55,8 @@ def test_a_folder_of_languages(folder: Path, tmp_path: Path) -> None:
 def test_languages_by_name_weights_and_parallel_text(folder: Path, tmp_path: Path) -> None:
     done = run("learn", "--lang", f"en={folder}/train.en", "--lang", f"ru={folder}/train.ru",
                "--weight", "ru=0.5", "--reference", "ru", "--parallel", f"en={folder}/train.en",
-               "--parallel", f"ru={folder}/train.ru", *SMALL, "--json", "-o", tmp_path / "out")  # fmt: skip
+               "--parallel", f"ru={folder}/train.ru", *SMALL, "--json",
+               "-o", tmp_path / "out")  # fmt: skip
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["languages"]["rows"]
     assert [row["weight"] for row in rows] == ["1", "1/2"]

@@ -217,7 +217,7 @@ def learn(
                    "parallel": parallel_of(parallel or [])}  # fmt: skip
     elif temperature or min_share is not None or reference or parallel:
         raise SettingsError(
-            "--temperature, --min-share, --reference, --parallel: name languages with --lang CODE=FILE"
+            "--temperature, --min-share, --reference, --parallel: name languages, --lang CODE=FILE"
         )
     if separate_scripts:
         from volt.scripts import learn_languages_by_script, learn_scripts
