@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.corpus import Text, find_sources
 from volt.corpus import _weight as exact_weight
-from volt.counts import MOST, CountTotals, WordCounts, count, thread_count
+from volt.counts import MOST, SAMPLED_INPUTS, CountTotals, WordCounts, count, thread_count
 from volt.errors import InputError, SettingsError
 from volt.learn import LearnResult, LearnSettings, learn
 from volt.progress import Progress
@@ -285,7 +285,8 @@ def combine(
         pruned_words=counter.totals["words"] - words,
     )
     lines_of = [line for one in counts.values() for line in one.lines_of]
-    return WordCounts(rule, text, offsets, numbers, totals, unit, lines_of)
+    samples = [sample for one in counts.values() for sample in one.samples][:SAMPLED_INPUTS]
+    return WordCounts(rule, text, offsets, numbers, totals, unit, lines_of, samples)
 
 
 # ----------------------------------------------------------------------------------------- measure
