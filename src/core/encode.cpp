@@ -717,12 +717,6 @@ class EncodeWorker {
     if (word != nullptr && word < end) add(word, end, prefix, readable_);
   }
 
-  static ptrdiff_t contraction(const uint8_t* p, const uint8_t* end) {
-    const uint8_t a = end - p > 1 ? p[1] : 0, b = end - p > 2 ? p[2] : 0;
-    if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
-    return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
-  }
-
   uint32_t* encode_key(const Pending& word, uint32_t* out) {
     uint8_t copy[32];
     std::memcpy(copy, word.key, sizeof copy);

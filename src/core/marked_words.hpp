@@ -9,13 +9,6 @@
 
 namespace volt {
 
-// Where GPT-2's pattern takes an apostrophe with the letters behind it: how many bytes; else 0.
-inline ptrdiff_t contraction(const uint8_t* p, const uint8_t* end) {
-  const uint8_t a = end - p > 1 ? p[1] : 0, b = end - p > 2 ? p[2] : 0;
-  if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
-  return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
-}
-
 // The words of whole lines whose bounds are marked; the last line may lack its end. A CR before a line
 // end is part of that end.
 template <Pretokenizer pretokenizer, class Sink>

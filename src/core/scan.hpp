@@ -166,23 +166,25 @@ const uint8_t* scan_metaspace(const uint8_t* p, const uint8_t* end, LineState& s
   return scan_spaced<metaspace_kind>(p, end, state, complete, max_length, sink);
 }
 
+// Where GPT-2's pattern takes an apostrophe with the letters behind it: how many bytes; else 0.
+inline ptrdiff_t contraction(const uint8_t* p, const uint8_t* end) {
+  if (*p != '\'') return 0;
+  const uint8_t a = end - p > 1 ? p[1] : 0, b = end - p > 2 ? p[2] : 0;
+  if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
+  return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
+}
+
 // GPT-2's pattern 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 template <class Sink>
 const uint8_t* scan_byte_level(const uint8_t* p, const uint8_t* end, LineState& state, bool complete,
                                uint32_t max_length, Sink& sink) {
   const auto& kinds = KindTable<byte_level_kind>::get();
-  auto contraction = [end](const uint8_t* q) -> ptrdiff_t {
-    if (*q != '\'' || end - q < 2) return 0;
-    const uint8_t a = q[1], b = end - q > 2 ? q[2] : 0;
-    if (a == 's' || a == 't' || a == 'm' || a == 'd') return 2;
-    return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
-  };
   while (p < end) {
     const uint8_t* begin = p;
     const uint8_t* q = p;
     uint32_t bytes = 0;
     Kind kind = kOther;
-    ptrdiff_t suffix = state.continuing ? 0 : contraction(q);
+    ptrdiff_t suffix = state.continuing ? 0 : contraction(q, end);
     if (suffix) {
       q += suffix;
     } else {

@@ -8,6 +8,7 @@ Both offer the same few calls: `forward` for training (every position at once) a
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -20,27 +21,28 @@ from volt.trial.data import MOST_TOKENS, PAD
 from volt.trial.presets import Shape
 
 
-class TranslationModel(nn.Module):
+class TranslationModel(nn.Module, ABC):
     """What training and beam search ask of a model."""
 
+    @abstractmethod
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """The decoder's last layer at every target position; `target` starts with PAD."""
-        raise NotImplementedError
 
+    @abstractmethod
     def logits(self, hidden: Tensor) -> Tensor:
-        raise NotImplementedError
+        """The output layer."""
 
+    @abstractmethod
     def start(self, source: Tensor, beam: int) -> Any:
         """Encode the source, each sentence `beam` times, for `step`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def step(self, tokens: Tensor, state: Any) -> Tensor:
         """The last layer after one more token of each hypothesis."""
-        raise NotImplementedError
 
+    @abstractmethod
     def select(self, state: Any, rows: Tensor) -> Any:
         """The state of some hypotheses, in this order."""
-        raise NotImplementedError
 
     def parameter_count(self) -> int:
         return sum(one.numel() for one in self.parameters() if one.requires_grad)
