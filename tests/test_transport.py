@@ -17,6 +17,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 from scipy.special import logsumexp
 
+from volt import _core, reference
 from volt.errors import TransportError, VoltError
 from volt.transport import TransportProblem, TransportSolution, solve
 
@@ -223,6 +224,85 @@ def test_the_papers_problem_is_always_solved(
     frequencies: dict[str, int], epsilon: float, gamma: float
 ) -> None:
     assert_optimal(solve(from_words(frequencies, epsilon=epsilon, gamma=gamma)))
+
+
+# --- the native sums --------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32), st.booleans(), st.booleans())
+def test_native_sums_equal_their_twins(seed: int, paper: bool, wide: bool) -> None:
+    """Tokens of one cost take another way through the code than others do, and potentials hundreds
+    apart another than near ones; so do few characters for the tokens there are, and many."""
+    generator = np.random.default_rng(seed)
+    tokens, characters = generator.integers(1, [60, 15])
+    on = generator.random((tokens, characters)) < 0.4
+    on[np.arange(tokens), generator.integers(0, characters, tokens)] = True
+    costs = csr_array(np.where(on, generator.random((tokens, 1 if paper else characters)) + 1, 0))
+    potential = generator.normal(scale=300 if wide else 3, size=characters)
+    without = generator.random(characters) < 0.2
+    rows = [dict(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+            for row in (costs[[j]] for j in range(tokens))]  # fmt: skip
+    for row in rows:  # a token needs a character that has mass
+        if all(without[i] for i in row):
+            without[next(iter(row))] = False
+    potential[without] = -np.inf
+    lower = generator.exponential(size=tokens)
+    upper = lower * generator.choice([1.0, 1.5, 1e9], tokens)
+    gamma = 0.5
+
+    plan, log_sum, mass = np.empty(costs.nnz), np.empty(tokens), np.empty(tokens)
+    character_mass = np.empty(characters)
+    native = _core.TransportSupport(costs.indptr, costs.indices, characters)
+    native.half_step(
+        costs.data, gamma, potential, lower, upper, np.log(lower), np.log(upper),
+        plan, log_sum, mass, character_mass,
+    )  # fmt: skip
+    expected, log_sums, masses = reference.token_half_step(
+        rows, gamma, potential.tolist(), lower.tolist(), upper.tolist()
+    )
+    np.testing.assert_allclose(log_sum, log_sums, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(mass, masses, rtol=1e-12)
+    flat = [value for row in expected for _, value in sorted(row.items())]
+    np.testing.assert_allclose(plan, flat, rtol=1e-10)
+    sums = np.zeros(characters)
+    np.add.at(sums, costs.indices, flat)
+    np.testing.assert_allclose(character_mass, sums, rtol=1e-10)
+
+    weight = generator.choice([0.0, 1.0, 0.3], tokens)
+    scale = generator.uniform(0.1, 1, characters)
+    value = np.empty(native.couplings)
+    native.couple(plan, weight, scale, value)
+    pattern = (native.pattern_column, native.pattern_pointer)
+    upper_half = csr_array((value, *pattern), (characters, characters)).toarray()
+    whole = np.array(reference.coupling(expected, weight.tolist(), scale.tolist()))
+    np.testing.assert_allclose(upper_half, np.triu(whole), rtol=1e-9)
+
+    theta = 0.9 / max(1.0, float(np.linalg.eigvalsh(whole)[-1]))
+    right, solved = generator.normal(size=characters), np.empty(characters)
+    native.solve_coupled(value, theta, 1e-24, right, solved)
+    np.testing.assert_allclose(solved - theta * whole @ solved, right, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "character", "characters"),
+    [([], [], 1), ([0, 1], [], 1), ([0, 0], [], 1), ([0, 2, 1], [0], 1), ([0, 1], [1], 1),
+     ([0, 1], [-1], 1), ([0, 2], [1, 0], 2), ([0, 2], [0, 0], 2), ([1, 2], [0, 1], 2)],
+)  # fmt: skip
+def test_native_support_refuses(pointer: list[int], character: list[int], characters: int) -> None:
+    arrays = [np.array(values, np.int32) for values in (pointer, character)]
+    with pytest.raises(ValueError, match=r"pointers|characters|support"):
+        _core.TransportSupport(*arrays, characters)
+
+
+def test_native_sums_refuse_arrays_that_do_not_fit() -> None:
+    native = _core.TransportSupport(np.array([0, 2], np.int32), np.array([0, 1], np.int32), 2)
+    one, two, three = np.ones(1), np.ones(2), np.ones(3)
+    with pytest.raises(ValueError, match="does not fit"):
+        native.half_step(two, 1.0, two, one, one, one, one, three, one, one, two)
+    with pytest.raises(ValueError, match="does not fit"):
+        native.couple(two, one, one, np.ones(native.couplings))
+    with pytest.raises(ValueError, match="does not fit"):
+        native.solve_coupled(np.ones(native.couplings), 0.5, 1e-8, one, two)
 
 
 # --- the paper's problem ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The native module: count, merge. Everything here has a slow twin in volt.reference."""
+"""The native module: count, merge, transport's sums, encode. volt.reference has slow twins."""
 
 from collections.abc import Callable
 from typing import TypedDict
@@ -90,6 +90,50 @@ def push_down(left: _U32, right: _U32, keep: _U8, frequency: _U64) -> None: ...
 def zipf_fit(
     alphabet_counts: _U64, left: _U32, right: _U32, merge_counts: _U64, rows: _U64
 ) -> NDArray[np.float64]: ...
+
+SMALLEST_EXPONENT: float
+
+class TransportSupport:
+    def __init__(
+        self, pointer: NDArray[np.int32], character: NDArray[np.int32], characters: int
+    ) -> None: ...
+    def half_step(
+        self,
+        costs: NDArray[np.float64],
+        gamma: float,
+        potential: NDArray[np.float64],
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        log_lower: NDArray[np.float64],
+        log_upper: NDArray[np.float64],
+        plan: NDArray[np.float64],
+        log_sum: NDArray[np.float64],
+        token_mass: NDArray[np.float64],
+        character_mass: NDArray[np.float64],
+    ) -> None: ...
+    def couple(
+        self,
+        plan: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        scale: NDArray[np.float64],
+        value: NDArray[np.float64],
+    ) -> None: ...
+    def solve_coupled(
+        self,
+        value: NDArray[np.float64],
+        theta: float,
+        enough: float,
+        right: NDArray[np.float64],
+        result: NDArray[np.float64],
+    ) -> None: ...
+    @property
+    def couplings(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def pattern_pointer(self) -> NDArray[np.int32]: ...
+    @property
+    def pattern_column(self) -> NDArray[np.int32]: ...
 
 class Matching:
     def __init__(

@@ -36,13 +36,14 @@ every one that does not: `solve` has the rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from volt import _core
 from volt.errors import TransportError
 
 if TYPE_CHECKING:  # SciPy takes a fifth of a second to import: the functions that need it do
@@ -60,7 +61,7 @@ THRESHOLD = 0.001
 """A token with less than this share of the mass it asks for is dropped (the paper's figure)."""
 MAX_ITERATIONS = 2000
 
-SMALLEST_EXPONENT = -300.0
+SMALLEST_EXPONENT = _core.SMALLEST_EXPONENT
 """No token's mass falls below exp(this) of what it asks for, and no entry of the plan below
 exp(this) of its token's mass. So no character's mass is ever rounded to zero, and its logarithm
 exists. What this adds is a hundred orders of magnitude below rounding."""
@@ -109,16 +110,19 @@ class TransportProblem:
         so that each row adds up to the token's length. Tokens of frequency zero ask for nothing and
         are not in the problem: hand over all candidates with their frequencies at one size, and
         `token_ids` says which are in. The characters' shares follow from the tokens unless they are
-        given. All characters keep their column, so potentials fit from one size to the next.
+        given. All characters keep their column, so potentials fit from one size to the next. The
+        index arrays of a canonical `token_characters` are shared, not copied.
         """
         from scipy.sparse import csr_array
 
         length = np.asarray(lengths, dtype=np.float64)
         frequency = np.asarray(frequencies, dtype=np.float64)
-        counts = csr_array(token_characters, dtype=np.float64, copy=True)
-        counts.sum_duplicates()
-        counts.eliminate_zeros()
-        tokens, characters = counts.shape
+        counts = csr_array(token_characters, dtype=np.float64)
+        if not (counts.has_canonical_format and counts.data.all()):
+            counts = counts.copy()
+            counts.sum_duplicates()
+            counts.eliminate_zeros()
+        tokens = counts.shape[0]
         if length.shape != (tokens,) or frequency.shape != (tokens,):
             raise TransportError(
                 f"{tokens} tokens have characters, but there are {length.size} lengths and "
@@ -141,17 +145,21 @@ class TransportProblem:
         ids = np.flatnonzero(frequency > 0)
         if ids.size == 0:
             raise TransportError("no token has a frequency above 0: there is nothing to transport")
-        counts, length, frequency = counts[ids], length[ids], frequency[ids]
-        entries = np.diff(counts.indptr)
+        if ids.size < tokens:
+            counts, length, frequency = counts[ids], length[ids], frequency[ids]
         asked = frequency * length
         if character_marginal is None:
-            occurrences = counts.data * np.repeat(frequency, entries)
-            mass = _sum_by(counts.indices, occurrences, characters)
+            mass = np.asarray(counts.T @ frequency)
         else:
             mass = np.array(character_marginal, dtype=np.float64)
         return cls(
             costs=csr_array(
-                (np.repeat(np.log(length), entries), counts.indices, counts.indptr), counts.shape
+                (
+                    np.repeat(np.log(length), np.diff(counts.indptr)),
+                    counts.indices,
+                    counts.indptr,
+                ),
+                counts.shape,
             ),
             # Each by its own sum, so that both add up to 1 and not to two roundings of it.
             character_marginal=mass / (mass.sum() or 1.0),
@@ -382,14 +390,13 @@ def solve(
                 f"{start.size} start potentials for {problem.character_marginal.size} characters: "
                 "start from a problem over the same characters"
             )
-        given = start[support.characters]
-        alpha = np.where(np.isfinite(given), given, alpha)
+        alpha = np.where(support.has_mass & np.isfinite(start), start, alpha)
 
     here = support.half_steps(alpha)
     damping = min(1.0, here.residual)  # theta = 1 / (1 + damping)
     iterations = 1
     travel: Floats | float = 1.0
-    coupling: csr_array | None = None
+    coupling: Floats | None = None
     # The residual bounds the error relative to a token's mass, at most 1 + epsilon of what it asks
     # for. Half of the tolerance is left for rounding.
     while here.residual > tolerance / 2 / (1 + problem.epsilon):
@@ -400,7 +407,7 @@ def solve(
         if coupling is None:
             coupling = support.coupling(here, travel)
         plain = damping > 100
-        step = here.sinkhorn if plain else _accelerate(here, coupling, 1 / (1 + damping))
+        step = here.sinkhorn if plain else support.accelerate(here, coupling, 1 / (1 + damping))
         there = support.half_steps(alpha + step)
         iterations += 1
         if plain or there.improves(here, step):
@@ -413,6 +420,7 @@ def solve(
             alpha, here, coupling = alpha + step, there, None
         else:
             damping *= 6
+        del there  # one plan less in memory while the next is made
 
     solution = support.solution(alpha, here, iterations, tolerance)
     if check and not solution.converged:
@@ -448,43 +456,38 @@ class _HalfSteps(NamedTuple):
 
 
 class _Support:
-    """A problem as flat arrays over its support, in logarithms, without characters of no mass."""
+    """A problem with its limits in logarithms. A character of no mass has potential -inf, and
+    nothing is moved from it."""
 
     def __init__(self, problem: TransportProblem) -> None:
         self.problem = problem
         costs = problem.costs
-        self.characters = np.flatnonzero(problem.character_marginal > 0)
-        self.marginal = problem.character_marginal[self.characters]
-        self.log_marginal = np.log(self.marginal)
-        row = np.repeat(np.arange(costs.shape[0], dtype=np.int32), np.diff(costs.indptr))
-        self.stored = problem.character_marginal[costs.indices] > 0
-        column = np.zeros(costs.shape[1], dtype=np.int32)
-        column[self.characters] = np.arange(self.characters.size)
-        self.token = row[self.stored]
-        self.character = column[costs.indices[self.stored]]
-        self.log_kernel = costs.data[self.stored] / -problem.gamma
-        entries = np.bincount(self.token, minlength=costs.shape[0])
-        self.pointer = np.concatenate(([0], np.cumsum(entries))).astype(np.int32)
+        self.marginal = problem.character_marginal
+        self.has_mass = self.marginal > 0
+        with np.errstate(divide="ignore"):
+            self.log_marginal = np.log(self.marginal)
+        self.pointer = costs.indptr.astype(np.int32, copy=False)
+        self.character = costs.indices.astype(np.int32, copy=False)
+        self.native = _core.TransportSupport(self.pointer, self.character, self.marginal.size)
         smallest = problem.token_marginal * np.exp(SMALLEST_EXPONENT)
         self.lower, self.upper = np.maximum(problem.lower, smallest), problem.upper
         self.log_lower, self.log_upper = np.log(self.lower), np.log(self.upper)
 
     def half_steps(self, alpha: Floats) -> _HalfSteps:
-        exponent = alpha[self.character] + self.log_kernel
-        # The largest exponent of each token goes out of the sum: no exp overflows, none that
-        # matters underflows.
-        largest = np.maximum.reduceat(exponent, self.pointer[:-1])
-        exponent -= largest[self.token]
-        plan = np.exp(np.maximum(exponent, SMALLEST_EXPONENT, out=exponent), out=exponent)
-        total = np.add.reduceat(plan, self.pointer[:-1])
-        log_sum = largest + np.log(total)
-        clipped = np.clip(log_sum, self.log_lower, self.log_upper)
-        token_mass = np.clip(np.exp(clipped), self.lower, self.upper)
-        plan *= (token_mass / total)[self.token]
-        character_mass = _sum_by(self.character, plan, self.marginal.size)
-        sinkhorn = self.log_marginal - np.log(character_mass)
+        plan = np.empty(self.character.size)
+        log_sum, token_mass = np.empty(self.lower.size), np.empty(self.lower.size)
+        character_mass = np.empty(self.marginal.size)
+        self.native.half_step(
+            self.problem.costs.data, self.problem.gamma, alpha,
+            self.lower, self.upper, self.log_lower, self.log_upper,
+            plan, log_sum, token_mass, character_mass,
+        )  # fmt: skip
+        sinkhorn = self._where_mass(lambda mass: np.log(self.marginal[mass] / character_mass[mass]))
         # sum_j psi_j: exp(s) between the limits, continued by its tangents outside.
-        psi, linear = token_mass * (1 + log_sum - clipped), self.marginal * alpha
+        psi = log_sum - np.clip(log_sum, self.log_lower, self.log_upper)
+        psi += 1
+        psi *= token_mass
+        linear = self._where_mass(lambda mass: self.marginal[mass] * alpha[mass])
         return _HalfSteps(
             plan=plan,
             log_sum=log_sum,
@@ -495,11 +498,17 @@ class _Support:
             # The character half step multiplies each token's mass by a mean of its a_i / r_i.
             residual=float(np.abs(sinkhorn).max()),
             dual=float(psi.sum() - linear.sum()),
-            rounding=1e-15 * float(np.abs(psi).sum() + np.abs(linear).sum()),
+            rounding=1e-15 * float(np.abs(psi, out=psi).sum() + np.abs(linear).sum()),
             promise=float(self.marginal @ sinkhorn - self.marginal.sum() + character_mass.sum()),
         )
 
-    def coupling(self, here: _HalfSteps, travel: Floats | float) -> csr_array:
+    def _where_mass(self, values: Callable[[NDArray[np.bool_]], Floats]) -> Floats:
+        """Zero for characters of no mass, whose logarithms do not exist."""
+        result = np.zeros(self.marginal.size)
+        result[self.has_mass] = values(self.has_mass)
+        return result
+
+    def coupling(self, here: _HalfSteps, travel: Floats | float) -> Floats:
         """G: how far a step of each character is undone by the tokens it shares with others.
 
         G = R^-1/2 P' diag((1 - free) / m) P R^-1/2, with P the plan (tokens x characters), m its
@@ -512,25 +521,29 @@ class _Support:
         that lies between the limits: 833 iterations over 24 problems against 1,299 with the
         derivative.
         """
-        from scipy.sparse import csr_array
-
         reach = np.maximum(travel, 1e-12)
-        within = np.minimum(here.log_sum + reach, self.log_upper) - np.maximum(
-            here.log_sum - reach, self.log_lower
-        )
+        within = np.minimum(here.log_sum + reach, self.log_upper)
+        within -= np.maximum(here.log_sum - reach, self.log_lower)
         free = np.clip(within / (2 * reach), 0, 1)
-        weight = np.sqrt((1 - free) / here.token_mass)
-        scale = 1 / np.sqrt(here.character_mass)
-        shape = (self.lower.size, self.marginal.size)
-        scaled = csr_array(
-            (
-                here.plan * scale[self.character] * weight[self.token],
-                self.character,
-                self.pointer,
-            ),
-            shape,
-        )
-        return csr_array(scaled.T @ scaled)
+        scale = self._where_mass(lambda mass: 1 / np.sqrt(here.character_mass[mass]))
+        coupling = np.empty(self.native.couplings)
+        self.native.couple(here.plan, (1 - free) / here.token_mass, scale, coupling)
+        return coupling
+
+    def accelerate(self, here: _HalfSteps, coupling: Floats, theta: float) -> Floats:
+        """(I - theta G)^-1 times the Sinkhorn step, by conjugate gradients, in coordinates scaled
+        by sqrt(r), where G is symmetric.
+
+        The step need not be exact, the next one corrects it: 1e-4 (its square) takes no more steps
+        than 1e-14.
+        """
+        scale = np.sqrt(here.character_mass)
+        step = np.empty(scale.size)
+        self.native.solve_coupled(coupling, theta, 1e-8, here.sinkhorn * scale, step)
+        step = self._where_mass(lambda mass: step[mass] / scale[mass])
+        # A rare character's potential can be thrown far without the dual noticing, and would come
+        # back by no more than the smallest exponent at a time.
+        return step * min(1.0, -SMALLEST_EXPONENT / float(np.abs(step).max()))
 
     def refuse_infeasible(self, alpha: Floats, tolerance: float) -> None:
         """Raise if the potentials prove that no plan meets the marginals.
@@ -541,7 +554,7 @@ class _Support:
         an A run away from the others. So the sets to try are the characters above, and those below,
         each gap in their order.
         """
-        order = np.argsort(-alpha, kind="stable")
+        order = np.argsort(-alpha, kind="stable")  # those of no mass come last
         rank = np.empty(order.size, dtype=np.int64)
         rank[order] = np.arange(order.size)
         first = np.minimum.reduceat(rank[self.character], self.pointer[:-1])
@@ -572,7 +585,8 @@ class _Support:
 
     def _list(self, characters: NDArray[np.integer[Any]]) -> str:
         names = self.problem.character_names
-        shown = [_label(int(self.characters[i]), names) for i in np.sort(characters)[:5]]
+        characters = np.sort(characters[self.has_mass[characters]])
+        shown = [_label(int(i), names) for i in characters[:5]]
         more = characters.size - len(shown)
         return f"the characters {', '.join(shown)}" + (f" and {more} more" if more else "")
 
@@ -582,70 +596,37 @@ class _Support:
         """The character half step, which makes characters exact, and what to measure after it."""
         from scipy.sparse import csr_array
 
-        problem = self.problem
-        flow = here.plan * (self.marginal / here.character_mass)[self.character]
-        character_mass = _sum_by(self.character, flow, self.marginal.size)
+        problem, mass = self.problem, self.has_mass
+        factor = self._where_mass(lambda mass: self.marginal[mass] / here.character_mass[mass])
+        flow = here.plan  # in place: nobody needs it before this step any more
+        flow *= factor[self.character]
+        plan = csr_array((flow, problem.costs.indices, problem.costs.indptr), problem.costs.shape)
+        character_mass = plan.T @ np.ones(self.lower.size)
         token_mass = np.add.reduceat(flow, self.pointer[:-1])
         outside = np.abs(token_mass - np.clip(token_mass, self.lower, self.upper))
-        character_error = float(np.abs(character_mass / self.marginal - 1).max())
+        character_error = float(np.abs(character_mass[mass] / self.marginal[mass] - 1).max())
         token_error = float((outside / problem.token_marginal).max())
-        data = np.zeros_like(problem.costs.data)
-        data[self.stored] = flow
-        potentials = np.full(problem.character_marginal.size, -np.inf)
-        potentials[self.characters] = alpha + here.sinkhorn
-        cost = float(data @ problem.costs.data)
+        alpha, beta = alpha + here.sinkhorn, np.log(here.token_mass) - here.log_sum
         return TransportSolution(
             problem=problem,
-            plan=csr_array(
-                (data, problem.costs.indices, problem.costs.indptr), problem.costs.shape
-            ),
-            character_potentials=potentials,
-            token_potentials=np.log(here.token_mass) - here.log_sum,
+            plan=plan,
+            character_potentials=alpha,
+            token_potentials=beta,
             token_mass=token_mass,
             iterations=iterations,
             character_error=character_error,
             token_error=token_error,
-            objective=cost + problem.gamma * float(flow @ np.log(np.maximum(flow, _TINY))),
-            cost=cost,
+            # sum P ln P with ln P_ij = alpha_i + beta_j - D_ij / gamma: the costs cancel.
+            objective=problem.gamma * float(character_mass[mass] @ alpha[mass] + token_mass @ beta),
+            cost=float(flow @ problem.costs.data),
             converged=max(character_error, token_error) <= tolerance,
         )
-
-
-def _accelerate(here: _HalfSteps, coupling: csr_array, theta: float) -> Floats:
-    """(I - theta G)^-1 times the Sinkhorn step, by conjugate gradients.
-
-    In coordinates scaled by sqrt(r), where G is symmetric. Only products with G are needed; made
-    from the plan without G (C' (C x)) they take as long as making G does. A dense
-    solve gains little at 100 characters (209 against 271 ms of the 1.7 s that 27 problems take)
-    and is out of the question at some thousand.
-    """
-    scale = np.sqrt(here.character_mass)
-    left = here.sinkhorn * scale
-    result = np.zeros_like(left)
-    direction = left.copy()
-    square = float(left @ left)
-    # The step need not be exact, the next one corrects it: 1e-4 takes no more steps than 1e-14.
-    enough = 1e-8 * square
-    for _ in range(2 * left.size + 10):
-        if square <= enough:
-            break
-        image = direction - theta * (coupling @ direction)
-        length = square / float(direction @ image)
-        result += length * direction
-        left -= length * image
-        previous, square = square, float(left @ left)
-        direction = left + (square / previous) * direction
-    step = result / scale
-    # A rare character's potential can be thrown far without the dual noticing, and would come back
-    # by no more than the smallest exponent at a time.
-    return step * min(1.0, -SMALLEST_EXPONENT / float(np.abs(step).max()))
 
 
 def _sum_by(index: NDArray[np.integer[Any]], values: Floats, size: int) -> Floats:
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
-_TINY = float(np.finfo(np.float64).tiny)
 _NO_TEXT = "so nothing can be transported to it; leave out tokens that stand for no text"
 
 
