@@ -111,21 +111,6 @@ def test_the_first_merges_are_bpe_at_that_size(lines, pretokenizer):
         assert named(found, got) == expected
 
 
-@given(lines_of_text, st.sampled_from(PRETOKENIZERS), st.integers(1, 4), any_seed, any_share)
-def test_columns_are_pushed_down_each_by_itself(lines, pretokenizer, draws, seed, share):
-    """The first is the corpus: what it does not use, no draw of its words does."""
-    _, found = made(lines, pretokenizer, bootstrap=draws)
-    inside = mask_of(found, seed, share)
-    each = [found.draw(number) for number in range(draws)]
-    table = np.stack([one.frequency for one in [found, *each]], axis=1).astype(np.uint64)
-    before = table.copy()
-    got = push_down(found, inside, table)
-    assert got.shape == (len(found), 1 + draws)
-    assert np.array_equal(table, before), "the table that was given is left alone"
-    for number, one in enumerate([found, *each]):
-        assert np.array_equal(got[:, number], push_down(one, inside))
-
-
 @given(
     lines_of_text,
     st.sampled_from(PRETOKENIZERS),

@@ -234,28 +234,40 @@ class TransportSupport {
   volt::SymmetricPattern pattern_;
 };
 
-void push_down(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, const ArrayIn<uint8_t>& keep,
-               nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> frequency) {
-  const size_t merges = left.size(), tokens = keep.size();
-  if (right.size() != merges || tokens < merges || frequency.shape(0) != tokens)
-    throw std::invalid_argument("the columns differ in length");
+using Draws = nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_parents(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, size_t tokens) {
+  const size_t merges = left.size();
+  if (right.size() != merges || tokens < merges) throw std::invalid_argument("the columns differ in length");
   for (size_t m = 0; m < merges; ++m)
     if (left.data()[m] >= tokens - merges + m || right.data()[m] >= tokens - merges + m)
       throw std::invalid_argument("a merge names a token that does not exist yet");
+}
+
+void take_from_parents(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, Draws draws) {
+  check_parents(left, right, draws.shape(0));
   nb::gil_scoped_release release;
-  volt::push_down(left.data(), right.data(), tokens - merges, merges, keep.data(), frequency.data(),
-                  frequency.shape(1));
+  volt::take_from_parents(left.data(), right.data(), draws.shape(0) - left.size(), left.size(), draws.data(),
+                          draws.shape(1));
+}
+
+void push_down(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, const ArrayIn<uint8_t>& keep,
+               nb::ndarray<uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> frequency, Draws draws) {
+  const size_t tokens = keep.size();
+  if (frequency.size() != tokens || draws.shape(0) != tokens)
+    throw std::invalid_argument("the columns differ in length");
+  check_parents(left, right, tokens);
+  nb::gil_scoped_release release;
+  volt::push_down(left.data(), right.data(), tokens - left.size(), left.size(), keep.data(), frequency.data(),
+                  draws.data(), draws.shape(1));
 }
 
 Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& left,
                        const ArrayIn<uint32_t>& right, const ArrayIn<uint64_t>& merge_counts,
                        const ArrayIn<uint64_t>& rows) {
   const size_t merges = left.size(), alphabet = alphabet_counts.size();
-  if (right.size() != merges || merge_counts.size() != merges)
-    throw std::invalid_argument("the columns differ in length");
-  for (size_t m = 0; m < merges; ++m)
-    if (left.data()[m] >= alphabet + m || right.data()[m] >= alphabet + m)
-      throw std::invalid_argument("a merge names a token that does not exist yet");
+  if (merge_counts.size() != merges) throw std::invalid_argument("the columns differ in length");
+  check_parents(left, right, alphabet + merges);
   check_rows(rows, merges);
   std::vector<double> scores;
   {
@@ -485,7 +497,8 @@ NB_MODULE(_core, m) {
     }
     return to_numpy(std::move(out));
   }, "counts"_a, "draws"_a, "seed"_a, "threads"_a, "Multinomial samples of word counts, a row a word.");
-  m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a);
+  m.def("take_from_parents", &take_from_parents, "left"_a, "right"_a, "draws"_a);
+  m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a, "draws"_a);
   m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a, "rows"_a, "often"_a);

@@ -9,6 +9,10 @@
 namespace volt {
 namespace {
 
+// The tokens of so many merges from now are fetched: which they are is known, and that a merge may
+// wait for its two tokens is most of what it takes.
+constexpr size_t kAhead = 16;
+
 // A running sum that does not lose the small terms (Neumaier).
 class ExactSum {
  public:
@@ -45,11 +49,11 @@ struct Sums {
   uint64_t tokens = 0, types = 0, type_length = 0, frequent = 0;
   ExactSum f_ln_f{}, f_power{};
 
-  void add(uint64_t f, const Terms& terms, uint32_t length, int sign) {
+  void add(uint64_t f, const Terms& terms, uint64_t length, int sign) {
     if (f == 0) return;
     tokens += sign * f;
     types += sign;
-    type_length += static_cast<int64_t>(sign) * length;
+    type_length += sign * length;
     frequent += f >= often ? sign : 0;
     f_ln_f.add(sign * terms.f_ln_f);
     f_power.add(sign * terms.f_power);
@@ -66,27 +70,32 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
     column->reserve(row_count);
   for (auto* column : {&curve.f_ln_f, &curve.f_power}) column->reserve(row_count);
   const size_t merges = row_count == 0 ? 0 : rows[row_count - 1];
-  std::vector<uint64_t> frequency(alphabet_counts, alphabet_counts + alphabet);
-  frequency.resize(alphabet + merges, 0);
-  std::vector<Terms> terms(alphabet + merges);
-  Sums sums{often};
-  for (size_t t = 0; t < alphabet; ++t) {
-    terms[t] = Terms::of(frequency[t]);
-    sums.add(frequency[t], terms[t], lengths[t], +1);
-  }
-  auto change = [&](uint32_t token, uint64_t by, int sign) {
-    uint64_t& f = frequency[token];
-    sums.add(f, terms[token], lengths[token], -1);
-    f += sign * by;
-    terms[token] = Terms::of(f);
-    sums.add(f, terms[token], lengths[token], +1);
+  struct Token {  // side by side: a merge changes any three
+    uint64_t frequency = 0;
+    Terms terms;
+    uint64_t length = 0;
   };
+  std::vector<Token> tokens(alphabet + merges);
+  Sums sums{often};
+  auto change = [&](size_t token, uint64_t by, int sign) {
+    Token& t = tokens[token];
+    sums.add(t.frequency, t.terms, t.length, -1);
+    t.frequency += sign * by;
+    t.terms = Terms::of(t.frequency);
+    sums.add(t.frequency, t.terms, t.length, +1);
+  };
+  for (size_t t = 0; t < tokens.size(); ++t) tokens[t].length = lengths[t];
+  for (size_t t = 0; t < alphabet; ++t) change(t, alphabet_counts[t], +1);
   size_t m = 0;
   for (size_t i = 0; i < row_count; ++i) {
     for (; m < rows[i]; ++m) {
+      if (m + kAhead < merges) {
+        __builtin_prefetch(&tokens[left[m + kAhead]], 1);
+        __builtin_prefetch(&tokens[right[m + kAhead]], 1);
+      }
       change(left[m], merge_counts[m], -1);
       change(right[m], merge_counts[m], -1);
-      change(static_cast<uint32_t>(alphabet + m), merge_counts[m], +1);
+      change(alphabet + m, merge_counts[m], +1);
     }
     curve.tokens.push_back(sums.tokens);
     curve.types.push_back(sums.types);
@@ -98,16 +107,30 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
   return curve;
 }
 
+void take_from_parents(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
+                       uint64_t* draws, size_t columns) {
+  for (size_t m = 0; m < merges; ++m) {
+    const uint64_t* taken = draws + (alphabet + m) * columns;
+    for (const uint32_t parent : {left[m], right[m]}) {
+      uint64_t* from = draws + parent * columns;
+      for (size_t c = 0; c < columns; ++c) from[c] -= taken[c];
+    }
+  }
+}
+
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
-               const uint8_t* keep, uint64_t* frequency, size_t columns) {
+               const uint8_t* keep, uint64_t* frequency, uint64_t* draws, size_t columns) {
   for (size_t m = merges; m-- > 0;) {
-    uint64_t* from = frequency + (alphabet + m) * columns;
-    if (keep[alphabet + m] || from[0] == 0) continue;
-    uint64_t* a = frequency + left[m] * columns;
-    uint64_t* b = frequency + right[m] * columns;
-    for (size_t c = 0; c < columns; ++c) a[c] += from[c];
-    for (size_t c = 0; c < columns; ++c) b[c] += from[c];
-    for (size_t c = 0; c < columns; ++c) from[c] = 0;
+    const size_t token = alphabet + m;
+    if (keep[token] || frequency[token] == 0) continue;
+    uint64_t* from = draws + token * columns;
+    for (const uint32_t parent : {left[m], right[m]}) {
+      frequency[parent] += frequency[token];
+      uint64_t* to = draws + parent * columns;
+      for (size_t c = 0; c < columns; ++c) to[c] += from[c];
+    }
+    frequency[token] = 0;
+    std::fill(from, from + columns, 0);
   }
 }
 
@@ -143,6 +166,8 @@ class RankFit {
     histogram_[0] = static_cast<uint32_t>(most);
     for (uint32_t t = 0; t < alphabet; ++t) change(t, alphabet_counts[t]);
   }
+
+  void prefetch(uint32_t token) const { __builtin_prefetch(&frequency_[token], 1); }
 
   void change(uint32_t token, uint64_t by) {
     uint64_t& f = frequency_[token];
@@ -218,6 +243,10 @@ std::vector<double> zipf_fit(const uint64_t* alphabet_counts, size_t alphabet, c
   size_t m = 0;
   for (size_t i = 0; i < row_count; ++i) {
     for (; m < rows[i]; ++m) {
+      if (m + kAhead < merges) {
+        ranks.prefetch(left[m + kAhead]);
+        ranks.prefetch(right[m + kAhead]);
+      }
       ranks.change(left[m], -merge_counts[m]);
       ranks.change(right[m], -merge_counts[m]);
       ranks.change(static_cast<uint32_t>(alphabet + m), merge_counts[m]);

@@ -24,11 +24,18 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
                      const uint64_t* rows, size_t row_count, uint64_t often);
 
-// Push-down: every token that is not kept hands its frequency to its two parents, from the last merge
-// to the first. `frequency` has a row a token and `columns` numbers a row; a row that starts with 0 is
-// all 0 (the first column is the corpus, the others are draws of its words). Symbols are always kept.
+// Tables of draws have a row a token and a column a draw; a merge that the corpus does not make, no draw
+// of its words makes.
+
+// From how often each symbol occurs and each merge is made to how often each token is left: a merge
+// takes its count from its two parents.
+void take_from_parents(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
+                       uint64_t* draws, size_t columns);
+
+// Push-down: every token that is not kept hands its frequency, and its draws, to its two parents, from
+// the last merge to the first. Symbols are always kept.
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
-               const uint8_t* keep, uint64_t* frequency, size_t columns);
+               const uint8_t* keep, uint64_t* frequency, uint64_t* draws, size_t columns);
 
 // R^2 of the least-squares line of ln frequency on ln rank after each number of merges in `rows`
 // (rising), over the types in use. NaN where there are fewer than three, or all are equally frequent.

@@ -48,25 +48,22 @@ def token_set(candidates: Candidates, ranking: NDArray[np.int64], size: int) -> 
     return inside
 
 
-def push_down(
-    candidates: Candidates, inside: NDArray[np.bool_], frequency: Frequencies | None = None
-) -> Frequencies:
-    """The frequencies when only the tokens of the mask `inside` may be used.
-
-    `frequency` holds those under a larger set, by default the candidates' own: a row a token, and
-    a column for the corpus, then any number for draws of its words.
-    """
-    table = candidates.frequency.astype(np.uint64) if frequency is None else frequency.copy()
-    _push_down(candidates, inside, table[:, None] if table.ndim == 1 else table)
-    return table
+def push_down(candidates: Candidates, inside: NDArray[np.bool_]) -> Frequencies:
+    """The frequencies when only the tokens of the mask `inside` may be used."""
+    frequency = candidates.frequency.astype(np.uint64)
+    _push_down(candidates, inside, frequency, np.zeros((len(frequency), 0), np.uint64))
+    return frequency
 
 
-def _push_down(candidates: Candidates, inside: NDArray[np.bool_], table: Frequencies) -> None:
+def _push_down(
+    candidates: Candidates, inside: NDArray[np.bool_], frequency: Frequencies, draws: Frequencies
+) -> None:
+    """In place, from the frequencies under a larger set; `draws` has a column a draw."""
     lengths = candidates.lengths.astype(np.uint64)
-    before = lengths @ table[:, 0]
-    _core.push_down(candidates.left, candidates.right, inside.astype(np.uint8), table)
-    after = lengths @ table[:, 0]
-    if before != after or table[~inside, 0].any():
+    before = lengths @ frequency
+    _core.push_down(candidates.left, candidates.right, inside.astype(np.uint8), frequency, draws)
+    after = lengths @ frequency
+    if before != after or frequency[~inside].any():
         raise VoltError(
             f"push-down changed the number of characters from {before} to {after}; "
             "this is a defect of volt, please report it"
@@ -93,13 +90,16 @@ def frequencies_at(
 ) -> list[SizeFrequencies]:
     """Push-down at every size. A smaller set is part of a larger one, so each size goes on from
     the next larger, and the walk only moves what the smaller set lacks."""
-    columns = [candidates.frequency, *(draw.frequency for draw in draws)]
-    table = np.stack(columns, axis=1).astype(np.uint64)
+    frequency = candidates.frequency.astype(np.uint64)
+    drawn = np.empty((len(frequency), len(draws)), np.uint64)
+    for number, draw in enumerate(draws):
+        np.concatenate([draw.alphabet_counts, draw.merge_counts], out=drawn[:, number])
+    _core.take_from_parents(candidates.left, candidates.right, drawn)
     found: list[SizeFrequencies] = []
     for size in sorted(sizes.tolist(), reverse=True):
-        _push_down(candidates, token_set(candidates, ranking, size), table)
-        tokens = np.flatnonzero(table[:, 0])
-        found.append(SizeFrequencies(size, tokens, table[tokens, 0], table[tokens, 1:]))
+        _push_down(candidates, token_set(candidates, ranking, size), frequency, drawn)
+        tokens = np.flatnonzero(frequency)
+        found.append(SizeFrequencies(size, tokens, frequency[tokens], drawn[tokens]))
     return found[::-1]
 
 

@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -301,11 +302,17 @@ def learn(
     draws = [found.draw(number) for number in range(found.draws)]
     frequencies = frequencies_at(found, ranking, sizes, draws)
     scores = curve_scores(found, settings.model_width)
-    with progress.stage("Transport", len(sizes), "sizes") as report:
+    score_draw = draw_scores(found, scores, settings)
+    with (
+        ThreadPoolExecutor(threads) as pool,
+        progress.stage("Transport", len(sizes), "sizes") as report,
+    ):
+        # The draws need nothing of transport: they are scored beside it, or, alone, after it.
+        scoring = map(score_draw, draws) if threads == 1 else pool.map(score_draw, draws)
         steps = solve_steps(found, frequencies, settings, report)
+        drawn = list(scoring)
 
     # 4. Every criterion, over the real counts and over each draw.
-    drawn = list(map(draw_scores(found, scores, settings), draws))
     choices = choose_all(found, frequencies, steps, scores, drawn, settings)
 
     # 5. The choice, and the vocabulary that follows from it.
