@@ -6,7 +6,7 @@ A vocabulary of 32,000 tokens is learned from the text for each pre-tokenizer, o
 and written as each peer reads it. A peer encodes with the vocabulary of its own kind: `tokenizers`,
 `tiktoken`, `gigatoken` and `tokie` that of `volt` (byte-level), `sentencepiece` that of
 `volt-metaspace`, `subword-nmt` that of `volt-whitespace`. All start from the file and end with the
-ids (subword-nmt: tokens) of every line; the number of ids is in the last column.
+ids of every line; the number of ids is in the last column.
 """
 
 from __future__ import annotations
@@ -177,17 +177,24 @@ def subword_nmt_lines(text: str, output: str, threads: int) -> tuple[float, Mapp
     import time
     from pathlib import Path
 
+    import numpy
     from subword_nmt.apply_bpe import BPE
 
     started = time.perf_counter()
-    with Path(os.environ["VOLT_BENCHMARK_MODELS"], "subword-nmt").open(encoding="utf-8") as codes:
+    models = Path(os.environ["VOLT_BENCHMARK_MODELS"])
+    with (models / "subword-nmt").open(encoding="utf-8") as codes:
         bpe = BPE(codes)
-    tokens = lines = 0
+    with (models / "subword-nmt.vocab").open(encoding="utf-8", newline="\n") as listed:
+        number = {line.rpartition(" ")[0]: i for i, line in enumerate(listed)}
+    parts = []
+    lines = 0
     with Path(text).open(encoding="utf-8", newline="\n") as stream:
         for line in stream:
-            tokens += len(bpe.process_line(line).split())
+            ids = [number.get(token, -1) for token in bpe.process_line(line).split()]
+            parts.append(numpy.array(ids, numpy.int32))
             lines += 1
-    return time.perf_counter() - started, {"ids": tokens, "lines": lines}
+    ids = numpy.concatenate(parts)
+    return time.perf_counter() - started, {"ids": len(ids), "lines": lines}
 
 
 def _prepare_models(texts: list[Path], folder: Path) -> None:
@@ -266,7 +273,8 @@ STAGE = Stage(
         Contender(
             name="subword-nmt",
             distribution="subword-nmt",
-            includes="`BPE.process_line`, tokens counted; it has no threads; run once",
+            includes="`BPE.process_line`, tokens looked up in its vocabulary, ids to NumPy; "
+            "it has no threads; run once",
             work=subword_nmt_lines,
             once=True,
         ),
