@@ -19,6 +19,7 @@ from volt.frequencies import (
     token_characters,
     token_set,
 )
+from volt.vocabulary import closure
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 
@@ -136,6 +137,20 @@ def test_all_sizes_at_once_equal_each_by_itself(lines, pretokenizer, by, sizes, 
             drawn = push_down(one, inside)
             assert np.array_equal(at.draws[:, number], drawn[at.tokens])
             assert drawn.sum() == at.draws[:, number].sum(), "a draw has no token of its own"
+
+
+@given(lines_of_text, st.sampled_from(PRETOKENIZERS), any_seed, any_share)
+def test_closure_is_all_that_tokens_are_made_from(lines, pretokenizer, seed, share):
+    _, found = made(lines, pretokenizer)
+    kept = mask_of(found, seed, share)
+    names = found.tokens
+    pairs = zip(found.left.tolist(), found.right.tolist(), strict=True)
+    parents = {
+        names[found.alphabet_size + m]: (names[left], names[right])
+        for m, (left, right) in enumerate(pairs)
+    }
+    expected = reference.closure(parents, (names[i] for i in np.flatnonzero(kept)))
+    assert {names[i] for i in np.flatnonzero(closure(found, kept))} == expected
 
 
 def test_all_candidates_change_nothing_and_none_gives_characters():

@@ -194,7 +194,7 @@ def test_exact_scores_need_no_arithmetic():
     for arithmetic in ("float32", "float64"):
         for restart in ("text", "space"):
             vocabulary = scored(arithmetic, restart)
-            tokens = [replace(t, score=round(t.score * 8) / 8) for t in vocabulary.tokens]
+            tokens = [t._replace(score=round(t.score * 8) / 8) for t in vocabulary.tokens]
             results.append(Tokenizer(replace(vocabulary, tokens=tokens)).encode(text))
     assert all(result == results[0] for result in results)
 
@@ -210,7 +210,7 @@ def test_saved_and_loaded(tmp_path_factory, vocabulary):
 
 def test_unreachable():
     vocabulary = scored("float64", "space")
-    tokens = [replace(t, score=-40.0) if t.text == "aba" else t for t in vocabulary.tokens]
+    tokens = [t._replace(score=-40.0) if t.text == "aba" else t for t in vocabulary.tokens]
     changed = replace(vocabulary, tokens=tokens)
     assert "aba" in [tokens[i].text for i in find_unreachable(Tokenizer(changed))]
 
@@ -238,7 +238,7 @@ def test_the_longest_words_take_seconds(encoding):
         vocabulary = replace(
             vocabulary,
             encoding="longest",
-            tokens=[replace(t, score=0.0) for t in vocabulary.tokens],
+            tokens=[t._replace(score=0.0) for t in vocabulary.tokens],
         )
     tok = Tokenizer(vocabulary)
     different = "".join(map(chr, range(0x4E00, 0x4E00 + 20_000))) * 5

@@ -440,6 +440,6 @@ def test_a_vocabulary_that_contradicts_itself_is_refused():
     vocabulary = METASPACE.vocabulary
     tokens = list(vocabulary.tokens)
     merged = next(i for i, token in enumerate(tokens) if token.kind == "merged")
-    tokens[merged] = replace(tokens[merged], parents=(merged, merged))
+    tokens[merged] = tokens[merged]._replace(parents=(merged, merged))
     with pytest.raises(volt.InputError, match="contradicts itself"):
         Tokenizer(replace(vocabulary, tokens=tokens))

@@ -262,6 +262,12 @@ void push_down(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, co
                   draws.data(), draws.shape(1));
 }
 
+void closure(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
+             nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> marked) {
+  check_parents(left, right, marked.size());
+  volt::closure(left.data(), right.data(), marked.size() - left.size(), left.size(), marked.data());
+}
+
 Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& left,
                        const ArrayIn<uint32_t>& right, const ArrayIn<uint64_t>& merge_counts,
                        const ArrayIn<uint64_t>& rows) {
@@ -499,6 +505,7 @@ NB_MODULE(_core, m) {
   }, "counts"_a, "draws"_a, "seed"_a, "threads"_a, "Multinomial samples of word counts, a row a word.");
   m.def("take_from_parents", &take_from_parents, "left"_a, "right"_a, "draws"_a);
   m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a, "draws"_a);
+  m.def("closure", &closure, "left"_a, "right"_a, "marked"_a);
   m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a, "rows"_a, "often"_a);

@@ -134,6 +134,11 @@ void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, siz
   }
 }
 
+void closure(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges, uint8_t* marked) {
+  for (size_t m = merges; m-- > 0;)
+    if (marked[alphabet + m]) marked[left[m]] = marked[right[m]] = 1;
+}
+
 namespace {
 
 // Running sums over ranks of ln r and its square. Kept from call to call, as draw after draw has as

@@ -37,6 +37,9 @@ void take_from_parents(const uint32_t* left, const uint32_t* right, size_t alpha
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
                const uint8_t* keep, uint64_t* frequency, uint64_t* draws, size_t columns);
 
+// Marks all that the marked tokens are made from.
+void closure(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges, uint8_t* marked);
+
 // R^2 of the least-squares line of ln frequency on ln rank after each number of merges in `rows`
 // (rising), over the types in use. NaN where there are fewer than three, or all are equally frequent.
 std::vector<double> zipf_fit(const uint64_t* alphabet_counts, size_t alphabet, const uint32_t* left,

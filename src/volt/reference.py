@@ -286,6 +286,22 @@ def push_down(
     return +left
 
 
+def closure(parents: dict[str, tuple[str, str]], tokens: Iterable[str]) -> set[str]:
+    """The tokens with all that they are made from.
+
+    >>> sorted(closure({"lo": ("l", "o"), "low": ("lo", "w")}, ["low"]))
+    ['l', 'lo', 'low', 'o', 'w']
+    """
+    needed: set[str] = set()
+    waiting = list(tokens)
+    while waiting:
+        token = waiting.pop()
+        if token not in needed:
+            needed.add(token)
+            waiting += parents.get(token, ())
+    return needed
+
+
 # ---------------------------------------------------------------------------------------- transport
 
 

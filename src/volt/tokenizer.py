@@ -518,9 +518,7 @@ class Tokenizer:
         """The bytes each token stands for, by id."""
         tokens = self.vocabulary.tokens
         marks = _word_marks(self.vocabulary)[: len(tokens)]
-        return [
-            _text(self.vocabulary, token, mark) for token, mark in zip(tokens, marks, strict=True)
-        ]
+        return _texts(self.vocabulary, tokens, marks)
 
     @cached_property
     def _special(self) -> frozenset[int]:
@@ -580,7 +578,7 @@ def _print_table(texts: Iterable[str]) -> _core.PrintTable:
 def _native(vocabulary: Vocabulary) -> _core.Encoder:
     pool = vocabulary.pool
     marks = _word_marks(vocabulary)
-    texts = [_text(vocabulary, token, mark) for token, mark in zip(pool, marks, strict=True)]
+    texts = _texts(vocabulary, pool, marks)
     merges = [token.parents or (0, 0) for token in pool]
     unknown = vocabulary.unknown_id
     number = {kind: i for i, kind in enumerate(KINDS)}
@@ -595,7 +593,7 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
             np.array(marks, np.uint8),
             np.array([left for left, _ in merges], np.uint32),
             np.array([right for _, right in merges], np.uint32),
-            np.array([max(token.rank, 0) for token in pool], np.uint64),
+            np.maximum([token.rank for token in pool], 0).astype(np.uint64),
             np.array([token.score for token in pool], np.float64),
             len(vocabulary),
             -1 if unknown is None else unknown,
@@ -638,13 +636,21 @@ def _word_marks(vocabulary: Vocabulary) -> list[int]:
     return marks
 
 
-def _text(vocabulary: Vocabulary, token: Token, mark: int) -> bytes:
-    """The bytes a token stands for; of a special token or symbol its name."""
-    if token.kind == "byte":
-        return bytes([int(token.text[3:5], 16)])
-    if token.kind in _NAMES:
-        return token.text.encode()
-    marks_start = vocabulary.look_up is not None and vocabulary.look_up.mark
-    if vocabulary.rule.pretokenizer == "whitespace" and not marks_start:
-        return token.text.removesuffix(WORD_FINAL if mark == END_MARK else "").encode()
-    return vocabulary.plain_text(token)
+def _texts(vocabulary: Vocabulary, tokens: Sequence[Token], marks: Sequence[int]) -> list[bytes]:
+    """The bytes each token stands for; of a special token or symbol its name."""
+    look_up, pretokenizer = vocabulary.look_up, vocabulary.rule.pretokenizer
+    if pretokenizer == "whitespace" and not (look_up is not None and look_up.mark):
+        found = [
+            (token.text.removesuffix(WORD_FINAL) if mark == END_MARK else token.text).encode()
+            for token, mark in zip(tokens, marks, strict=True)
+        ]
+    elif pretokenizer == "metaspace":
+        found = [token.text.replace("▁", " ").encode() for token in tokens]
+    else:
+        found = [vocabulary.plain_text(token) if token.kind in SPELLED else b"" for token in tokens]
+    for i, token in enumerate(tokens):
+        if token.kind == "byte":
+            found[i] = bytes([int(token.text[3:5], 16)])
+        elif token.kind in _NAMES:
+            found[i] = token.text.encode()
+    return found

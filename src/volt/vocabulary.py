@@ -18,11 +18,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from volt import _core
 from volt._version import __version__
 from volt.candidates import BYTE_LETTERS, UNKNOWN, WORD_FINAL, Candidates
 from volt.corpus import Normalization
@@ -76,11 +77,12 @@ HIGHEST_SCORE = 1e6
 """Scores are logarithms; no probability is as small as that."""
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """One token. A merged token joins two others, `parents`, which come before it; `rank` orders
     the merges. A scaffold was not chosen itself, others are made from it. Only the `unigram`
-    encoding has scores."""
+    encoding has scores.
+
+    A tuple: there are very many, and a frozen dataclass takes five times as long to make."""
 
     text: str
     kind: Kind
@@ -161,12 +163,12 @@ class Vocabulary:
         return text.encode()
 
     def with_frequencies(self, frequencies: Sequence[int]) -> Vocabulary:
-        # Not `replace`, which takes five times as long.
         tokens = [
-            Token(token.text, token.kind, token.parents, token.rank, token.scaffold, int(f),
-                  token.score)
-            for token, f in zip(self.tokens, frequencies, strict=True)
-        ]  # fmt: skip
+            Token(text, kind, parents, rank, scaffold, int(f), score)
+            for (text, kind, parents, rank, scaffold, _, score), f in zip(
+                self.tokens, frequencies, strict=True
+            )
+        ]
         return replace(self, tokens=tokens)
 
     # ------------------------------------------------------------------------------ save and load
@@ -201,26 +203,29 @@ class Vocabulary:
         rows = {
             "tokens": [_token_row(i, token, scored) for i, token in enumerate(self.tokens)],
             "hidden": [_token_row(i, token) for i, token in enumerate(self.hidden, len(self))],
-            "self_test": [{"text": text, "ids": ids} for text, ids in self.self_test],
+            "self_test": [_dump({"text": text, "ids": ids}) for text, ids in self.self_test],
         }
         for name, items in rows.items():
-            inner = ",\n".join(_dump(item) for item in items)
+            inner = ",\n".join(items)
             lines.append(f"{_dump(name)}: [\n{inner}\n]" if items else f"{_dump(name)}: []")
         return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 _dump = json.JSONEncoder(ensure_ascii=False).encode
+_quote = json.encoder.encode_basestring
 
 
-def _token_row(number: int, token: Token, scored: bool = False) -> dict[str, Any]:
-    row: dict[str, Any] = {"id": number, "text": token.text, "kind": token.kind}
-    if token.parents is not None:
-        row |= {"parents": list(token.parents), "rank": token.rank}
-    if scored and token.kind in SPELLED:
-        row["score"] = token.score
-    if token.scaffold:
-        row["scaffold"] = True
-    return row | {"frequency": token.frequency}
+def _token_row(number: int, token: Token, scored: bool = False) -> str:
+    """The token as a JSON object."""
+    text, kind, parents, rank, scaffold, frequency, score = token
+    row = f'{{"id": {number}, "text": {_quote(text)}, "kind": "{kind}"'
+    if parents is not None:
+        row += f', "parents": [{parents[0]}, {parents[1]}], "rank": {rank}'
+    if scored and kind in SPELLED:
+        row += f', "score": {_dump(score)}'
+    if scaffold:
+        row += ', "scaffold": true'
+    return f'{row}, "frequency": {frequency}}}'
 
 
 # -------------------------------------------------------------------------------------------- build
@@ -275,17 +280,20 @@ def build_vocabulary(
     number_of[visible] = len(tokens) + np.arange(len(visible))
     number_of[hidden] = len(tokens) + len(visible) + np.arange(len(hidden))
 
-    parents, rank = candidates.parents, candidates.rank
+    def tokens_of(chosen: NDArray[np.int64]) -> list[Token]:
+        texts = [candidates.tokens[candidate] for candidate in chosen.tolist()]
+        parents = number_of[candidates.parents[chosen]].tolist()
+        ranks = candidates.rank[chosen].tolist()
+        return [
+            Token(text, "character") if rank < 0
+            else Token(text, "merged", (left, right), rank, not is_kept)
+            for text, (left, right), rank, is_kept in zip(
+                texts, parents, ranks, kept[chosen].tolist(), strict=True
+            )
+        ]  # fmt: skip
 
-    def token_of(candidate: int) -> Token:
-        if rank[candidate] < 0:
-            return Token(candidates.tokens[candidate], "character")
-        left, right = number_of[parents[candidate]].tolist()
-        return Token(candidates.tokens[candidate], "merged", (left, right), int(rank[candidate]),
-                     scaffold=not kept[candidate])  # fmt: skip
-
-    tokens += [token_of(candidate) for candidate in visible.tolist()]
-    hidden_tokens = [token_of(candidate) for candidate in hidden.tolist()]
+    tokens += tokens_of(visible)
+    hidden_tokens = tokens_of(hidden)
     _check_unique([token.text for token in (*tokens, *hidden_tokens)])
     return Vocabulary(
         rule=candidates.rule,
@@ -300,14 +308,9 @@ def build_vocabulary(
 
 def closure(candidates: Candidates, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The kept tokens with all they are made from. One pass: parents come before children."""
-    needed = kept.tolist()
-    start = candidates.alphabet_size
-    merges = list(zip(candidates.left.tolist(), candidates.right.tolist(), strict=True))
-    for token in range(len(candidates) - 1, start - 1, -1):
-        if needed[token]:
-            left, right = merges[token - start]
-            needed[left] = needed[right] = True
-    return np.array(needed, bool)
+    needed = kept.astype(np.uint8)
+    _core.closure(candidates.left, candidates.right, needed)
+    return needed.astype(bool)
 
 
 def _check_unique(texts: list[str]) -> None:

@@ -93,8 +93,8 @@ def test_a_list_of_words_gets_hidden_tokens(tmp_path):
 
 def test_a_text_token_named_like_one_of_fairseq_is_refused(tmp_path):
     vocabulary = learned("byte-level")
-    tokens = [replace(t, text="<none>") if t.text == "<s>" else t for t in vocabulary.tokens]
-    tokens[-1] = replace(tokens[-1], text="<s>")
+    tokens = [t._replace(text="<none>") if t.text == "<s>" else t for t in vocabulary.tokens]
+    tokens[-1] = tokens[-1]._replace(text="<s>")
     with pytest.raises(volt.VoltError, match="<s>"):
         volt.export(replace(vocabulary, tokens=tokens), "fairseq", tmp_path / "x")
 
@@ -205,7 +205,7 @@ def test_a_token_is_merged_from_one_pair_only():
             vocabulary,
             merge_rule="pairs",
             tokens=[
-                replace(t, parents=(number[last[t.text][0]], number[last[t.text][1]]))
+                t._replace(parents=(number[last[t.text][0]], number[last[t.text][1]]))
                 if t.text in last
                 else t
                 for t in vocabulary.tokens

@@ -85,7 +85,7 @@ def packed_excerpt(vocabulary: Vocabulary, most: int) -> dict[str, Any]:
     ids = sorted(kept)
     place = {number: i for i, number in enumerate(ids)}
     tokens = [
-        replace(pool[i], parents=(place[both[0]], place[both[1]])) if (both := pool[i].parents)
+        pool[i]._replace(parents=(place[both[0]], place[both[1]])) if (both := pool[i].parents)
         else pool[i]
         for i in ids
     ]  # fmt: skip
