@@ -12,7 +12,9 @@
 #include "count.hpp"
 #include "curve.hpp"
 #include "encode.hpp"
+#include "likelihood.hpp"
 #include "merge.hpp"
+#include "pieces.hpp"
 #include "resample.hpp"
 #include "transport.hpp"
 #include "unicode.hpp"
@@ -410,6 +412,104 @@ nb::tuple encode_words(const volt::Encoder& self, const ArrayIn<uint8_t>& text,
   return nb::make_tuple(to_numpy(std::move(ids)), to_numpy(std::move(id_offsets)));
 }
 
+volt::WordMark word_mark_of(const std::string& name) {
+  if (name == "") return volt::WordMark::none;
+  if (name == "##") return volt::WordMark::start;
+  if (name == "</w>") return volt::WordMark::final;
+  throw std::invalid_argument("unknown mark: " + name);
+}
+
+// Text before its last mark is UTF-8, so that characters can be found in it.
+void check_keys(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets, const ArrayIn<uint8_t>& inside,
+                const ArrayIn<double>& scores, bool bytes_only) {
+  if (inside.size() + 1 != offsets.size() || scores.size() != inside.size())
+    throw std::invalid_argument("the columns differ in length");
+  check_offsets(text, offsets);
+  for (size_t t = 0; t < inside.size() && !bytes_only; ++t) {
+    const uint8_t *begin = text.data() + offsets.data()[t], *end = text.data() + offsets.data()[t + 1];
+    if (*begin == volt::kStartMark) ++begin;
+    if (begin < end && end[-1] == volt::kFinalMark) --end;
+    if (begin == end || volt::find_invalid_utf8(begin, end))
+      throw std::invalid_argument("a token that is not valid UTF-8");
+  }
+}
+
+Array<uint64_t> count_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                             const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores,
+                             const ArrayIn<uint8_t>& words, const ArrayIn<uint64_t>& word_offsets,
+                             const Table& counts, const volt::Matching& matching, const std::string& mark,
+                             bool bytes_only, unsigned threads) {
+  check_keys(text, offsets, inside, scores, bytes_only);
+  check_encodable(words, word_offsets, bytes_only);
+  if (counts.shape(0) + 1 != word_offsets.size()) throw std::invalid_argument("offsets and counts disagree");
+  if (threads == 0) throw std::invalid_argument("no threads");
+  const volt::KeyView keys{text.data(), offsets.data(), inside.data(), inside.size()};
+  const volt::CountedWords counted{words.data(), word_offsets.data(), counts.data(), counts.shape(0),
+                                   counts.shape(1)};
+  const volt::WordMark where = word_mark_of(mark);
+  std::vector<uint64_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = volt::count_pieces(keys, scores.data(), counted, matching, where, bytes_only, threads);
+  }
+  return to_numpy(std::move(found));
+}
+
+Array<double> lift_scores(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                          const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores, bool bytes_only) {
+  check_keys(text, offsets, inside, scores, bytes_only);
+  const volt::KeyView keys{text.data(), offsets.data(), inside.data(), inside.size()};
+  std::vector<double> lifted;
+  {
+    nb::gil_scoped_release release;
+    lifted = volt::lift_scores(keys, scores.data(), bytes_only);
+  }
+  return to_numpy(std::move(lifted));
+}
+
+nb::dict likelihood_merges(const ArrayIn<uint32_t>& symbols, const ArrayIn<uint64_t>& offsets,
+                           const ArrayIn<uint64_t>& counts, const ArrayIn<uint8_t>& alphabet,
+                           const ArrayIn<uint64_t>& alphabet_offsets, const ArrayIn<uint8_t>& marked,
+                           int64_t unknown, const std::string& mark, uint64_t merges,
+                           uint32_t max_token_length, uint64_t min_frequency,
+                           const std::function<void(uint64_t)>& progress) {
+  if (offsets.size() != counts.size() + 1 || alphabet_offsets.size() != marked.size() + 1)
+    throw std::invalid_argument("the columns differ in length");
+  check_offsets(alphabet, alphabet_offsets);
+  if (offsets.data()[0] != 0 || offsets.data()[counts.size()] != symbols.size())
+    throw std::invalid_argument("offsets do not span the symbols");
+  for (size_t w = 0; w < counts.size(); ++w)
+    if (offsets.data()[w] > offsets.data()[w + 1]) throw std::invalid_argument("offsets out of order");
+  for (size_t i = 0; i < symbols.size(); ++i)
+    if (symbols.data()[i] >= marked.size()) throw std::invalid_argument("there is no such symbol");
+  std::vector<std::string> texts;
+  for (size_t s = 0; s < marked.size(); ++s)
+    texts.emplace_back(reinterpret_cast<const char*>(alphabet.data()) + alphabet_offsets.data()[s],
+                       alphabet_offsets.data()[s + 1] - alphabet_offsets.data()[s]);
+  const volt::LikelihoodOptions options{
+      merges, min_frequency, max_token_length,
+      unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown), word_mark_of(mark)};
+  volt::LikelihoodMerges r;
+  {
+    nb::gil_scoped_release release;
+    r = volt::likelihood_merges({symbols.data(), offsets.data(), counts.data(), counts.size()},
+                                std::move(texts), {marked.data(), marked.data() + marked.size()}, options,
+                                [&](uint64_t done) {
+                                  nb::gil_scoped_acquire acquire;
+                                  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                                  progress(done);
+                                });
+  }
+  nb::dict out;
+  out["left"] = to_numpy(std::move(r.left));
+  out["right"] = to_numpy(std::move(r.right));
+  out["pair_counts"] = to_numpy(std::move(r.pair_counts));
+  out["merge_counts"] = to_numpy(std::move(r.merge_counts));
+  out["tokens"] = to_numpy(std::move(r.tokens));
+  out["offsets"] = to_numpy(std::move(r.offsets));
+  return out;
+}
+
 }  // namespace
 
 NB_MODULE(_core, m) {
@@ -535,6 +635,14 @@ NB_MODULE(_core, m) {
         new (self) volt::Matching{number, marks_start, most_characters, single, anew, unknown_score, symbol_score};
       }, "encoding"_a, "marks_start"_a, "most_characters"_a, "single"_a, "anew"_a, "unknown_score"_a,
          "symbol_score"_a);
+
+  m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
+        "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,
+        "Frequencies, row by row, the last row of unknown characters.");
+  m.def("lift_scores", &lift_scores, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "bytes_only"_a);
+  m.def("likelihood_merges", &likelihood_merges, "symbols"_a, "offsets"_a, "counts"_a, "alphabet"_a,
+        "alphabet_offsets"_a, "marked"_a, "unknown"_a, "mark"_a, "merges"_a, "max_token_length"_a,
+        "min_frequency"_a, "progress"_a);
 
   nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
       .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,

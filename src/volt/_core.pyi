@@ -42,6 +42,14 @@ class _CurveSums(TypedDict):
     f_power: NDArray[np.float64]
     frequent: _U64
 
+class _LikelihoodMerges(TypedDict):
+    left: _U32
+    right: _U32
+    pair_counts: _U64
+    merge_counts: _U64
+    tokens: _U32
+    offsets: _U64
+
 unicode_version: str
 
 def unicode_class(code_point: int) -> int: ...
@@ -148,6 +156,37 @@ class Matching:
         unknown_score: float,
         symbol_score: float,
     ) -> None: ...
+
+def count_pieces(
+    text: _U8,
+    offsets: _U64,
+    inside: _U8,
+    scores: NDArray[np.float64],
+    words: _U8,
+    word_offsets: _U64,
+    counts: _U64,
+    matching: Matching,
+    mark: str,
+    bytes_only: bool,
+    threads: int,
+) -> _U64: ...
+def lift_scores(
+    text: _U8, offsets: _U64, inside: _U8, scores: NDArray[np.float64], bytes_only: bool
+) -> NDArray[np.float64]: ...
+def likelihood_merges(
+    symbols: _U32,
+    offsets: _U64,
+    counts: _U64,
+    alphabet: _U8,
+    alphabet_offsets: _U64,
+    marked: _U8,
+    unknown: int,
+    mark: str,
+    merges: int,
+    max_token_length: int,
+    min_frequency: int,
+    progress: Callable[[int], None],
+) -> _LikelihoodMerges: ...
 
 class Encoder:
     def __init__(
