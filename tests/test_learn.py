@@ -613,7 +613,7 @@ def test_no_word_at_all_is_said(lines):
 
 @pytest.mark.parametrize("lines", [["a"] * 9, ["hello"], ["a b c d e f"]])
 def test_nothing_to_merge_is_said(lines):
-    with pytest.raises(InputError, match=r"gives 0 merges, too few for two sizes"):
+    with pytest.raises(InputError, match=r"gives 0 candidates, too few for two sizes"):
         volt.learn([lines], pretokenizer="whitespace")
 
 

@@ -39,7 +39,8 @@ COLUMNS = ["id", "token", "left", "right", "pairs", "count", "frequency", "lengt
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The corpus under BPE at every size; row m is the state after m merges.
+    """The corpus at every size. Under BPE row m is the state after m merges; candidates without
+    parents are measured at some sizes only.
 
     `frequent` counts the types seen at least 100 times, `f_power` is the sum of f^2.5; criteria
     read them.
@@ -91,18 +92,19 @@ class Curve:
 
     def at_size(self, size: int) -> int:
         """The last row with at most `size` tokens in the vocabulary; the first if there is none."""
-        return min(max(0, size - int(self.size[0])), len(self) - 1)
+        return max(0, int(np.searchsorted(self.size, size, side="right")) - 1)
 
     def spread(self, rows: int) -> NDArray[np.int64]:
         """About this many rows, evenly spaced on a logarithmic axis of size, ends included."""
-        spaced = np.geomspace(self.size[0], self.size[-1], rows) - self.size[0]
-        return np.unique(np.clip(np.rint(spaced), 0, len(self) - 1).astype(np.int64))
+        spaced = np.rint(np.geomspace(self.size[0], self.size[-1], rows))
+        found = np.searchsorted(self.size, spaced, side="right") - 1
+        return np.unique(np.clip(found, 0, len(self) - 1))
 
     def rows(self, indices: Iterable[int] | None = None) -> list[dict[str, float | int]]:
         """The table as dictionaries, of all rows or of some."""
         columns: dict[str, NDArray[Any]] = {
             "size": self.size,
-            "merges": np.arange(len(self)),
+            "merges": self.size - self.size[:1],
             "tokens": self.tokens,
             "types": self.types,
             "entropy": self.entropy,
@@ -241,6 +243,13 @@ class Candidates:
             f_power=sums["f_power"],
             frequent=sums["frequent"].astype(np.int64),
         )
+
+    def zipf_fit(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Sizes at some rows of the curve, and R^2 of the line of ln frequency on ln rank there."""
+        values = _core.zipf_fit(
+            self.alphabet_counts, self.left, self.right, self.merge_counts, rows.astype(np.uint64)
+        )
+        return self.alphabet_size + rows, values
 
     @property
     def draws(self) -> int:
@@ -393,7 +402,7 @@ def candidates(
         progress.stage("Merging", merges, "merges") as report,
     ):
         # The draws are needed when the merges are made: most of these leave a core idle.
-        columns = pool.submit(_resample, counts, bootstrap, seed, max(1, threads - 1))
+        columns = pool.submit(resample, counts, bootstrap, seed, max(1, threads - 1))
         if threads == 1:
             columns.result()
         found = _core.learn_merges(
@@ -420,7 +429,7 @@ def candidates(
     )
 
 
-def _resample(counts: WordCounts, draws: int, seed: int, threads: int) -> NDArray[np.uint64]:
+def resample(counts: WordCounts, draws: int, seed: int, threads: int) -> NDArray[np.uint64]:
     """Multinomial draws of the words, a column a draw."""
     if counts.unit == 1:
         columns = _core.resample(counts.counts, draws, seed, threads)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt import _core
 from volt.candidates import Candidates, Curve
 from volt.errors import SettingsError
 
@@ -84,16 +83,13 @@ def renyi(curve: Curve) -> Score:
 def zipf(candidates: Candidates, rows: Integers | None = None) -> Score:
     """R^2 of the line of ln frequency on ln rank, over the types in use; the largest is best.
 
-    It is fitted after the numbers of merges in `rows`; by default at ZIPF_SIZES sizes.
+    It is fitted at these rows of the curve; by default at ZIPF_SIZES sizes.
     """
     if rows is None:
         rows = candidates.curve.spread(ZIPF_SIZES)
-    values = _core.zipf_fit(
-        candidates.alphabet_counts, candidates.left, candidates.right, candidates.merge_counts,
-        rows.astype(np.uint64),
-    )  # fmt: skip
+    sizes, values = candidates.zipf_fit(rows)
     best = None if np.isnan(values).all() else int(np.nanargmax(values))
-    return Score("zipf", candidates.alphabet_size + rows, values, best)
+    return Score("zipf", sizes, values, best)
 
 
 def knee(curve: Curve) -> Score:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.candidates import UNKNOWN, WORD_FINAL, Candidates
 from volt.errors import SettingsError, VoltError
+from volt.pieces import PieceCandidates
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,6 +34,8 @@ def rank_candidates(candidates: Candidates, by: str) -> NDArray[np.int64]:
     `merge`: in the order they were merged, which is plain BPE.
     """
     merged = np.arange(candidates.alphabet_size, len(candidates))
+    if by == "merge" and isinstance(candidates, PieceCandidates):
+        raise SettingsError("tokens without parents have no order of merges: --rank frequency")
     if by == "merge":
         return merged
     if by == "frequency":
@@ -89,7 +92,10 @@ def frequencies_at(
     draws: Sequence[Candidates] = (),
 ) -> list[SizeFrequencies]:
     """Push-down at every size. A smaller set is part of a larger one, so each size goes on from
-    the next larger, and the walk only moves what the smaller set lacks."""
+    the next larger, and the walk only moves what the smaller set lacks. With tokens that have no
+    parents the words are cut anew at every size."""
+    if isinstance(candidates, PieceCandidates):
+        return [_cut_at(candidates, ranking, size) for size in sizes.tolist()]
     frequency = candidates.frequency.astype(np.uint64)
     drawn = np.empty((len(frequency), len(draws)), np.uint64)
     for number, draw in enumerate(draws):
@@ -101,6 +107,12 @@ def frequencies_at(
         tokens = np.flatnonzero(frequency)
         found.append(SizeFrequencies(size, tokens, frequency[tokens], drawn[tokens]))
     return found[::-1]
+
+
+def _cut_at(candidates: PieceCandidates, ranking: NDArray[np.int64], size: int) -> SizeFrequencies:
+    table, _ = candidates.cut(token_set(candidates, ranking, size))
+    tokens = np.flatnonzero(table[:, 0])
+    return SizeFrequencies(size, tokens, table[tokens, 0], table[tokens, 1:])
 
 
 def token_characters(
@@ -116,7 +128,10 @@ def token_characters(
 
     texts = [candidates.tokens[token] for token in tokens.tolist()]
     if candidates.rule.pretokenizer == "whitespace":
-        texts = [text.removesuffix(WORD_FINAL) for text in texts]
+        inner = isinstance(candidates, PieceCandidates) and candidates.mark == "##"
+        texts = [
+            text.removeprefix("##") if inner else text.removesuffix(WORD_FINAL) for text in texts
+        ]
     unknown = np.flatnonzero(tokens == (-1 if candidates.unknown is None else candidates.unknown))
     for row in unknown.tolist():
         texts[row] = "?"

@@ -121,6 +121,12 @@ def learn_languages(
         texts, temperature=temperature, weights=weights, threads=threads, progress=progress,
         **take_count_options(options),
     )  # fmt: skip
+    settings = LearnSettings(**options)
+    if min_share is not None and settings.looked_up:
+        raise SettingsError(
+            "--min-share exchanges tokens that are merged from others; "
+            f"--encoding {settings.encoded_by} has none"
+        )
     result = learn(balanced, threads=threads, progress=progress, **options)
     messages = list(result.messages)
     before: dict[str, int] = {}

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import accumulate
+from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
-from volt.candidates import DEFAULT_MERGES, WORD_FINAL, Candidates, Curve, candidates
+from volt.candidates import WORD_FINAL, Candidates, Curve
 from volt.corpus import Text
 from volt.counts import WordCounts, check_at_least, check_choice, count, thread_count
 from volt.criteria import CRITERIA, MODEL_WIDTH, ZIPF_SIZES, Score, curve_scores, muv
@@ -34,14 +35,17 @@ from volt.frequencies import (
     token_characters,
     token_set,
 )
+from volt.pieces import PieceCandidates, build_piece_vocabulary
 from volt.progress import Progress, Report
 from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
+from volt.sources import DEFAULT_ENCODING, Source, candidates_from, parse_source
 from volt.tokenizer import Tokenizer
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
     SPELLED,
+    Encoding,
     MergeEncoding,
     MergeRule,
     Unknown,
@@ -181,8 +185,9 @@ def curve_rows(curve: Curve, choices: Sequence[Choice], steps: Sequence[Step]) -
     every size that was tried or chosen. `volt curve -o` writes all of them."""
     sizes = [choice.size for choice in choices if choice.size and choice.criterion != "muv"]
     rows = {*curve.spread(CURVE_ROWS).tolist(), *map(curve.at_size, sizes)}
-    rows |= {step.size for step in steps}  # S counts merged tokens, as rows do
-    return sorted(row for row in rows if row < len(curve))
+    # S counts the tokens beside the alphabet, which is the first size.
+    rows |= {curve.at_size(step.size + int(curve.size[0])) for step in steps}
+    return sorted(rows)
 
 
 def _step_summary(step: Step) -> dict[str, Any]:
@@ -215,10 +220,14 @@ class LearnSettings:
     """S, where transport is solved: START:STOP:STEP or a list; the paper's by default."""
     multilingual: bool = False
     """The paper's setting for many languages: 300,000 candidates, S = 40K, 50K, ..., 160K."""
+    candidates: str | None = None
+    """Where candidates come from: bpe:N (the default), unigram:N, wordpiece:N, substring:N or
+    file:PATH."""
     merges: int | None = None
-    """Candidates to make; 100,000 by default."""
+    """Candidates to make, whatever `candidates` says; 100,000 by default."""
     rank: Rank | None = None
-    """Which candidates come first; by frequency for muv, by merge for the others."""
+    """Which candidates come first; by frequency for muv and where there are no merges, by merge for
+    the others."""
     length: Length = "types"
     """The mean length in H: over types (the paper) or over occurrences."""
     gamma: float = GAMMA
@@ -233,7 +242,9 @@ class LearnSettings:
     coverage: float | None = None
     max_token_length: int | None = None
     min_frequency: int = 2
-    encoding: MergeEncoding = "merge"
+    encoding: Encoding | None = None
+    """merge or split, for candidates with parents; longest or unigram, for all. By default merge
+    for BPE, longest for WordPiece, unigram for the others."""
     merge_rule: MergeRule | None = None
     unknown: Unknown | None = None
     special: Sequence[str] = DEFAULT_SPECIAL
@@ -243,6 +254,7 @@ class LearnSettings:
         check_choice("criterion", self.criterion, CRITERIA)
         check_choice("rank", self.rank, get_args(Rank))
         check_choice("length", self.length, get_args(Length))
+        check_choice("encoding", self.encoding, get_args(Encoding))
         check_at_least("size", self.size, 1)
         check_at_least("model_width", self.model_width, 1)
         check_at_least("threshold", self.threshold, 0)
@@ -254,10 +266,29 @@ class LearnSettings:
         return self.criterion if self.size is None else "size"
 
     @property
-    def merges_asked(self) -> int:
-        if self.merges is not None:
-            return self.merges
-        return MULTILINGUAL_MERGES if self.multilingual else DEFAULT_MERGES
+    def source(self) -> Source:
+        if self.candidates is not None:
+            named = parse_source(self.candidates)
+        else:
+            named = parse_source(f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe")
+        if self.merges is None or named.kind == "file":
+            return named
+        check_at_least("merges", self.merges, 0)
+        return replace(named, number=self.merges)
+
+    @property
+    def encoded_by(self) -> Encoding:
+        return self.encoding or DEFAULT_ENCODING[self.source.kind]
+
+    @property
+    def looked_up(self) -> bool:
+        """Are tokens looked up in words, and not merged?"""
+        return self.encoded_by not in get_args(MergeEncoding)
+
+    @property
+    def ranked_by(self) -> Rank:
+        """For criteria that read the curve, and for fixed sizes."""
+        return self.rank or ("frequency" if self.looked_up else "merge")
 
 
 def learn(
@@ -288,13 +319,12 @@ def learn(
     counts = _counted(inputs, options, threads, progress)
 
     # 2. Word counts -> candidates, with the resampled counts carried along.
-    found = candidates(
-        counts, merges=settings.merges_asked, coverage=settings.coverage,
+    found, told = candidates_from(
+        counts, settings.source, encoding=settings.encoded_by, coverage=settings.coverage,
         max_token_length=settings.max_token_length, min_frequency=settings.min_frequency,
         bootstrap=settings.bootstrap, seed=settings.seed, threads=threads, progress=progress,
     )  # fmt: skip
-    if found.merges < settings.merges_asked:
-        messages.append(f"the text gives {found.merges:,} merges, not {settings.merges_asked:,}")
+    messages += told
 
     # 3. Frequencies at each size of S, of the corpus and of every draw; transport; entropy.
     sizes = _sizes(settings, found.merges, messages)
@@ -317,10 +347,7 @@ def learn(
 
     # 5. The choice, and the vocabulary that follows from it.
     chosen, chosen_size = _chosen_tokens(found, steps, choices, settings)
-    vocabulary = build_vocabulary(
-        found, chosen, encoding=settings.encoding, merge_rule=settings.merge_rule,
-        unknown=settings.unknown, special=settings.special, symbols=settings.symbols,
-    )  # fmt: skip
+    vocabulary = _built(found, chosen, settings)
 
     # 6. Measure it: encode every word type with it.
     vocabulary = measure(vocabulary, counts, threads)
@@ -330,7 +357,6 @@ def learn(
 
     decided = next((one for one in choices if one.criterion == settings.decides), None)
     messages += [f"{chosen_size:,}: {doubt}" for doubt in (decided.doubts if decided else ())]
-    merged = chosen[chosen >= found.alphabet_size]
     return LearnResult(
         vocabulary=vocabulary,
         counts=counts,
@@ -339,8 +365,8 @@ def learn(
         choices=choices,
         criterion=settings.decides,
         chosen_size=chosen_size,
-        closure_size=int(closure(found, token_set(found, chosen, len(chosen))).sum()),
-        overlap=float((merged < found.alphabet_size + len(merged)).mean()) if len(merged) else None,
+        closure_size=_closure_size(found, chosen),
+        overlap=_overlap(found, chosen, settings),
         messages=messages,
         length=settings.length,
     )
@@ -385,7 +411,7 @@ def _sizes(settings: LearnSettings, most: int, messages: list[str]) -> NDArray[n
         fitting = sorted({max(1, size * most // sizes[-1]) for size in sizes if size * most})
         if len(fitting) < 2:
             raise InputError(
-                f"the text gives {most} merges, too few for two sizes: give it more text"
+                f"the text gives {most} candidates, too few for two sizes: give it more text"
             )
         messages.append(
             f"S of {sizes[0]:,} to {sizes[-1]:,} scaled down to {fitting[0]:,} to {fitting[-1]:,}: "
@@ -489,8 +515,39 @@ def _chosen_tokens(
         )
     if settings.criterion == "muv":
         return next(step.kept for step in steps if step.size == choice.size), choice.size
-    ranking = rank_candidates(found, settings.rank or "merge")
+    ranking = rank_candidates(found, settings.ranked_by)
     return ranking[: choice.size - found.alphabet_size], choice.size
+
+
+def _built(found: Candidates, chosen: NDArray[np.int64], settings: LearnSettings) -> Vocabulary:
+    names: dict[str, Any] = {
+        "unknown": settings.unknown,
+        "special": settings.special,
+        "symbols": settings.symbols,
+    }
+    if isinstance(found, PieceCandidates):
+        if settings.merge_rule is not None:
+            raise SettingsError(
+                f"--merge-rule is for tokens that are merged, not for --encoding {found.encoding}"
+            )
+        return build_piece_vocabulary(found, chosen, **names)
+    encoding: MergeEncoding = "split" if settings.encoded_by == "split" else "merge"
+    return build_vocabulary(
+        found, chosen, encoding=encoding, merge_rule=settings.merge_rule, **names
+    )
+
+
+def _closure_size(found: Candidates, chosen: NDArray[np.int64]) -> int:
+    inside = token_set(found, chosen, len(chosen))
+    return int((inside if isinstance(found, PieceCandidates) else closure(found, inside)).sum())
+
+
+def _overlap(found: Candidates, chosen: NDArray[np.int64], settings: LearnSettings) -> float | None:
+    """Only where the candidates are those of BPE, in the order of its merges."""
+    merged = chosen[chosen >= found.alphabet_size]
+    if settings.source.kind != "bpe" or isinstance(found, PieceCandidates) or not len(merged):
+        return None
+    return float((merged < found.alphabet_size + len(merged)).mean())
 
 
 def _tokens_for_size(found: Candidates, size: int, settings: LearnSettings) -> NDArray[np.int64]:
@@ -500,7 +557,7 @@ def _tokens_for_size(found: Candidates, size: int, settings: LearnSettings) -> N
     fixed = len(settings.special) + len(settings.symbols) + (256 if spelled else 0)
     fixed += found.alphabet_size - (found.unknown is not None)
     room = size - fixed
-    ranking = rank_candidates(found, settings.rank or "merge")
+    ranking = rank_candidates(found, settings.ranked_by)
     if room < 0:
         raise SettingsError(
             f"--size {size:,} has no room for the {fixed:,} special tokens, bytes and characters; "
@@ -508,10 +565,10 @@ def _tokens_for_size(found: Candidates, size: int, settings: LearnSettings) -> N
         )
     if room > len(ranking):
         raise InputError(
-            f"--size {size:,} needs {room:,} merges; the text gives {len(ranking):,}, which makes "
-            f"{fixed + len(ranking):,} tokens"
+            f"--size {size:,} needs {room:,} candidates; the text gives {len(ranking):,}, which "
+            f"makes {fixed + len(ranking):,} tokens"
         )
-    if settings.rank != "frequency" or settings.encoding == "split":
+    if settings.rank != "frequency" or settings.looked_up or settings.encoded_by == "split":
         return ranking[:room]
 
     def merged(count: int) -> int:
@@ -623,9 +680,9 @@ def _signature(
         else ",".join(map(str, sizes.tolist()))
     )
     rule = counts.rule
-    ranked = settings.rank or ("frequency" if settings.decides == "muv" else "merge")
+    ranked = "frequency" if settings.decides == "muv" and not settings.rank else settings.ranked_by
     parts: dict[str, Any] = {
-        "cand": f"bpe-{settings.merges_asked}",
+        "cand": _source_name(settings.source),
         "min": settings.min_frequency,
         "cov": "auto" if settings.coverage is None else f"{settings.coverage:g}",
         "long": settings.max_token_length or "any",
@@ -653,6 +710,19 @@ def _signature(
         "v": __version__,
     }
     return "volt|" + "|".join(f"{name}:{value}" for name, value in parts.items())
+
+
+def _source_name(source: Source) -> str:
+    """A file is named by what is in it, not by where it lies."""
+    if source.kind != "file":
+        return f"{source.kind}-{source.number}"
+    path = Path(source.path)
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return f"file-{digest.hexdigest()[:8]}"
 
 
 def _short_digest(names: Sequence[str]) -> str:

@@ -174,6 +174,11 @@ def learn_scripts(
     else:
         counts = count(inputs, threads=threads, progress=progress, **count_options)
     settings = LearnSettings(**options)
+    if settings.looked_up and settings.encoded_by == "unigram":
+        raise SettingsError(
+            "--separate-scripts: scores of one script mean nothing beside those of another; "
+            "--encoding longest or merge, or leave it out"
+        )
     if settings.size is not None:
         raise SettingsError("--separate-scripts: each script chooses its size; leave --size out")
     asked = settings.sizes or (MULTILINGUAL_SIZES if settings.multilingual else BILINGUAL_SIZES)
@@ -189,7 +194,7 @@ def learn_scripts(
         share = Fraction(len(part), len(counts))
         scaled = sorted({max(1, int(size * share)) for size in sizes})
         own = {"sizes": scaled if len(scaled) > 1 else [1, 2],
-               "merges": max(2, int(settings.merges_asked * share))}  # fmt: skip
+               "merges": max(2, int((settings.source.number or 0) * share))}  # fmt: skip
         results[name] = learn(part, threads=threads, progress=progress, **options | own)
         messages += [f"{name}: {message}" for message in results[name].messages]
     vocabularies = [result.vocabulary for result in results.values()]

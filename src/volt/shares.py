@@ -92,7 +92,11 @@ def raise_shares(
         result,
         vocabulary=vocabulary,
         closure_size=int(closure(found, kept).sum()),
-        overlap=float((chosen < found.alphabet_size + len(chosen)).mean()) if len(chosen) else None,
+        overlap=(
+            float((chosen < found.alphabet_size + len(chosen)).mean())
+            if len(chosen) and result.overlap is not None
+            else None
+        ),
     ), [f"{message} exchanged"]
 
 

@@ -249,16 +249,9 @@ def build_vocabulary(
     """
     pretokenizer = candidates.rule.pretokenizer
     merge_rule = merge_rule or NATIVE_RULE[pretokenizer]
-    unknown = unknown or ("unk" if pretokenizer == "whitespace" else "byte")
     check_choice("encoding", encoding, get_args(MergeEncoding))
     check_choice("merge_rule", merge_rule, get_args(MergeRule))
-    check_choice("unknown", unknown, get_args(Unknown))
-    if unknown == "byte" and pretokenizer == "whitespace":
-        raise SettingsError("byte tokens need metaspace or byte-level text; use --unknown unk")
-    if pretokenizer == "byte-level" and unknown == "unk":
-        raise SettingsError("byte-level knows every character; leave --unknown out")
-    if unknown == "unk" and UNKNOWN not in special:
-        raise SettingsError(f"--unknown unk needs {UNKNOWN} among the special tokens")
+    unknown = resolve_unknown(pretokenizer, unknown, special)
 
     kept = np.zeros(len(candidates), bool)
     kept[: candidates.alphabet_size] = True
@@ -272,8 +265,7 @@ def build_vocabulary(
 
     tokens = [Token(text, "special") for text in special]
     tokens += [Token(text, "symbol") for text in symbols]
-    if unknown == "byte" and pretokenizer != "byte-level":
-        tokens += [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)]
+    tokens += spelled_bytes(pretokenizer, unknown)
     visible = np.flatnonzero(needed if encoding == "merge" else kept)
     hidden = np.flatnonzero(needed & ~kept) if encoding == "split" else np.array([], np.int64)
     number_of = np.full(len(candidates), -1, np.int64)
@@ -294,7 +286,7 @@ def build_vocabulary(
 
     tokens += tokens_of(visible)
     hidden_tokens = tokens_of(hidden)
-    _check_unique([token.text for token in (*tokens, *hidden_tokens)])
+    check_unique([token.text for token in (*tokens, *hidden_tokens)])
     return Vocabulary(
         rule=candidates.rule,
         tokens=tokens,
@@ -306,6 +298,27 @@ def build_vocabulary(
     )
 
 
+def resolve_unknown(
+    pretokenizer: Pretokenizer, unknown: Unknown | None, special: Sequence[str]
+) -> Unknown:
+    """What becomes of characters outside the vocabulary, if that can be."""
+    unknown = unknown or ("unk" if pretokenizer == "whitespace" else "byte")
+    check_choice("unknown", unknown, get_args(Unknown))
+    if unknown == "byte" and pretokenizer == "whitespace":
+        raise SettingsError("byte tokens need metaspace or byte-level text; use --unknown unk")
+    if pretokenizer == "byte-level" and unknown == "unk":
+        raise SettingsError("byte-level knows every character; leave --unknown out")
+    if unknown == "unk" and UNKNOWN not in special:
+        raise SettingsError(f"--unknown unk needs {UNKNOWN} among the special tokens")
+    return unknown
+
+
+def spelled_bytes(pretokenizer: Pretokenizer, unknown: Unknown) -> list[Token]:
+    """The byte tokens, if unknown characters are spelled in bytes."""
+    needed = unknown == "byte" and pretokenizer != "byte-level"
+    return [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)] if needed else []
+
+
 def closure(candidates: Candidates, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """The kept tokens with all they are made from. One pass: parents come before children."""
     needed = kept.astype(np.uint8)
@@ -313,7 +326,7 @@ def closure(candidates: Candidates, kept: NDArray[np.bool_]) -> NDArray[np.bool_
     return needed.astype(bool)
 
 
-def _check_unique(texts: list[str]) -> None:
+def check_unique(texts: list[str]) -> None:
     seen: set[str] = set()
     for text in texts:
         if not text:

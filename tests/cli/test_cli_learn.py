@@ -239,7 +239,7 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
         (["-o", "out"], "no input: name at least one file"),
         (["missing", "-o", "out"], "no such file: missing"),
         (["train.en", "-o", "out", "--separate"], "--separate needs --source and --target"),
-        (["train.en", "-o", "out", "--candidates", "unigram:100"], "--candidates is bpe:N"),
+        (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),
         (["train.en", "-o", "out", "--criterion", "bleu"], "--criterion"),
         (["train.en", "-o", "out", "--seed", "99999999999999999999"], "seed is at least 0"),
         (["empty", "-o", "out"], "not one word in the input"),

@@ -19,6 +19,7 @@ from volt.files import atomic_folder, check_folder
 from volt.learn import LearnResult, LearnSettings
 from volt.report.bundle import HINT, is_cached, is_installed
 from volt.report.terminal import summary, summary_data
+from volt.sources import parse_source
 
 DEFAULT = LearnSettings()
 
@@ -96,7 +97,11 @@ def learn(
     ] = False,
     candidates: Annotated[
         str | None,
-        typer.Option(help="bpe:N, how many merges.  [default: bpe:100000]", show_default=False),
+        typer.Option(
+            metavar="SOURCE",
+            help="bpe:N, unigram:N, wordpiece:N, substring:N or file:PATH.  [default: bpe:100000]",
+            show_default=False,
+        ),
     ] = None,
     rank: Annotated[
         Literal["frequency", "merge"] | None,
@@ -123,8 +128,13 @@ def learn(
     ] = DEFAULT.bootstrap,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = DEFAULT.seed,
     encoding: Annotated[
-        Literal["merge", "split"], typer.Option(help="How text is cut with the vocabulary.")
-    ] = DEFAULT.encoding,
+        Literal["merge", "split", "unigram", "longest"] | None,
+        typer.Option(
+            help="How text is cut with the vocabulary.  [default: merge for bpe, longest for "
+            "wordpiece, else unigram]",
+            show_default=False,
+        ),
+    ] = None,
     merge_rule: Annotated[
         Literal["pairs", "concat"] | None,
         typer.Option(help="What may merge.  [default: by pre-tokenizer]", show_default=False),
@@ -172,6 +182,8 @@ def learn(
         raise SettingsError("--separate needs --source and --target")
     if separate and files:
         raise SettingsError("--separate: every file belongs to --source or to --target")
+    if candidates is not None:
+        parse_source(candidates)
     check_folder(output, force=force)
     common: dict[str, Any] = {
         "pretokenizer": pretokenizer,
@@ -189,7 +201,7 @@ def learn(
         "size": size,
         "sizes": sizes,
         "multilingual": multilingual,
-        "merges": _merges(candidates),
+        "candidates": candidates,
         "rank": rank,
         "length": length,
         "gamma": gamma,
@@ -264,15 +276,6 @@ def learn(
     say(quiet, *count_summary(result.counts))
     _tell(result, output, quiet)
     say(quiet, *warnings, *table_lines(result.languages))
-
-
-def _merges(candidates: str | None) -> int | None:
-    if candidates is None:
-        return None
-    kind, _, number = candidates.rpartition(":")
-    if kind not in ("", "bpe") or not number.isascii() or not number.isdecimal():
-        raise SettingsError(f"--candidates is bpe:N, such as bpe:100000, not {candidates!r}")
-    return int(number)
 
 
 def _is_pair(inputs: list[str]) -> bool:
