@@ -271,6 +271,16 @@ class Candidates:
 
     # ------------------------------------------------------------------------------ save and load
 
+    @property
+    def extra_header(self) -> dict[str, Any]:
+        return {}
+
+    @property
+    def count_columns(self) -> list[NDArray[np.uint64]]:
+        """How often each token was a pair, and how often it was merged."""
+        return [np.concatenate([self.alphabet_counts, column])
+                for column in (self.pair_counts, self.merge_counts)]  # fmt: skip
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """A row for each symbol of the alphabet, then one for each merge, in order."""
         with atomic_write(path) as stream:
@@ -279,15 +289,14 @@ class Candidates:
     def write(self, stream: BinaryIO) -> None:
         header = {"format": FORMAT, "volt": __version__, **asdict(self.rule), "unit": self.unit,
                   "alphabet": self.alphabet_size, "merges": self.merges,
-                  "unknown": self.unknown, "left_out": self.left_out}  # fmt: skip
+                  "unknown": self.unknown, "left_out": self.left_out,
+                  **self.extra_header}  # fmt: skip
         stream.write(f"{HEAD}{json.dumps(header)}\n".encode())
         stream.write(("\t".join(COLUMNS) + "\n").encode())
         texts = [token.encode() for token in self.tokens]
         text = np.frombuffer(b"".join(texts), np.uint8)
         offsets = np.cumsum([0, *map(len, texts)], dtype=np.uint64)
-        counts = [np.concatenate([self.alphabet_counts, column])
-                  for column in (self.pair_counts, self.merge_counts)]  # fmt: skip
-        numbers = np.column_stack([self.parents, *counts, self.frequency, self.lengths])
+        numbers = np.column_stack([self.parents, *self.count_columns, self.frequency, self.lengths])
         stream.write(_core.write_rows(text, offsets, numbers.astype(np.int64).ravel()))
 
 
@@ -307,6 +316,11 @@ def load_candidates(path: str | os.PathLike[str]) -> Candidates:
         header = json.loads(lines[0][len(HEAD) :])
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']!r}; this volt reads {FORMAT}")
+        if "encoding" in header:
+            raise InputError(
+                f"{name}: these candidates have no parents, and without the text they can't be "
+                "measured; name the text instead, with --candidates"
+            )
         rule = WordRule(**{one.name: header[one.name] for one in fields(WordRule)})
         alphabet, merges, unit = header["alphabet"], header["merges"], header["unit"]
         unknown, left_out = header["unknown"], header["left_out"]

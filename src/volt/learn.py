@@ -39,7 +39,7 @@ from volt.pieces import PieceCandidates, build_piece_vocabulary
 from volt.progress import Progress, Report
 from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
-from volt.sources import DEFAULT_ENCODING, Source, candidates_from, parse_source
+from volt.sources import DEFAULT_ENCODING, Source, SourceKind, candidates_from, parse_source
 from volt.tokenizer import Tokenizer
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
 from volt.vocabulary import (
@@ -63,6 +63,14 @@ MULTILINGUAL_MERGES = 300_000
 BOOTSTRAP = 20
 CURVE_ROWS = 1000
 DRAW_ROWS = 2000
+
+CURVE_NAMES: dict[SourceKind, str] = {
+    "bpe": "BPE",
+    "wordpiece": "WordPiece",
+    "unigram": "Unigram candidates",
+    "substring": "substrings",
+    "file": "the file's tokens",
+}
 
 Rank = Literal["frequency", "merge"]
 
@@ -118,11 +126,24 @@ class LearnResult:
     """The mean length in H of the steps."""
     languages: LanguageTable | None = None
     """What the vocabulary is to each language, if they were named."""
+    source: SourceKind = "bpe"
+    """Where the candidates come from."""
 
     @property
     def curve(self) -> Curve:
-        """BPE at every size; `curve.to_frame()` with pandas."""
+        """BPE at every size, other candidates at those that were measured; `curve.to_frame()` with
+        pandas."""
         return self.candidates.curve
+
+    @property
+    def curve_name(self) -> str:
+        """What the curve is of."""
+        return CURVE_NAMES[self.source]
+
+    @property
+    def exact(self) -> bool:
+        """Is every size on the curve, or only some that were measured?"""
+        return not isinstance(self.candidates, PieceCandidates)
 
     @property
     def solutions(self) -> list[TransportSolution]:
@@ -140,6 +161,7 @@ class LearnResult:
         """What choices.json holds: plain data, the same for the same text."""
         return {
             "signature": self.signature,
+            "source": self.source,
             "criterion": self.criterion,
             "chosen_size": self.chosen_size,
             "vocabulary_size": len(self.vocabulary),
@@ -369,6 +391,7 @@ def learn(
         overlap=_overlap(found, chosen, settings),
         messages=messages,
         length=settings.length,
+        source=settings.source.kind,
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,6 +133,15 @@ class PieceCandidates(Candidates):
 
     def zipf_fit(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         return self.measured.size[rows], self.measured.zipf[rows, self.column]
+
+    @property
+    def extra_header(self) -> dict[str, Any]:
+        return {"encoding": self.encoding}
+
+    @property
+    def count_columns(self) -> list[Table]:
+        """Nothing was merged: what is counted is the frequency."""
+        return [self.frequency.astype(np.uint64)] * 2
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:

@@ -14,6 +14,7 @@ from volt.counts import WordCounts, check_choice
 from volt.criteria import CRITERIA, FREQUENT_SHARE, MODEL_WIDTH, Score, curve_scores, muv
 from volt.entropy import Length
 from volt.errors import InputError, SettingsError
+from volt.pieces import PieceCandidates
 from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
 
@@ -60,6 +61,11 @@ def search(
     else:
         candidate_options.setdefault("merges", max(asked, default=0))
         found = candidates(inputs, **candidate_options)
+    if isinstance(found, PieceCandidates):
+        raise SettingsError(
+            "search reads the curve of merges, which candidates without parents do not have; "
+            "volt.learn scores these at the sizes that it measures"
+        )
     curve = found.curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
     if len(reached) < 2:

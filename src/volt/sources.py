@@ -33,11 +33,11 @@ from volt.pieces import LookUpEncoding, Mark, measure_pieces
 from volt.progress import Progress
 from volt.vocabulary import SPELLED, Encoding, MergeEncoding, Token, Vocabulary, load_vocabulary
 
-Kind = Literal["bpe", "wordpiece", "unigram", "substring", "file"]
+SourceKind = Literal["bpe", "wordpiece", "unigram", "substring", "file"]
 DEFAULT_NUMBER = {
     "bpe": DEFAULT_MERGES, "wordpiece": 30_000, "unigram": 100_000, "substring": 100_000,
 }  # fmt: skip
-DEFAULT_ENCODING: dict[Kind, Encoding] = {
+DEFAULT_ENCODING: dict[SourceKind, Encoding] = {
     "bpe": "merge",
     "wordpiece": "longest",
     "unigram": "unigram",
@@ -54,7 +54,7 @@ RESERVED = "\t\n\r\0\u2585"
 class Source:
     """What `--candidates` says."""
 
-    kind: Kind
+    kind: SourceKind
     number: int | None = None
     """How many candidates to make; None for a file."""
     path: str = ""
@@ -74,7 +74,7 @@ def parse_source(text: str) -> Source:
     if kind in DEFAULT_NUMBER and (rest == "" or (rest.isascii() and rest.isdecimal())):
         number = int(rest) if rest else DEFAULT_NUMBER[kind]
         if number <= MOST:
-            return Source(cast(Kind, kind), number)
+            return Source(cast(SourceKind, kind), number)
     raise SettingsError(
         "--candidates is bpe:N, unigram:N, wordpiece:N, substring:N or file:PATH, such as "
         f"unigram:30000, not {text!r}"

@@ -10,11 +10,15 @@ from volt.cli import options
 from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.cli.count import summary as count_summary
 from volt.errors import SettingsError
+from volt.pieces import PieceCandidates
+from volt.sources import Source, candidates_from, parse_source
 
 
 def candidates(
     files: options.Files,
     merges: options.Merges = DEFAULT_MERGES,
+    source: options.Source = None,
+    encoding: options.Encoding = None,
     output: options.Output = None,
     coverage: options.Coverage = None,
     max_token_length: options.MaxTokenLength = None,
@@ -32,7 +36,10 @@ def candidates(
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
-    """Learn BPE candidates, with the exact curve of every vocabulary size."""
+    """Learn candidates: by BPE, with the exact curve of every vocabulary size, or others."""
+    asked = Source("bpe", merges) if source is None else parse_source(source)
+    if source is not None and merges != DEFAULT_MERGES:
+        raise SettingsError("-n is of BPE; with --candidates the number goes behind the colon")
     if json and output is None:
         raise SettingsError("--json and the candidates both want stdout: name a file with -o")
     progress = progress_for(quiet)
@@ -50,9 +57,10 @@ def candidates(
         threads=threads,
         progress=progress,
     )
-    found = volt.candidates(
+    found, messages = candidates_from(
         counts,
-        merges=merges,
+        asked,
+        encoding=encoding,
         coverage=coverage,
         max_token_length=max_token_length,
         min_frequency=min_frequency,
@@ -67,20 +75,20 @@ def candidates(
     last = curve.rows([len(curve) - 1])[0]
     if json:
         print_json({**asdict(found.rule), "alphabet": found.alphabet_size,
-                    "left_out": found.left_out, "asked": merges, **last,
+                    "left_out": found.left_out, "source": str(asked),
+                    "asked": asked.number, **last,
                     "muv_types": _or_none(last["muv_types"]),
                     "muv_occurrences": _or_none(last["muv_occurrences"])})  # fmt: skip
-    say(quiet, *count_summary(counts), *summary(found, merges))
+    say(quiet, *count_summary(counts), *summary(found, asked), *messages)
 
 
 def _or_none(value: float) -> float | None:
     return value if value == value else None
 
 
-def summary(found: volt.Candidates, asked: int) -> list[str]:
-    lines = [f"{found.alphabet_size:,} symbols, {found.merges:,} merges, {len(found):,} tokens"]
-    if found.merges < asked:
-        lines.append(f"no pair left that occurs often enough: {asked:,} merges were asked for")
+def summary(found: volt.Candidates, asked: Source) -> list[str]:
+    what = "candidates" if isinstance(found, PieceCandidates) else "merges"
+    lines = [f"{found.alphabet_size:,} symbols, {found.merges:,} {what}, {len(found):,} tokens"]
     if found.left_out:
         lines.append(f"{found.left_out:,} rare characters left out of the alphabet (--coverage)")
     return lines

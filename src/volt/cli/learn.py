@@ -95,14 +95,7 @@ def learn(
     separate_scripts: Annotated[
         bool, typer.Option("--separate-scripts", help="A vocabulary for each script, joined.")
     ] = False,
-    candidates: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SOURCE",
-            help="bpe:N, unigram:N, wordpiece:N, substring:N or file:PATH.  [default: bpe:100000]",
-            show_default=False,
-        ),
-    ] = None,
+    candidates: options.Source = None,
     rank: Annotated[
         Literal["frequency", "merge"] | None,
         typer.Option(
@@ -127,14 +120,7 @@ def learn(
         int, typer.Option(min=0, help="Draws for the intervals.")
     ] = DEFAULT.bootstrap,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = DEFAULT.seed,
-    encoding: Annotated[
-        Literal["merge", "split", "unigram", "longest"] | None,
-        typer.Option(
-            help="How text is cut with the vocabulary.  [default: merge for bpe, longest for "
-            "wordpiece, else unigram]",
-            show_default=False,
-        ),
-    ] = None,
+    encoding: options.Encoding = None,
     merge_rule: Annotated[
         Literal["pairs", "concat"] | None,
         typer.Option(help="What may merge.  [default: by pre-tokenizer]", show_default=False),

@@ -55,6 +55,23 @@ InputFormat = Annotated[
     Literal["auto", "text", "counts"],
     typer.Option("--input-format", help="Are the inputs text or word<TAB>count?"),
 ]
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--candidates",
+        metavar="SOURCE",
+        help="bpe:N, unigram:N, wordpiece:N, substring:N or file:PATH.  [default: bpe:100000]",
+        show_default=False,
+    ),
+]
+Encoding = Annotated[
+    Literal["merge", "split", "unigram", "longest"] | None,
+    typer.Option(
+        help="How text is cut with the vocabulary.  [default: merge for bpe, longest for "
+        "wordpiece, else unigram]",
+        show_default=False,
+    ),
+]
 Merges = Annotated[int, typer.Option("--merges", "-n", min=0, max=MOST, help="How many merges.")]
 Coverage = Annotated[
     float | None,

@@ -40,10 +40,15 @@ def collect(result: LearnResult) -> dict[str, Any]:
         "volt": __version__,
         "signature": result.signature,
         "length": result.length,
+        "source": {"name": result.curve_name, "exact": result.exact},
         "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
         "curve": curve_columns(result),
         "transport": transport_excerpt(result),
-        "bpe": bpe_sizes(result.candidates, result.vocabulary),
+        "bpe": (
+            bpe_sizes(result.candidates, result.vocabulary)
+            if result.source == "bpe" and result.exact
+            else None
+        ),
         "files": file_figures(result.counts, Tokenizer(result.vocabulary)),
     }
 
@@ -153,7 +158,7 @@ def _column(values: NDArray[Any]) -> list[Any]:
 
 
 def curve_columns(result: LearnResult) -> dict[str, Any]:
-    """BPE over sizes, at the rows of curve.csv; `size` counts characters and merges."""
+    """Figures over sizes, at the rows of curve.csv; `size` counts characters and merges."""
     from volt.learn import curve_rows
 
     rows = np.array(curve_rows(result.curve, result.choices, result.steps), np.int64)
@@ -165,7 +170,7 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
         "frequent": curve.frequent,
         "entropy": curve.entropy_by(result.length),
     }
-    if result.candidates.whole_words is not None:
+    if result.exact and result.candidates.whole_words is not None:
         columns["one_token_words"] = one_token_words(
             result.candidates, int(result.counts.counts.sum())
         )[rows]

@@ -101,7 +101,7 @@
     if (!learned) {
       lead.push("This vocabulary was not learned here: the folder has no choices.json, so there is nothing to say about its size.");
     } else if (chosen) {
-      const what = chosen.criterion === "muv" ? "merged tokens" : "characters and merges";
+      const what = chosen.criterion === "muv" ? (merges ? "merged tokens" : "tokens beside the characters") : `characters and ${merges ? "merges" : "candidates"}`;
       lead.push(`The criterion ${chosen.criterion} chose ${whole(chosen.size)} ${what}: ${chosen.meaning}.`);
       if (chosen.interval) {
         const [low, high] = chosen.interval;
@@ -183,7 +183,7 @@
     const length = perLine ? curve.tokens[i] / unit / corpus.lines : curve.tokens[i] / unit;
     const row = { size, entropy: curve.entropy[i], length };
     if (curve.low) Object.assign(row, { low: curve.low[i], high: curve.high[i] });
-    row.tip = [`BPE, ${whole(size)} characters and merges`, `H ${row.entropy.toFixed(5)}`,
+    row.tip = [`${data.source.name}, ${whole(size)} characters and ${data.source.exact ? "merges" : "candidates"}`, `H ${row.entropy.toFixed(5)}`,
       curve.low ? `draws ${row.low.toFixed(5)} – ${row.high.toFixed(5)}` : "",
       perLine ? `${fixed(length)} tokens per line` : `${whole(length)} tokens`].filter((s) => s).join("\n");
     return row;
@@ -194,7 +194,7 @@
       size: step.size + alphabet, entropy: step.entropy,
       muv: step.muv === null ? null : step.muv * 1e6,
       chosen: learned.criterion === "muv" && step.size === learned.chosen_size,
-      tip: [`S = ${whole(step.size)} merged tokens`, `H after transport ${step.entropy.toFixed(5)}`,
+      tip: [`S = ${whole(step.size)} ${merges ? "merged tokens" : "tokens beside the characters"}`, `H after transport ${step.entropy.toFixed(5)}`,
         step.muv === null ? "no MUV: nothing before it" : `MUV ${step.muv.toExponential(4)}`].join("\n"),
     }));
     const chosenRow = () => {
@@ -230,7 +230,7 @@
     };
     const line = (color, dash = "") => svg({ tag: "line", x1: 0, y1: 6, x2: 26, y2: 6, stroke: color, "stroke-width": 2.4, "stroke-dasharray": dash });
     const items = [
-      make("span", [line(colors.accent), "H of BPE", curve.low ? " and 95% of the draws" : ""]),
+      make("span", [line(colors.accent), `H of ${data.source.name}`, curve.low ? " and 95% of the draws" : ""]),
       make("span", [svg({ tag: "circle", cx: 13, cy: 6, r: 4, fill: colors.second }), "H at S, after transport"]),
       make("span", [svg({ tag: "path", transform: "translate(13 6) scale(8)", fill: colors.second, d: "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124L-0.951,-0.309L-0.235,-0.324Z" }), "the choice"]),
     ];
@@ -299,7 +299,9 @@
       return;
     }
     say("curve-lead", `H is the entropy of the tokens over their mean length (${data.length === "types" ? "of the token types, as in the paper" : "in the text"}): lower is more certain text per character. ` +
-      "MUV is how much of it each added token of S saves, and the paper takes the size where that is most: the tallest bar. Every size of plain BPE is known exactly; the circles are the token sets that transport was solved for.");
+      "MUV is how much of it each added token of S saves, and the paper takes the size where that is most: the tallest bar. " +
+      (data.source.exact ? `Every size of ${data.source.name === "BPE" ? "plain BPE" : data.source.name} is known exactly. ` : `Candidates without parents are measured at ${rows.length} sizes; between them nothing is known. `) +
+      "The circles are the token sets that transport was solved for.");
     const slider = find("marker");
     slider.max = rows.length - 1;
     const start = learned ? (learned.criterion === "muv" ? learned.chosen_size + alphabet : learned.criterion === "size" ? learned.closure_size : learned.chosen_size) : rows[rows.length - 1].size;
@@ -485,7 +487,7 @@
   const bpe = data.bpe && { ...data.bpe, left: unpack(data.bpe.left), right: unpack(data.bpe.right) };
   function overlapSection() {
     if (!bpe) {
-      say("overlap-lead", data.shortened || "report.json is missing, so there is nothing to compare with.");
+      say("overlap-lead", data.shortened || (data.curve && data.corpus ? `The candidates are not those of BPE (${data.source.name}), so there is nothing to compare with.` : "report.json is missing, so there is nothing to compare with."));
       return;
     }
     const plain = bpePool(bpe, bpe.same, []).filter((token) => token.kind === "merged");

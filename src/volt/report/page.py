@@ -111,6 +111,7 @@ def page_data(material: Material) -> dict[str, Any]:
         "classes": unicode_ranges(),
         "choices": material.choices,
         "length": report.get("length", "types"),
+        "source": report.get("source", {"name": "BPE", "exact": True}),
         "corpus": report.get("corpus"),
         "curve": report.get("curve"),
         "transport": report.get("transport"),
@@ -144,8 +145,15 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
         sentencepiece = "only for metaspace text; learn with --pretokenizer metaspace"
     elif rule.normalize != "none":
         sentencepiece = "not for normalised text; learn with --normalize none"
-    elif vocabulary.unknown == "unk":
+    elif vocabulary.encoding == "longest":
+        sentencepiece = "not for the longest encoding; learn with --encoding unigram"
+    elif vocabulary.unknown == "unk" and not vocabulary.fuse_unknown:
         sentencepiece = "not with <unk>; learn with --unknown byte"
+    marked = vocabulary.look_up is not None and vocabulary.look_up.mark
+    if vocabulary.look_up is not None and rule.pretokenizer == "whitespace" and not marked:
+        hugging_face = "not for words with </w>; learn with --pretokenizer metaspace"
+    elif vocabulary.encoding == "longest" and vocabulary.of_kind("byte"):
+        hugging_face = "WordPiece has no byte tokens; learn with --unknown unk"
     return [
         {"name": "Hugging Face", "command": "volt export -m . --to hf -o hf",
          "then": 'AutoTokenizer.from_pretrained("hf")', "refused": hugging_face},

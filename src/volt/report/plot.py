@@ -29,7 +29,8 @@ STYLES: dict[str, tuple[str, Any]] = {
 def result_figure(result: LearnResult) -> Any:
     from volt.report.data import curve_columns
 
-    return curve_figure(curve_columns(result), result.summary(), result.candidates.alphabet_size)
+    alphabet = result.candidates.alphabet_size
+    return curve_figure(curve_columns(result), result.summary(), alphabet, result.curve_name)
 
 
 def material_figure(material: Material) -> Any:
@@ -38,10 +39,14 @@ def material_figure(material: Material) -> Any:
     if not curve or material.choices is None:
         raise InputError("the folder has no curve.csv and choices.json: was it made by volt learn?")
     corpus = (material.report or {}).get("corpus") or {}
-    return curve_figure(curve, material.choices, corpus.get("alphabet", curve["size"][0]))
+    source = (material.report or {}).get("source") or {}
+    alphabet = corpus.get("alphabet", curve["size"][0])
+    return curve_figure(curve, material.choices, alphabet, source.get("name", "BPE"))
 
 
-def curve_figure(curve: dict[str, Any], choices: dict[str, Any], alphabet: int) -> Any:
+def curve_figure(
+    curve: dict[str, Any], choices: dict[str, Any], alphabet: int, name: str = "BPE"
+) -> Any:
     """Above, H of BPE with the band of the draws, H at S after transport, a star at the choice and
     a line for every criterion; below, M at the sizes of S."""
     try:
@@ -53,7 +58,7 @@ def curve_figure(curve: dict[str, Any], choices: dict[str, Any], alphabet: int) 
     steps = choices["steps"]
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
-    upper.plot(curve["size"], curve["entropy"], "-", color="black", linewidth=1.4, label="BPE")
+    upper.plot(curve["size"], curve["entropy"], "-", color="black", linewidth=1.4, label=name)
     if "low" in curve:
         upper.fill_between(curve["size"], curve["low"], curve["high"], color="0.75", linewidth=0)
     sizes = [step["size"] + alphabet for step in steps]

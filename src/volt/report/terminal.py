@@ -94,7 +94,7 @@ def criterion_row(one: Choice) -> str:
 
 
 def sparkline(result: LearnResult, *, width: int = SPARK_WIDTH, unicode: bool = True) -> list[str]:
-    """H of BPE over sizes, a column for a stretch of the logarithmic axis, and where the choice
+    """H over sizes, a column for a stretch of the logarithmic axis, and where the choice
     is."""
     sizes, values = spark_points(result, width)
     blocks = BLOCKS if unicode else PLAIN_BLOCKS
@@ -103,10 +103,13 @@ def sparkline(result: LearnResult, *, width: int = SPARK_WIDTH, unicode: bool = 
     bars = "".join(blocks[min(len(blocks) - 1, int(one * len(blocks)))] for one in steps)
     size = axis_size(result)
     at = int(np.argmin(np.abs(np.log(sizes / max(size, 1)))))
+    where = "sizes" if result.exact else f"{len(result.curve)} sizes, where it was measured,"
+    what = "characters and merges" if result.exact else "characters and candidates"
     return [
-        f"H of BPE, {values[0]:.2f} to {values[-1]:.2f} nats, sizes on a logarithmic axis",
+        f"H of {result.curve_name}, {values[0]:.2f} to {values[-1]:.2f} nats, {where} on a "
+        "logarithmic axis",
         f"  {bars}",
-        f"  {' ' * at}^ {size:,} characters and merges of {int(sizes[0]):,} to {int(sizes[-1]):,}",
+        f"  {' ' * at}^ {size:,} {what} of {int(sizes[0]):,} to {int(sizes[-1]):,}",
     ]
 
 
