@@ -8,6 +8,7 @@ from volt.counts import CountTotals, WordCounts, WordRule, count
 from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.learn import LearnResult, LearnSettings, learn
 from volt.search import SearchResult, search
+from volt.sources import candidates_from
 from volt.tokenizer import Tokenizer, load
 from volt.vocabulary import Vocabulary, load_vocabulary
 
@@ -39,6 +40,7 @@ __all__ = [
     "WordRule",
     "__version__",
     "candidates",
+    "candidates_from",
     "compare",
     "count",
     "export",

@@ -220,6 +220,141 @@ def bpe(
     return result
 
 
+def wordpiece(
+    counts: dict[str, int],
+    spelled: dict[str, list[str]],
+    alphabet: Sequence[str],
+    merges: int,
+    *,
+    mark: str = "",
+    min_frequency: int = 2,
+    max_token_length: int | None = None,
+) -> list[tuple[str, str]]:
+    """Merges by likelihood, counting all anew before every one. `spelled` are the symbols of each
+    word, those inside it with `##` if that is the mark.
+
+    >>> wordpiece({"aab": 2, "ab": 1}, {"aab": ["a", "a", "b"], "ab": ["a", "b"]}, "ab", 2)
+    [('a', 'b'), ('a', 'ab')]
+    """
+    segmentation = dict(spelled)
+    ids = {symbol: i for i, symbol in enumerate(alphabet)}
+    found: list[tuple[str, str]] = []
+
+    def made(left: str, right: str) -> str:
+        return left + (right.removeprefix("##") if mark == "##" else right)
+
+    def allowed(left: str, right: str) -> bool:
+        if "<unk>" in (left, right):
+            return False
+        text = made(left, right)
+        plain = text
+        if mark == "##":
+            if not left.startswith("##") and text.startswith("##"):
+                return False
+            plain = text.removeprefix("##")
+        elif mark == "</w>":
+            if not right.endswith("</w>") and text.endswith("</w>"):
+                return False
+            plain = text.removesuffix("</w>")
+        return text != "<unk>" and (max_token_length is None or len(plain) <= max_token_length)
+
+    for _ in range(merges):
+        pairs: Counter[tuple[str, str]] = Counter()
+        single = token_frequencies(segmentation, counts)
+        for word, tokens in segmentation.items():
+            for left, right in pairwise(tokens):
+                if allowed(left, right):
+                    pairs[left, right] += counts[word]
+        often = {pair: count for pair, count in pairs.items() if count >= min_frequency}
+        if not often:
+            break
+        # The order of merges: highest likelihood; then the lower left id; then the lower right id.
+        best = min(often, key=lambda pair: (
+            -often[pair] / (float(single[pair[0]]) * float(single[pair[1]])),
+            ids[pair[0]], ids[pair[1]],
+        ))  # fmt: skip
+        for word, tokens in segmentation.items():
+            joined: list[str] = []
+            for token in tokens:
+                # A token that was just made is no part of the pair.
+                if joined and (joined[-1], token) == best:
+                    joined[-1] = made(*best)
+                else:
+                    joined.append(token)
+            segmentation[word] = joined
+        ids.setdefault(made(*best), len(ids))
+        found.append(best)
+    return found
+
+
+def substrings(spelled: dict[str, list[str]], counts: dict[str, int]) -> Counter[tuple[str, ...]]:
+    """How often each run of two symbols or more occurs, at any place; not through `<unk>`.
+
+    >>> sorted(substrings({"aab": ["a", "a", "b"]}, {"aab": 2}).items())
+    [(('a', 'a'), 2), (('a', 'a', 'b'), 2), (('a', 'b'), 2)]
+    """
+    found: Counter[tuple[str, ...]] = Counter()
+    for word, symbols in spelled.items():
+        for start in range(len(symbols)):
+            for end in range(start + 2, len(symbols) + 1):
+                if "<unk>" not in symbols[start:end]:
+                    found[tuple(symbols[start:end])] += counts[word]
+    return found
+
+
+def lift_scores(scores: dict[tuple[str, ...], float]) -> dict[tuple[str, ...], float]:
+    """Raise every token's score to the best sum of scores of its parts, so that it is reached: of
+    equal sums the single token is taken. Tokens are runs of symbols.
+
+    >>> lift_scores({("a",): -1.0, ("b",): -1.0, ("a", "b"): -5.0})[("a", "b")]
+    -2.0
+    """
+    lifted: dict[tuple[str, ...], float] = {}
+    for token in sorted(scores, key=len):
+        best: list[float | None] = [0.0] + [None] * len(token)
+        for end in range(1, len(token) + 1):
+            sums = [
+                before + lifted[token[start:end]]
+                for start in range(end)
+                if (before := best[start]) is not None and token[start:end] in lifted
+            ]
+            best[end] = max(sums, default=None)
+        cut = best[-1]
+        lifted[token] = scores[token] if cut is None else max(scores[token], cut)
+    return lifted
+
+
+def count_pieces(
+    spelled: dict[str, list[str]],
+    counts: dict[str, int],
+    scores: dict[tuple[str, ...], float],
+    encoding: str,
+    unknown_score: float,
+) -> Counter[tuple[str, ...] | None]:
+    """How often each token occurs in the words that are cut with these; None is an unknown
+    character. Tokens are runs of symbols.
+
+    >>> tokens = {("a",): -1.0, ("b",): -1.0, ("a", "a"): -1.5}
+    >>> count_pieces({"aab": ["a", "a", "b"]}, {"aab": 2}, tokens, "unigram", -9.0)
+    Counter({('a', 'a'): 2, ('b',): 2})
+    """
+    from volt.vocabulary import LookUp
+
+    found: Counter[tuple[str, ...] | None] = Counter()
+    for word, symbols in spelled.items():
+        # Symbols are joined by what is in no text, so that the twins of the encoder can be used.
+        keyed = ["\0" + symbol for symbol in symbols]
+        known = {"".join("\0" + symbol for symbol in token): token for token in scores}
+        if encoding == "longest":
+            cut = longest(keyed, known, LookUp())
+        else:
+            by_text = {text: scores[token] for text, token in known.items()}
+            cut = unigram(keyed, by_text, float, unknown_score, 0.0)[0]
+        for text, _ in cut:
+            found[None if text is None else known[text]] += counts[word]
+    return found
+
+
 def join(tokens: Sequence[str], pair: tuple[str, str]) -> list[str]:
     """Join the pair wherever it stands, from left to right."""
     out: list[str] = []

@@ -83,7 +83,7 @@ def parse_source(text: str) -> Source:
 
 def candidates_from(
     counts: WordCounts,
-    source: Source,
+    source: Source | str,
     *,
     encoding: Encoding | None = None,
     coverage: float | None = None,
@@ -95,6 +95,7 @@ def candidates_from(
     progress: Progress | None = None,
 ) -> tuple[Candidates, list[str]]:
     """Candidates for an encoding (None: the source's own), and what to know about them."""
+    source = parse_source(source) if isinstance(source, str) else source
     encoding = encoding or DEFAULT_ENCODING[source.kind]
     check_choice("encoding", encoding, get_args(Encoding))
     check_at_least("bootstrap", bootstrap, 0)
