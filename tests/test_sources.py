@@ -2,6 +2,7 @@
 
 import json
 import math
+import random
 from collections import Counter
 
 import numpy as np
@@ -392,8 +393,9 @@ def test_every_criterion_chooses_among_what_was_measured(criterion):
 @pytest.mark.parametrize("source", ["substring:300", "unigram:300", "bpe:300"])
 @pytest.mark.parametrize("encoding", ["longest", "unigram"])
 def test_a_fixed_size_is_kept(source, encoding):
-    result = volt.learn([[ENGLISH] * 3], candidates=source, encoding=encoding, size=330, **FAST)
-    assert len(result.vocabulary) == 330
+    texts = [[ENGLISH, *SCRIPTS.values()] * 2]
+    result = volt.learn(texts, candidates=source, encoding=encoding, size=520, **FAST)
+    assert len(result.vocabulary) == 520
     assert result.vocabulary.unreachable == []
 
 
@@ -460,7 +462,7 @@ def test_without_sentencepiece(monkeypatch):
 
 
 def test_min_share_and_scripts_say_what_they_need():
-    texts = {"en": [ENGLISH] * 3, "he": [SCRIPTS["Hebrew"]] * 3}
+    texts = {"en": [[ENGLISH] * 3], "he": [[SCRIPTS["Hebrew"]] * 3]}
     with pytest.raises(SettingsError, match="--min-share"):
         volt.learn_languages(texts, candidates="substring:90", min_share=0.2, **FAST)
     both = [[ENGLISH] * 3, [SCRIPTS["Hebrew"]] * 3]
@@ -470,14 +472,16 @@ def test_min_share_and_scripts_say_what_they_need():
 
 @pytest.mark.parametrize("source", ["substring:200", "wordpiece:200"])
 def test_many_languages(source):
-    texts = {"en": [ENGLISH] * 3, "he": [SCRIPTS["Hebrew"]] * 3}
+    texts = {"en": [[ENGLISH] * 3], "he": [[SCRIPTS["Hebrew"]] * 3]}
     result = volt.learn_languages(texts, candidates=source, temperature=5, **FAST)
     assert [row.code for row in result.languages.rows] == ["en", "he"]
     assert result.vocabulary.unreachable == []
 
 
 def test_scripts_by_the_longest_token():
-    both = [[ENGLISH, SCRIPTS["Hebrew"]] * 3]
+    draw = random.Random(1)
+    words = ["".join(draw.choices(letters, k=4)) for letters in ("abcdef", "אבגדהו") * 200]
+    both = [[ENGLISH, SCRIPTS["Hebrew"], *words] * 2]
     result = volt.learn_scripts(both, candidates="substring:300", encoding="longest", **FAST)
     assert result.vocabulary.encoding == "longest"
     assert result.vocabulary.unreachable == []

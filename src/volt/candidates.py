@@ -416,7 +416,7 @@ def candidates(
         progress.stage("Merging", merges, "merges") as report,
     ):
         # The draws are needed when the merges are made: most of these leave a core idle.
-        columns = pool.submit(resample, counts, bootstrap, seed, max(1, threads - 1))
+        columns = pool.submit(_resample, counts, bootstrap, seed, max(1, threads - 1))
         if threads == 1:
             columns.result()
         found = _core.learn_merges(
@@ -443,7 +443,7 @@ def candidates(
     )
 
 
-def resample(counts: WordCounts, draws: int, seed: int, threads: int) -> NDArray[np.uint64]:
+def _resample(counts: WordCounts, draws: int, seed: int, threads: int) -> NDArray[np.uint64]:
     """Multinomial draws of the words, a column a draw."""
     if counts.unit == 1:
         columns = _core.resample(counts.counts, draws, seed, threads)

@@ -24,8 +24,8 @@ from volt.candidates import (
     UNKNOWN,
     WORD_FINAL,
     Candidates,
+    _resample,
     candidates,
-    resample,
 )
 from volt.counts import MOST, WordCounts, WordRule, check_at_least, check_choice, thread_count
 from volt.errors import InputError, SettingsError
@@ -123,7 +123,7 @@ def candidates_from(
         mark = "##" if encoding == "longest" else "</w>"
     spelled = spell(counts, coverage, mark, threads)
     columns = np.ascontiguousarray(
-        np.column_stack([counts.counts, resample(counts, bootstrap, seed, threads)])
+        np.column_stack([counts.counts, _resample(counts, bootstrap, seed, threads)])
     )
     if merges:
         found = likelihood_candidates(
@@ -383,7 +383,7 @@ def substrings(
     least = min_frequency * counts.unit
     kept: list[tuple[int, int, str]] = []
     length = 1
-    while length < (max_token_length or len(grams)) and len(grams) > 1:
+    while number and length < (max_token_length or len(grams)) and len(grams) > 1:
         length += 1
         # Two that overlap in all but one symbol make one that is longer by it.
         first, second = grams[:-1], grams[1:]

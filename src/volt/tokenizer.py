@@ -482,7 +482,7 @@ class Tokenizer:
 
     def _joined_words(self, ids: list[int]) -> list[bytes]:
         """Words, special tokens and symbols with one space between."""
-        if not self._merges and self.vocabulary.look_up != LookUp():
+        if self.vocabulary.look_up is not None and self.vocabulary.look_up.mark:
             return self._joined_starts(ids)
         tokens, final, unknown = self.vocabulary.tokens, self._final, self.vocabulary.unknown_id
         pieces = []
