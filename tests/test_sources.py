@@ -394,8 +394,8 @@ def test_every_criterion_chooses_among_what_was_measured(criterion):
 @pytest.mark.parametrize("encoding", ["longest", "unigram"])
 def test_a_fixed_size_is_kept(source, encoding):
     texts = [[ENGLISH, *SCRIPTS.values()] * 2]
-    result = volt.learn(texts, candidates=source, encoding=encoding, size=520, **FAST)
-    assert len(result.vocabulary) == 520
+    result = volt.learn(texts, candidates=source, encoding=encoding, size=490, **FAST)
+    assert len(result.vocabulary) == 490
     assert result.vocabulary.unreachable == []
 
 
