@@ -630,7 +630,7 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     vocabulary = tokenizer.vocabulary
     rule = vocabulary.rule
     mark = vocabulary.look_up.mark if vocabulary.look_up is not None else ""
-    known = set(vocabulary.of_kind("character"))
+    known = {text.removesuffix(WORD_FINAL) for text in vocabulary.of_kind("character")}
     stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
     numbers: list[int] = []
     words: list[bytes] = []
