@@ -740,6 +740,8 @@ def _source_name(source: Source) -> str:
     if source.kind != "file":
         return f"{source.kind}-{source.number}"
     path = Path(source.path)
+    if (path / "volt.json").exists():
+        path = path / "volt.json"
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:

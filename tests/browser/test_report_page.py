@@ -487,3 +487,16 @@ def test_the_page_is_made_from_the_folder_alone(learned):
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert str(folder.parent) not in json.dumps(report)
     assert report["format"] == 1
+
+
+@pytest.mark.parametrize("source", ["substring:300", "wordpiece:300"])
+def test_other_candidates_say_what_there_is(tmp_path, open_page, source):
+    """No exact curve, nothing to compare with BPE: said in words, and nothing breaks."""
+    result = volt.learn([corpus(3)], candidates=source, sizes="50,100,200", bootstrap=2)
+    result.save(tmp_path / "out")
+    page = open_page(tmp_path / "out" / "report.html")
+    page.check_quiet()
+    assert "between them nothing is known" in page.text("#curve-lead")
+    assert "not those of BPE" in page.text("#overlap-lead")
+    assert result.vocabulary.encoding in page.text("#playground-lead")
+    assert f"H of {result.curve_name}" in page.text("#curve-legend")
