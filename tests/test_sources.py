@@ -371,6 +371,11 @@ def test_every_source_is_lossless_for_every_script(
             assert tokenizer.decode(ids) == text
         elif text in texts:
             assert tokenizer.decode(ids) == " ".join(text.split())
+    # What was measured on words is what comes out of lines, where only spaces cut.
+    found = Counter(i for text in texts for i in tokenizer.encode(text))
+    assert {i: 2 * n for i, n in found.items()} == {
+        i: token.frequency for i, token in enumerate(vocabulary.tokens) if token.frequency
+    }
     choices = json.loads((tmp_path / "out" / "choices.json").read_text())
     assert choices["source"] == source.partition(":")[0]
     assert (choices["overlap_with_bpe"] is None) or (source.startswith("bpe"))

@@ -76,3 +76,26 @@ def test_files_of_every_format_are_candidates(form, tmp_path):
     assert {token.text for token in taken.tokens if token.kind == "piece"} <= theirs
     other = learned(f"file:{file}", "longest", "whitespace")
     assert other.of_kind("piece")
+
+
+@pytest.mark.parametrize("name", ["multi30k/valid.de", "tatoeba-ja-en/valid.ja"])
+def test_real_text(name, volt_data, tmp_path):
+    file = volt_data(name)
+    for source, encoding in (("unigram:3000", "unigram"), ("substring:3000", "longest")):
+        unknown = "unk" if encoding == "longest" else "byte"
+        vocabulary = volt.learn(
+            [str(file)], candidates=source, encoding=encoding, unknown=unknown, sizes="500,1000",
+            bootstrap=0,
+        ).vocabulary  # fmt: skip
+        assert vocabulary.unreachable == []
+        tokenizer = volt.Tokenizer(vocabulary)
+        with volt.corpus.find_sources([str(file)])[0].open() as stream:
+            lines = [line.decode().rstrip("\n").replace("▁", "_") for line in stream]
+        ids = tokenizer.encode_batch(lines)
+        assert tokenizer.decode_batch(ids) == lines
+        others = [hugging_face(vocabulary, tmp_path)]
+        if encoding == "unigram":
+            model = volt.export(vocabulary, "sentencepiece", tmp_path / "x").files[0]
+            others.append(processor(model))
+        for other in others:
+            assert [other(line) for line in lines] == ids
