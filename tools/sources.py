@@ -22,8 +22,8 @@ CORPORA = {
     "Multi30k de-en": ("multi30k", "de en", None),
     "Tatoeba tr-en": ("tatoeba-tr-en", "tr en", 100_000),
     "Tatoeba ja-en": ("tatoeba-ja-en", "ja en", 100_000),
-    "Europarl de-en": ("europarl-de-en", "de en", 100_000),
-    "LibreOffice, 20 languages": ("libreoffice20", "", 5_000),
+    "Europarl de-en": ("europarl-de-en", "de en", 10_000),
+    "LibreOffice, 20 languages": ("libreoffice20", "", 1_000),
 }
 """Folder, languages (none named: all), and how many lines of each."""
 SOURCES = [

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.candidates import FREQUENT, UNKNOWN, WORD_FINAL, Candidates, Curve
+from volt.candidates import FREQUENT, WORD_FINAL, Candidates, Curve
 from volt.counts import WordCounts, check_choice
 from volt.errors import InputError, VoltError
+from volt.progress import Report
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
     LETTER_BYTES,
@@ -236,6 +237,7 @@ def measure_pieces(
     encoding: LookUpEncoding,
     mark: Mark,
     threads: int,
+    report: Report = lambda done: None,
 ) -> PieceCandidates:
     """Candidates of these texts, behind the alphabet. Those that no word has when it is cut with
     all of them are left out: they would be the last of every ranking."""
@@ -253,10 +255,10 @@ def measure_pieces(
     used[: found.alphabet_size] = True
     tokens = [found.tokens[i] for i in np.flatnonzero(used).tolist()]
     found = replace(found, tokens=tokens, lengths=found.lengths[used], every=every[used])
-    return replace(found, sums=_sums(found))
+    return replace(found, sums=_sums(found, report))
 
 
-def _sums(found: PieceCandidates) -> SizeSums:
+def _sums(found: PieceCandidates, report: Report) -> SizeSums:
     """Cut the words with the best candidates, so many at a time."""
     alphabet = found.alphabet_size
     spaced = np.geomspace(max(1, alphabet), max(1, len(found)), CURVE_SIZES)
@@ -264,7 +266,7 @@ def _sums(found: PieceCandidates) -> SizeSums:
     lengths = found.lengths.astype(np.int64)
     often = FREQUENT * found.unit
     rows = []
-    for size in sizes.tolist():
+    for number, size in enumerate(sizes.tolist(), 1):
         frequency = found.cut(found.best(size - alphabet))[0].astype(np.int64)
         seen = frequency > 0
         real = np.where(seen, frequency, 1).astype(np.float64)
@@ -273,6 +275,7 @@ def _sums(found: PieceCandidates) -> SizeSums:
             (real * np.log(real)).sum(axis=0), np.where(seen, real**2.5, 0).sum(axis=0),
             (frequency >= often).sum(axis=0), np.array([zipf_fit(one) for one in frequency.T]),
         ))  # fmt: skip
+        report(number)
     return SizeSums(sizes, *(np.stack(column) for column in zip(*rows, strict=True)))
 
 
@@ -339,9 +342,3 @@ def build_piece_vocabulary(
 def _has_space(found: PieceCandidates) -> bool:
     """HF and SentencePiece make one unknown token of a run, which needs a known space."""
     return found.rule.pretokenizer == "metaspace" and "▁" in found.tokens
-
-
-__all__ = [
-    "UNKNOWN", "LookUpEncoding", "Mark", "PieceCandidates", "build_piece_vocabulary",
-    "measure_pieces",
-]  # fmt: skip

@@ -29,7 +29,7 @@ from volt.candidates import (
 )
 from volt.counts import MOST, WordCounts, WordRule, check_at_least, check_choice, thread_count
 from volt.errors import InputError, SettingsError
-from volt.pieces import LookUpEncoding, Mark, measure_pieces
+from volt.pieces import CURVE_SIZES, LookUpEncoding, Mark, measure_pieces
 from volt.progress import Progress
 from volt.vocabulary import SPELLED, Encoding, MergeEncoding, Token, Vocabulary, load_vocabulary
 
@@ -99,6 +99,8 @@ def candidates_from(
     encoding = encoding or DEFAULT_ENCODING[source.kind]
     check_choice("encoding", encoding, get_args(Encoding))
     check_at_least("bootstrap", bootstrap, 0)
+    check_at_least("min_frequency", min_frequency, 1)
+    check_at_least("max_token_length", max_token_length, 1)
     progress = progress or Progress()
     threads = thread_count(threads)
     limits: dict[str, Any] = {
@@ -131,29 +133,13 @@ def candidates_from(
         )
         return found, _told(found.merges, source, "merges")
 
-    messages: list[str] = []
-    listed: Iterable[str]
-    if source.kind == "bpe":
-        run = candidates(counts, merges=source.number or 0, threads=threads, progress=progress,
-                         **limits)  # fmt: skip
-        listed = marked_anew(run.tokens[run.alphabet_size :], mark)
-    elif source.kind == "wordpiece":
-        listed = likelihood_merges(spelled, counts, source.number or 0, limits, progress).texts
-    elif source.kind == "substring":
-        listed = substrings(spelled, counts, source.number or 0, max_token_length, min_frequency)
-    elif source.kind == "unigram":
-        with progress.stage("Training Unigram", 1, "models") as report:
-            listed = unigram_pieces(counts, mark, source.number or 0, max_token_length)
-            report(1)
-    else:
-        listed, messages = file_tokens(Path(source.path), counts.rule, mark)
+    listed, messages = name_tokens(source, counts, spelled, limits, threads, progress)
     texts, lengths = usable(listed, spelled.alphabet, mark, max_token_length)
-    with progress.stage("Cutting words", 1, "sets") as report:
+    with progress.stage("Cutting words", CURVE_SIZES, "sizes") as report:
         found = measure_pieces(
             spelled.alphabet, texts, lengths, counts, columns,
-            encoding=cast(LookUpEncoding, encoding), mark=mark, threads=threads,
+            encoding=cast(LookUpEncoding, encoding), mark=mark, threads=threads, report=report,
         )  # fmt: skip
-        report(1)
     made = len(texts)
     if source.kind != "file":
         messages += _told(made, source, "candidates")
@@ -163,6 +149,31 @@ def candidates_from(
             "of them: left out"
         )
     return found, messages
+
+
+def name_tokens(
+    source: Source,
+    counts: WordCounts,
+    spelled: Spelling,
+    limits: dict[str, Any],
+    threads: int,
+    progress: Progress,
+) -> tuple[Iterable[str], list[str]]:
+    """The tokens of a source, to be looked up, and what to know about them."""
+    number, mark, longest = source.number or 0, spelled.mark, limits["max_token_length"]
+    if source.kind == "file":
+        return file_tokens(Path(source.path), counts.rule, mark)
+    if source.kind == "bpe":
+        run = candidates(counts, merges=number, threads=threads, progress=progress, **limits)
+        return marked_anew(run.tokens[run.alphabet_size :], mark), []
+    if source.kind == "wordpiece":
+        return likelihood_merges(spelled, counts, number, limits, progress).texts, []
+    if source.kind == "substring":
+        return substrings(spelled, counts, number, longest, limits["min_frequency"]), []
+    with progress.stage("Training Unigram", 1, "models") as report:
+        pieces = unigram_pieces(counts, mark, number, longest)
+        report(1)
+    return pieces, []
 
 
 def _told(made: int, source: Source, what: str) -> list[str]:
@@ -289,8 +300,6 @@ def likelihood_merges(
     alphabet = spelled.alphabet
     plain = [_plain(text, spelled.mark) for text in alphabet.tokens]
     encoded = [text.encode() for text, _ in plain]
-    check_at_least("min_frequency", limits["min_frequency"], 1)
-    check_at_least("max_token_length", limits["max_token_length"], 1)
     with progress.stage("Merging", merges, "merges") as report:
         found = _core.likelihood_merges(
             spelled.symbols, spelled.offsets, counts.counts,
