@@ -20,8 +20,8 @@ from volt.pieces import PieceCandidates
 
 CORPORA = {
     "Multi30k de-en": ("multi30k", "de en", None),
-    "Tatoeba tr-en": ("tatoeba-tr-en", "tr en", 100_000),
-    "Tatoeba ja-en": ("tatoeba-ja-en", "ja en", 100_000),
+    "Tatoeba tr-en": ("tatoeba-tr-en", "tr en", None),
+    "Tatoeba ja-en": ("tatoeba-ja-en", "ja en", None),
     "Europarl de-en": ("europarl-de-en", "de en", 10_000),
     "LibreOffice, 20 languages": ("libreoffice20", "", 1_000),
 }
