@@ -4,6 +4,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstdlib>
 #include <stdexcept>
@@ -16,6 +17,7 @@
 #include "merge.hpp"
 #include "pieces.hpp"
 #include "resample.hpp"
+#include "spill.hpp"
 #include "transport.hpp"
 #include "unicode.hpp"
 #include "word_file.hpp"
@@ -122,6 +124,15 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
   out["alphabet_columns"] = to_numpy(std::move(r.alphabet_columns));
   out["merge_columns"] = to_numpy(std::move(r.merge_columns));
   return out;
+}
+
+// Signals reach Python, and the caller hears how far the work is.
+volt::RunProgress run_progress(const std::function<void(uint64_t)>& progress) {
+  return [&progress](uint64_t done) {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    progress(done);
+  };
 }
 
 void check_rows(const ArrayIn<uint64_t>& rows, size_t merges) {
@@ -563,6 +574,10 @@ NB_MODULE(_core, m) {
         out["max_undercount"] = t.max_undercount;
         return out;
       })
+      .def("memory", &volt::Counter::memory, "text_bytes"_a,
+           "Bytes taken, at most, while so much more text is counted and then spilled.")
+      .def("spill", &volt::Counter::spill, nb::call_guard<nb::gil_scoped_release>(), "prefix"_a,
+           "Write the words as sorted runs prefix0, prefix1 ... and forget them; how many runs.")
       .def("finish", [](volt::Counter& self, uint64_t min_count) {
         volt::WordList list;
         {
@@ -579,6 +594,42 @@ NB_MODULE(_core, m) {
     const std::string out = volt::write_words(text.data(), offsets.data(), counts.data(), counts.size());
     return nb::bytes(out.data(), out.size());
   }, "text"_a, "offsets"_a, "counts"_a, "The word list as lines `word<TAB>count`.");
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const volt::FileError& error) {
+      errno = error.code;
+      PyErr_SetFromErrnoWithFilename(PyExc_OSError, error.path.c_str());
+    }
+  });
+  m.def("merge_runs", [](const std::vector<std::string>& paths, const std::string& target, size_t buffer,
+                         const std::function<void(uint64_t)>& progress) {
+    nb::gil_scoped_release release;
+    volt::merge_runs(paths, target, buffer, run_progress(progress));
+  }, "paths"_a, "target"_a, "buffer"_a, "progress"_a, "Sorted runs become one.");
+  m.def("rank_runs", [](const std::vector<std::string>& paths, const std::string& prefix,
+                        const std::string& pretokenizer, uint64_t min_count, size_t memory, size_t buffer,
+                        const std::function<void(uint64_t)>& progress) {
+    volt::Ranking ranking;
+    {
+      nb::gil_scoped_release release;
+      ranking = volt::rank_runs(paths, prefix, pretokenizer_of(pretokenizer), min_count, memory, buffer,
+                                run_progress(progress));
+    }
+    return nb::make_tuple(ranking.paths, to_numpy(std::move(ranking.counts)),
+                          to_numpy(std::move(ranking.types)));
+  }, "paths"_a, "prefix"_a, "pretokenizer"_a, "min_count"_a, "memory"_a, "buffer"_a, "progress"_a,
+     "Runs by words become runs by counts: (their paths, counts from the highest, types of each).");
+  nb::class_<volt::RankedLines>(m, "RankedLines", "Runs by counts as the lines of a counts file.")
+      .def(nb::init<const std::vector<std::string>&, uint64_t, size_t>(), "paths"_a, "limit"_a, "buffer"_a)
+      .def("next", [](volt::RankedLines& self, size_t bytes) {
+        std::string lines;
+        {
+          nb::gil_scoped_release release;
+          lines = self.next(bytes);
+        }
+        return nb::bytes(lines.data(), lines.size());
+      }, "bytes"_a, "About so many bytes of whole lines; none at the end.");
   m.def("write_rows", [](const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                          const ArrayIn<int64_t>& numbers) {
     check_offsets(text, offsets);

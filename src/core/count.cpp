@@ -13,6 +13,7 @@
 #include "marked_words.hpp"
 #include "parallel.hpp"
 #include "scan.hpp"
+#include "spill.hpp"
 #include "unicode.hpp"
 
 namespace volt {
@@ -129,6 +130,7 @@ const uint8_t* WordTable::keep(const uint8_t* word, size_t bytes) {
   if (bytes > arena_capacity_ - arena_used_) {
     arena_capacity_ = std::max(bytes, kArenaChunk);
     arena_.push_back(std::make_unique<uint8_t[]>(arena_capacity_));
+    arena_bytes_ += arena_capacity_;
     arena_used_ = 0;
   }
   uint8_t* copy = arena_.back().get() + arena_used_;
@@ -146,6 +148,15 @@ void WordTable::for_each(Visit&& visit) const {
 }
 
 void WordTable::clear() { *this = WordTable(); }
+
+size_t WordTable::memory(size_t text_bytes) const {
+  // Words of one and two bytes are few; all others take four bytes of text, their blank included.
+  size_t bytes = shorts_.memory(text_bytes / 4) + wides_.memory(text_bytes / InlineTable<2>::kBytes);
+  size_t slots = long_slots_.size();
+  while ((long_size_ + text_bytes / InlineTable<4>::kBytes) * 2 > slots) slots *= 2;
+  bytes += (slots == long_slots_.size() ? slots : slots + slots / 2) * sizeof(LongSlot);
+  return bytes + arena_bytes_ + text_bytes;
+}
 
 void WordTable::prune(uint64_t limit) {
   WordTable kept;
@@ -420,6 +431,52 @@ void Counter::limit_types() {
   }
   tables_[0].prune(limit);
   totals_.max_undercount += limit;
+}
+
+namespace {
+
+struct SpilledWord {
+  uint64_t prefix;  // the first eight bytes, to compare as one number
+  const uint8_t* word;
+  size_t bytes;
+  uint64_t count;
+};
+
+}  // namespace
+
+size_t Counter::memory(size_t text_bytes) const {
+  size_t bytes = 0;
+  for (const WordTable& table : tables_)
+    bytes += table.memory(text_bytes / tables_.size()) +
+             (table.size() + text_bytes / tables_.size() / 4) * sizeof(SpilledWord);
+  return bytes;
+}
+
+size_t Counter::spill(const std::string& prefix) {
+  std::vector<std::string> paths(tables_.size());
+  size_t runs = 0;
+  for (size_t i = 0; i < tables_.size(); ++i)
+    if (tables_[i].size() > 0) paths[i] = prefix + std::to_string(runs++);
+  run_parallel(static_cast<unsigned>(tables_.size()), [&](unsigned i) {
+    if (paths[i].empty()) return;
+    HugeVector<SpilledWord> words;
+    words.reserve(tables_[i].size());
+    tables_[i].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+      // Short words are followed by zeros in their slots.
+      words.push_back({__builtin_bswap64(load(word)), word, bytes, count});
+    });
+    std::sort(words.begin(), words.end(), [](const SpilledWord& a, const SpilledWord& b) {
+      if (a.prefix != b.prefix) return a.prefix < b.prefix;
+      const int order = std::memcmp(a.word, b.word, std::min(a.bytes, b.bytes));
+      return order != 0 ? order < 0 : a.bytes < b.bytes;
+    });
+    RunWriter writer(paths[i]);
+    for (const SpilledWord& item : words)
+      writer.add({reinterpret_cast<const char*>(item.word), item.bytes}, item.count);
+    writer.finish();
+    tables_[i].clear();
+  });
+  return runs;
 }
 
 WordList Counter::finish(uint64_t min_count) {

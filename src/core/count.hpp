@@ -44,6 +44,13 @@ class InlineTable {
     pending_size_ = 0;
   }
   size_t size() const { return size_; }
+  // The bytes that the table takes, at most, while so many types are added: old and new slots exist
+  // side by side when it grows.
+  size_t memory(size_t more) const {
+    size_t slots = slots_.size();
+    while ((size_ + more) * 2 > slots) slots *= 2;
+    return (slots == slots_.size() ? slots : slots + slots / 2) * sizeof(Slot);
+  }
 
   // Calls visit(pointer, bytes, count) for every word, in no particular order.
   template <class Visit>
@@ -115,6 +122,8 @@ class WordTable {
   void flush();
   size_t size() const { return shorts_.size() + wides_.size() + long_size_; }
   void clear();
+  // The bytes taken, at most, while so many bytes of text are added.
+  size_t memory(size_t text_bytes) const;
   // Remove every word with a count of at most `limit`.
   void prune(uint64_t limit);
 
@@ -139,7 +148,7 @@ class WordTable {
   HugeVector<LongSlot> long_slots_;
   size_t long_size_ = 0;
   std::vector<std::unique_ptr<uint8_t[]>> arena_;
-  size_t arena_used_ = 0, arena_capacity_ = 0;
+  size_t arena_used_ = 0, arena_capacity_ = 0, arena_bytes_ = 0;
 };
 
 // Where a line that is fed in pieces stands.
@@ -180,6 +189,12 @@ class Counter {
   Pretokenizer pretokenizer() const { return pretokenizer_; }
   uint32_t max_word_length() const { return max_word_length_; }
   const CountTotals& totals() const { return totals_; }
+  // The bytes taken, at most, while so many bytes of text are counted and then spilled.
+  size_t memory(size_t text_bytes) const;
+  // Write what was counted so far as runs (spill.hpp) in the order of words, one for each table that is not
+  // empty, named prefix0, prefix1 ...; their number comes back. The tables are empty afterwards. In a run a
+  // space is not yet spelled as the mark.
+  size_t spill(const std::string& prefix);
   // The word list; words rarer than min_count are left out. The counter is empty afterwards.
   WordList finish(uint64_t min_count);
 

@@ -96,16 +96,19 @@ void append_number(std::string& out, Number number) {
 
 }  // namespace
 
+void append_word(std::string& out, const uint8_t* word, const uint8_t* end, uint64_t count) {
+  append_escaped(out, word, end);
+  out += '\t';
+  append_number(out, count);
+  out += '\n';
+}
+
 std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint64_t* counts,
                         size_t words) {
   std::string out;
   out.reserve(offsets[words] + words * 8);
-  for (size_t w = 0; w < words; ++w) {
-    append_escaped(out, text + offsets[w], text + offsets[w + 1]);
-    out += '\t';
-    append_number(out, counts[w]);
-    out += '\n';
-  }
+  for (size_t w = 0; w < words; ++w)
+    append_word(out, text + offsets[w], text + offsets[w + 1], counts[w]);
   return out;
 }
 

@@ -7,6 +7,9 @@
 
 namespace volt {
 
+// Append one line.
+void append_word(std::string& out, const uint8_t* word, const uint8_t* end, uint64_t count);
+
 std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint64_t* counts,
                         size_t words);
 

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from volt.joining import Joined, join
     from volt.languages import learn_languages
     from volt.scripts import learn_scripts
+    from volt.spill import CountedFile, count_to_file
 
 __all__ = [
     "Candidates",
     "Comparison",
     "CountTotals",
+    "CountedFile",
     "Curve",
     "ExportResult",
     "InputError",
@@ -43,6 +45,7 @@ __all__ = [
     "candidates_from",
     "compare",
     "count",
+    "count_to_file",
     "export",
     "formats",
     "import_vocabulary",
@@ -62,6 +65,8 @@ LATE = {
     "join": "joining",
     "learn_languages": "languages",
     "learn_scripts": "scripts",
+    "CountedFile": "spill",
+    "count_to_file": "spill",
 }
 
 

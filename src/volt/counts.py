@@ -10,7 +10,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -44,6 +44,8 @@ FORMAT = 1
 DEFAULT_MAX_WORD_LENGTH = 64
 MOST = 10**9
 """The most characters of a word, and the finest unit of counts."""
+LARGEST = 1 << 63
+"""No count reaches it."""
 SAMPLE = 1 << 20
 """Bytes of a text that are kept as its sample, at most."""
 SAMPLED_INPUTS = 40
@@ -125,18 +127,19 @@ class WordCounts:
             self.write(stream)
 
     def write(self, stream: BinaryIO) -> None:
-        stream.write(COUNTS_HEAD + json.dumps(self._header()).encode() + b"\n")
+        stream.write(counts_header(self.rule, self.unit, len(self), self.totals))
         stream.write(_core.write_words(self.text, self.offsets, self.counts))
 
     def digest(self) -> str:
         """sha256 of the words and counts: the same however the text was split into files."""
         return hashlib.sha256(_core.write_words(self.text, self.offsets, self.counts)).hexdigest()
 
-    def _header(self) -> dict[str, Any]:
-        rule = asdict(self.rule)
-        totals = asdict(self.totals)
-        return {"format": FORMAT, "volt": __version__, **rule, "unit": self.unit,
-                "types": len(self), **totals}  # fmt: skip
+
+def counts_header(rule: WordRule, unit: int, types: int, totals: CountTotals) -> bytes:
+    """The first line of a counts file."""
+    fields = {"format": FORMAT, "volt": __version__, **asdict(rule), "unit": unit, "types": types,
+              **asdict(totals)}  # fmt: skip
+    return COUNTS_HEAD + json.dumps(fields).encode() + b"\n"
 
 
 def count(
@@ -159,19 +162,143 @@ def count(
     A rule that is not given comes from the counts files among the inputs, if any, else it is
     metaspace, no normalisation, words of at most 64 characters.
     """
+    check_at_least("min_count", min_count, 1)
+    check_at_least("max_types", max_types, 1)
+    threads = thread_count(threads)
+    progress = progress or Progress()
+
+    # 1. What is there, and by which rule is it to be read?
+    plan = plan_count(
+        inputs,
+        pretokenizer=pretokenizer,
+        normalize=normalize,
+        max_word_length=max_word_length,
+        on_invalid=on_invalid,
+        weights=weights,
+        glob=glob,
+        input_format=input_format,
+    )
+
+    # 2. Count.
+    counter = _core.Counter(
+        plan.rule.pretokenizer, plan.rule.max_word_length, threads, min(max_types or 0, LARGEST)
+    )
+    totals = CountTotals()
+    lines_of: list[tuple[str, int]] = []
+    samples: list[bytes] = []
+    with progress.stage("Counting words", plan.size(), "B") as report:
+        done = 0
+        for one in plan.inputs:
+            size = one.source.size()
+            read, sample = plan.read(one, counter, report_blocks(report, done, size))
+            totals += read
+            lines_of.append((one.name, read.lines))
+            samples += [sample] if len(samples) < SAMPLED_INPUTS else []
+            done += size or 0
+            report(done)
+
+    # 3. Sort, and leave out what is too rare.
+    text, offsets, counts = counter.finish(plan.least(min_count))
+    counted = counter.totals
+    words = int(counts.sum())
+    totals += CountTotals(
+        words=words,
+        cut_words=counted["cut_words"],
+        reserved=counted["reserved"],
+        pruned_words=counted["words"] - words,
+        max_undercount=counted["max_undercount"],
+    )
+    check_totals(totals)
+    return WordCounts(plan.rule, text, offsets, counts, totals, plan.unit, lines_of, samples)
+
+
+def check_totals(totals: CountTotals) -> None:
+    for name, value in asdict(totals).items():
+        if value >= LARGEST:
+            raise InputError(f"{name} of all inputs together does not fit 63 bits")
+
+
+@dataclass(frozen=True)
+class BlockEnd:
+    """Where the reading of a text stands after a block of it."""
+
+    offset: int = 0
+    """Bytes counted so far, of the text as the counter sees it."""
+    lines: int = 0
+    in_line: bool = False
+    """Whether the last line counted has not come to its end."""
+
+
+AfterBlock = Callable[[BlockEnd], None]
+
+
+def report_blocks(report: Report, done: int, size: int | None) -> AfterBlock:
+    """Tells how far the work is: bytes of the disk, `done` before this input of `size`."""
+    return lambda end: report(done + min(end.offset, size or end.offset))
+
+
+@dataclass(frozen=True)
+class CountPlan:
+    """What is to be counted, and by which rule."""
+
+    inputs: list[_Opened]
+    rule: WordRule
+    unit: int
+    on_invalid: OnInvalid
+    block: int = BLOCK
+    """Text is read in pieces of this size."""
+
+    def size(self) -> int | None:
+        """Bytes to read from disk, if that can be known."""
+        sizes = [one.source.size() for one in self.inputs]
+        known = sum(size for size in sizes if size is not None)
+        return known if None not in sizes else None
+
+    def least(self, min_count: int) -> int:
+        """The least count to be listed. A minimum of 1 leaves out nothing, not even a word that
+        weighs less than 1: its other occurrences may be in another shard."""
+        return min(min_count * self.unit, LARGEST) if min_count > 1 else 1
+
+    def read(
+        self,
+        one: _Opened,
+        counter: _core.Counter,
+        after_block: AfterBlock,
+        *,
+        start: BlockEnd = BlockEnd(),  # noqa: B008, a constant
+    ) -> tuple[CountTotals, bytes]:
+        """Count one input, a text from `start` on: its totals, and the first lines of a text."""
+        weight = int(one.source.weight * self.unit / one.file_unit)
+        try:
+            with one.stream() as stream:
+                if one.is_counts:
+                    return _read_counts(one, stream, counter, weight, self, after_block), b""
+                return _read_text(one, stream, counter, weight, self, after_block, start)
+        except OverflowError:
+            raise InputError(f"{one.name}: the counts do not fit 63 bits") from None
+        except OSError as error:
+            raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
+
+
+def plan_count(
+    inputs: Text | Iterable[Text],
+    *,
+    pretokenizer: Pretokenizer | None,
+    normalize: Normalization | None,
+    max_word_length: int | None,
+    on_invalid: OnInvalid,
+    weights: Iterable[float | str | Fraction] | float | str | Fraction | None,
+    glob: str,
+    input_format: Literal["auto", "text", "counts"],
+) -> CountPlan:
+    """Look into the inputs: what `count` does before it counts."""
     check_choice("pretokenizer", pretokenizer, get_args(Pretokenizer))
     check_choice("normalize", normalize, get_args(Normalization))
     check_choice("on_invalid", on_invalid, get_args(OnInvalid))
     check_choice("input_format", input_format, ("auto", "text", "counts"))
     check_at_least("max_word_length", max_word_length, 2)
-    check_at_least("min_count", min_count, 1)
-    check_at_least("max_types", max_types, 1)
     if max_word_length is not None and max_word_length > MOST:
         raise SettingsError(f"max_word_length is at most {MOST:,}, not {max_word_length:,}")
-    threads = thread_count(threads)
-    progress = progress or Progress()
-
-    # 1. What is there, and by which rule is it to be read?
     opened = [_Opened(source) for source in find_sources(inputs, glob=glob, weights=weights)]
     given = {"pretokenizer": pretokenizer, "normalize": normalize,
              "max_word_length": max_word_length}  # fmt: skip
@@ -186,57 +313,7 @@ def count(
     unit = math.lcm(*(one.unit for one in opened))
     if unit > MOST:
         raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
-
-    # 2. Count.
-    largest = 1 << 63  # no count reaches it
-    counter = _core.Counter(
-        rule.pretokenizer, rule.max_word_length, threads, min(max_types or 0, largest)
-    )
-    totals = CountTotals()
-    lines_of: list[tuple[str, int]] = []
-    samples: list[bytes] = []
-    sizes = [one.source.size() for one in opened]
-    known = sum(size for size in sizes if size is not None)
-    with progress.stage("Counting words", known if None not in sizes else None, "B") as report:
-        done = 0
-        for one, size in zip(opened, sizes, strict=True):
-            try:
-                with one.stream() as stream:
-                    weight = int(one.source.weight * unit / one.file_unit)
-                    sample = b""
-                    if one.is_counts:
-                        read = _read_counts(one, stream, counter, weight)
-                    else:
-                        read, sample = _read_text(
-                            one, stream, counter, weight, rule, on_invalid, report, done, size
-                        )
-            except OverflowError:
-                raise InputError(f"{one.name}: the counts do not fit 63 bits") from None
-            except OSError as error:
-                raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
-            totals += read
-            lines_of.append((one.name, read.lines))
-            samples += [sample] if len(samples) < SAMPLED_INPUTS else []
-            done += size or 0
-            report(done)
-
-    # 3. Sort, and leave out what is too rare.
-    # A minimum of 1 leaves out nothing, not even a word that weighs less than 1: its other
-    # occurrences may be in another shard.
-    text, offsets, counts = counter.finish(min(min_count * unit, largest) if min_count > 1 else 1)
-    counted = counter.totals
-    words = int(counts.sum())
-    totals += CountTotals(
-        words=words,
-        cut_words=counted["cut_words"],
-        reserved=counted["reserved"],
-        pruned_words=counted["words"] - words,
-        max_undercount=counted["max_undercount"],
-    )
-    for name, value in asdict(totals).items():
-        if value >= largest:
-            raise InputError(f"{name} of all inputs together does not fit 63 bits")
-    return WordCounts(rule, text, offsets, counts, totals, unit, lines_of, samples)
+    return CountPlan(opened, rule, unit, on_invalid, BLOCK)
 
 
 class _Opened:
@@ -335,12 +412,9 @@ def _read_text(
     stream: BinaryIO,
     counter: _core.Counter,
     weight: int,
-    rule: WordRule,
-    on_invalid: OnInvalid,
-    report: Report,
-    done: int,
-    size: int | None,
-    block: int = BLOCK,
+    plan: CountPlan,
+    after_block: AfterBlock,
+    start: BlockEnd,
 ) -> tuple[CountTotals, bytes]:
     """Feed a text to the counter, block by block; the block bounds depend on the text alone. The
     first lines come back as a sample."""
@@ -350,11 +424,12 @@ def _read_text(
         raise InputError(f"{one.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
     skip = 3 if head == b"\xef\xbb\xbf" else 0
     stream.read(skip)
-    if rule.normalize != "none" or on_invalid != "error":
-        clean = CleanText(stream, one.name, on_invalid, rule.normalize, offset=skip)
-        stream = cast(BinaryIO, io.BufferedReader(_BlockReader(clean.blocks(block))))
-    buffer = bytearray(block)
-    have, offset, lines = 0, skip, 0
+    if plan.rule.normalize != "none" or plan.on_invalid != "error":
+        clean = CleanText(stream, one.name, plan.on_invalid, plan.rule.normalize, offset=skip)
+        stream = cast(BinaryIO, io.BufferedReader(_BlockReader(clean.blocks(plan.block))))
+    _skip(stream, start.offset, one.name)
+    buffer = bytearray(plan.block)
+    have, offset, lines = 0, start.offset, start.lines
     open_line = False  # what was fed so far ends in the middle of a line
     sample: bytes | None = None
     while True:
@@ -371,7 +446,7 @@ def _read_text(
         consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, weight)
         if invalid >= 0:
             line = lines + buffer.count(b"\n", 0, invalid) + 1
-            raise invalid_utf8(one.name, line, offset + invalid, buffer[invalid])
+            raise invalid_utf8(one.name, line, skip + offset + invalid, buffer[invalid])
         lines += ends
         if consumed:
             open_line = buffer[consumed - 1] != 0x0A
@@ -384,11 +459,23 @@ def _read_text(
         else:
             buffer[:rest] = buffer[consumed:have]
         have = rest
-        report(done + min(offset, size or offset))
+        after_block(BlockEnd(offset, lines, open_line))
     totals = CountTotals(lines=lines + open_line)
     if clean:
         totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
     return totals, sample or b""
+
+
+def _skip(stream: BinaryIO, size: int, name: str) -> None:
+    """Go past what was counted before."""
+    if stream.seekable():
+        stream.seek(size, os.SEEK_CUR)
+        return
+    while size:
+        skipped = len(stream.read(min(size, BLOCK)))
+        if not skipped:
+            raise InputError(f"{name}: the text is shorter than it was")
+        size -= skipped
 
 
 class _BlockReader(io.RawIOBase):
@@ -412,14 +499,19 @@ class _BlockReader(io.RawIOBase):
 
 
 def _read_counts(
-    one: _Opened, stream: BinaryIO, counter: _core.Counter, weight: int
+    one: _Opened,
+    stream: BinaryIO,
+    counter: _core.Counter,
+    weight: int,
+    plan: CountPlan,
+    after_block: AfterBlock,
 ) -> CountTotals:
     header = one.header or {}
     first = line = 2 if header else 1
     words_before = counter.totals["words"]
-    data = b""
+    data, offset = b"", 0
     while True:
-        more = stream.read(BLOCK)
+        more = stream.read(plan.block)
         data += more
         consumed, lines, problem = counter.read_words(data, not more, weight)
         line += lines
@@ -428,6 +520,9 @@ def _read_counts(
         data = data[consumed:]
         if not more:
             break
+        # There is no going on inside a counts file: all of it is read again, as a line would be.
+        offset += consumed
+        after_block(BlockEnd(offset, in_line=True))
     words = (counter.totals["words"] - words_before) // weight
     if header and (line - first, words) != (header["types"], header["words"]):
         raise InputError(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import volt
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.errors import SettingsError
+from volt.spill import DEFAULT_MEMORY, CountedFile, count_to_file
 
 
 def count(
@@ -19,6 +21,9 @@ def count(
     on_invalid: options.OnInvalid = "error",
     min_count: options.MinCount = 1,
     max_types: options.MaxTypes = None,
+    memory: options.Memory = None,
+    spill: options.Spill = None,
+    resume: options.Resume = False,
     weight: options.Weights = None,
     glob: options.Glob = "*",
     input_format: options.InputFormat = "auto",
@@ -29,31 +34,39 @@ def count(
     """Count the words of text, or add up counts files."""
     if json and output is None:
         raise SettingsError("--json and the counts both want stdout: name a file with -o")
-    counts = volt.count(
-        files,
-        pretokenizer=pretokenizer,
-        normalize=normalize,
-        max_word_length=max_word_length,
-        on_invalid=on_invalid,
-        min_count=min_count,
-        max_types=max_types,
-        weights=weight or None,
-        glob=glob,
-        input_format=input_format,
-        threads=threads,
-        progress=progress_for(quiet),
-    )
-    if output is None:
-        write_stdout(counts.write)
+    settings: dict[str, Any] = {
+        "pretokenizer": pretokenizer,
+        "normalize": normalize,
+        "max_word_length": max_word_length,
+        "on_invalid": on_invalid,
+        "min_count": min_count,
+        "max_types": max_types,
+        "weights": weight or None,
+        "glob": glob,
+        "input_format": input_format,
+        "threads": threads,
+        "progress": progress_for(quiet),
+    }
+    counts: volt.WordCounts | CountedFile
+    if memory or spill or resume:
+        if output is None:
+            raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
+        counts = count_to_file(
+            files, output, memory=memory or DEFAULT_MEMORY, spill=spill, resume=resume, **settings
+        )
     else:
-        counts.save(output)
+        counts = volt.count(files, **settings)
+        if output is None:
+            write_stdout(counts.write)
+        else:
+            counts.save(output)
     if json:
         print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
                     **asdict(counts.totals)})  # fmt: skip
     say(quiet, *summary(counts))
 
 
-def summary(counts: volt.WordCounts) -> list[str]:
+def summary(counts: volt.WordCounts | CountedFile) -> list[str]:
     """What was counted and, where anything was, what was lost."""
     totals = counts.totals
     words = totals.words / counts.unit

@@ -44,6 +44,19 @@ MaxTypes = Annotated[
     int | None,
     typer.Option(min=1, help="Keep at most this many word types (lossy).", show_default=False),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(help="Count within this memory, such as 4G; needs -o.", show_default=False),
+]
+Spill = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder for what does not fit the memory.  [default: OUTPUT.spill]",
+        show_default=False,
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a count that was killed.")]
 Weights = Annotated[
     list[str] | None,
     typer.Option(
