@@ -12,13 +12,14 @@
 from __future__ import annotations
 
 import functools
+import heapq
 import math
 import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -124,6 +125,37 @@ def count_words(
         for word in words(line, pretokenizer):
             counts.update(cut(word, max_word_length))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0].encode())))
+
+
+def count_words_in_runs(
+    lines: Iterable[str],
+    pretokenizer: str,
+    max_word_length: int = 64,
+    *,
+    table: int,
+    min_count: int = 1,
+    max_types: int | None = None,
+) -> list[tuple[str, int]]:
+    """The words of a counts file, in its order, from a table that is emptied into a sorted run
+    when it has `table` types: what native code does when memory is short."""
+    runs: list[list[tuple[bytes, int]]] = []
+    counts: dict[str, int] = {}
+    for line in lines:
+        for word, count in count_words([line], pretokenizer, max_word_length).items():
+            counts[word] = counts.get(word, 0) + count
+        if len(counts) >= table:
+            runs.append(sorted((word.encode(), count) for word, count in counts.items()))
+            counts = {}
+    runs.append(sorted((word.encode(), count) for word, count in counts.items()))
+    merged = [
+        (word, sum(count for _, count in same))
+        for word, same in groupby(heapq.merge(*runs), key=lambda entry: entry[0])
+    ]
+    kept = sorted(
+        ((word, count) for word, count in merged if count >= min_count),
+        key=lambda entry: (-entry[1], entry[0]),
+    )
+    return [(word.decode(), count) for word, count in kept[:max_types]]
 
 
 # --------------------------------------------------------------------------------- words -> merges

@@ -53,6 +53,10 @@ FAN_IN = 128
 """So many runs are merged at once; more are first merged into fewer."""
 CHECKPOINT = "checkpoint.json"
 LOCK = "lock"
+OURS = re.compile(
+    rf"{re.escape(CHECKPOINT)}|{LOCK}|run-[0-9]+(-[0-9]+)?|ranked-[0-9]+|\.volt-[0-9a-f]+\.tmp"
+)
+"""Names of files in the folder; where there are others, nothing is deleted."""
 FORMAT = 1
 
 
@@ -115,7 +119,7 @@ def count_to_file(
         input_format=input_format,
     )
     # Small blocks: how much the table may grow in one must be a small part of the memory.
-    plan = replace(plan, block=max(1, min(plan.block, table_memory // 256)))
+    plan = replace(plan, block=min(plan.block, max(table_memory // 256, 64)))
     with _Spill.opened(folder, plan, resume) as spilled:
         # 2. Count, into runs.
         _count_runs(spilled, plan, table_memory, threads, progress)
@@ -318,7 +322,11 @@ class _Spill:
             raise SettingsError(
                 f"{folder} holds an unfinished count: go on with --resume, or delete the folder"
             )
-        make_folder(folder)
+        for file in make_folder(folder).iterdir():
+            if not OURS.fullmatch(file.name):
+                raise SettingsError(
+                    f"{folder} holds other files ({file.name}): name another folder for --spill"
+                )
         with _locked(folder):
             if unfinished:
                 spilled._load()
@@ -394,14 +402,8 @@ class _Spill:
 
     def tidy(self) -> None:
         """Delete what the checkpoint does not name: runs of a process that died, or merged ones."""
-        names = {*self.state.runs, CHECKPOINT, LOCK}
         for file in list(self.folder.iterdir()):
-            if file.name not in names:
-                if not re.fullmatch(r"run-[0-9-]+|ranked-[0-9]+|\.volt-[0-9a-f]+\.tmp", file.name):
-                    raise SettingsError(
-                        f"{self.folder} holds other files ({file.name}): name a folder of its own "
-                        "for --spill"
-                    )
+            if file.name not in (*self.state.runs, CHECKPOINT, LOCK):
                 file.unlink()
 
     def remove(self) -> None:
