@@ -16,7 +16,7 @@ import stat
 import sys
 import unicodedata
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -39,6 +39,13 @@ CANDIDATES_HEAD = b"# volt candidates "
 BLOCK = 1 << 24
 """How much text is read at a time. Part of the definition of lossy counting (`max_types`)."""
 
+MAX_RATIO = 1000
+"""Compressed text may unpack to this many times its size."""
+EXPANDED = 1 << 26
+"""So many bytes may be unpacked from however little."""
+LONGEST_SKIPPED = 1 << 28
+"""Bytes of the longest line with `skip-line`, which must see all of a line."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -58,7 +65,7 @@ class Source:
                 raise InputError("stdin is closed: there is nothing to read")
             return _decompressed(cast(BinaryIO, sys.stdin.buffer), self.name)
         try:
-            file = self.path.open("rb")
+            file = io.BufferedReader(_SteadyFile(self.path, self.name))
             try:
                 return _decompressed(file, self.name)
             except OSError:
@@ -74,6 +81,33 @@ class Source:
         except OSError:
             return None
         return status.st_size if status and stat.S_ISREG(status.st_mode) else None
+
+
+class _SteadyFile(io.FileIO):
+    """A file that must be, when it ends, what it was when it was opened: half of a file that
+    someone is writing is no corpus. A pipe is read to its end; an endless device is refused."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        mode = path.stat().st_mode
+        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not path.samefile(os.devnull)):
+            with path.open("rb") as device:
+                if not device.isatty():
+                    raise InputError(f"{name}: a device, which may never end; name a file")
+        super().__init__(path, "rb")
+        self._name = name
+        self._opened = self._status()
+
+    def _status(self) -> tuple[int, int] | None:
+        status = os.fstat(self.fileno())
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def readinto(self, buffer: Any) -> int | None:
+        got = super().readinto(buffer)
+        if not got and self._status() != self._opened:
+            raise InputError(
+                f"{self._name}: the file changed while it was read; wait until it is complete"
+            )
+        return got
 
 
 def find_sources(
@@ -242,34 +276,32 @@ class _DatasetField:
 
 def _decompressed(stream: BinaryIO, name: str) -> BinaryIO:
     if not stream.seekable():
-        stream = io.BufferedReader(_WholeReader(stream))
+        stream = cast(BinaryIO, io.BufferedReader(_WholeReader(stream)))
     buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
     head = buffered.peek(10)[:10]
-    if head.startswith(b"\x1f\x8b"):
-        opened: Any = gzip.GzipFile(fileobj=buffered)
-    elif re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", head):
-        opened = bz2.BZ2File(buffered)
-    elif head.startswith(b"\xfd7zXZ\x00"):
-        opened = lzma.LZMAFile(buffered)  # noqa: SIM115
-    elif head.startswith(b"\x28\xb5\x2f\xfd"):
-        opened = _ZstandardReader(buffered)
-    else:
-        return cast(BinaryIO, buffered)
-    return io.BufferedReader(_CheckedReader(opened, buffered, name))
+    for magic, reader in PACKED.items():
+        if re.match(magic, head):
+            packed = _WholeReader(cast(BinaryIO, buffered))
+            unpacked = reader(io.BufferedReader(packed))
+            return cast(BinaryIO, io.BufferedReader(_CheckedReader(unpacked, packed, name)))
+    return cast(BinaryIO, buffered)
 
 
 class _WholeReader(io.RawIOBase):
     """A pipe gives a few bytes at a time; this fills what it is given, so that `peek` sees a whole
-    head."""
+    head. It knows how much it has given."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self.given = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        return int(self._stream.readinto(buffer))  # type: ignore[attr-defined]
+        got = int(self._stream.readinto(buffer))  # type: ignore[attr-defined]
+        self.given += got
+        return got
 
     def close(self) -> None:
         self._stream.close()
@@ -277,24 +309,32 @@ class _WholeReader(io.RawIOBase):
 
 
 class _CheckedReader(io.RawIOBase):
-    """A decompressor whose failures name the file."""
+    """A decompressor whose failures name the file, and that no bomb comes through."""
 
-    def __init__(self, stream: Any, file: BinaryIO, name: str) -> None:
-        self._stream, self._file, self._name = stream, file, name
+    def __init__(self, stream: Any, packed: _WholeReader, name: str) -> None:
+        self._stream, self._packed, self._name = stream, packed, name
+        self._made = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            return int(self._stream.readinto(buffer))
+            made = int(self._stream.readinto(buffer))
         except (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
             raise InputError(
                 f"{self._name}: the compressed data is damaged or cut short ({error})"
             ) from error
+        self._made += made
+        if self._made > max(EXPANDED, MAX_RATIO * self._packed.given):
+            raise InputError(
+                f"{self._name}: unpacked it is more than {MAX_RATIO:,} times as large, as no text "
+                "is; if it is meant so, unpack it first"
+            )
+        return made
 
     def close(self) -> None:
-        self._file.close()
+        self._packed.close()
         super().close()
 
 
@@ -321,7 +361,8 @@ class _ZstandardReader:
         """Is there output? If none is left, make some."""
         while not self._output:
             if not self._input:
-                self._input = self._stream.read(1 << 17)
+                # 4 bytes can stand for 128 KiB, and all that these hold is made at once.
+                self._input = self._stream.read(1 << 13)
             if not self._input:
                 if self._started:
                     raise EOFError("unfinished frame")
@@ -334,6 +375,15 @@ class _ZstandardReader:
             if self._frame.eof:
                 self._started = False
         return True
+
+
+PACKED: dict[bytes, Callable[[Any], Any]] = {
+    rb"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream),
+    rb"BZh[1-9](1AY&SY|\x17rE8P\x90)": bz2.BZ2File,
+    rb"\xfd7zXZ\x00": lzma.LZMAFile,
+    rb"\x28\xb5\x2f\xfd": _ZstandardReader,
+}
+"""What compressed data begins with, and its decompressor."""
 
 
 class _IterableReader(io.RawIOBase):
@@ -412,6 +462,11 @@ class CleanText:
             if cut == 0 and data and self.on_invalid != "skip-line":
                 # A line that does not end in the block; to skip it all of it must be seen.
                 cut = self._cut_in_line(data)
+            elif cut == 0 and len(data) > LONGEST_SKIPPED:
+                raise InputError(
+                    f"{self.name}: line {line} is longer than {LONGEST_SKIPPED >> 20} MiB, too "
+                    "long for --on-invalid skip-line; use replace"
+                )
             if cut:
                 yield self._clean(data[:cut], line, offset)
                 line += data.count(b"\n", 0, cut)

@@ -9,12 +9,14 @@ import traceback
 
 
 def main() -> None:
-    """Run `volt`. Exit 0 done, 1 a negative answer, 2 bad usage or bad input."""
+    """Run `volt`. Exit 0 done, 1 a negative answer, 2 bad usage or bad input, from 128 stopped."""
     from volt.errors import VoltError
 
     if hasattr(signal, "SIGPIPE"):
         # When the reader of our output has gone, end as other programs do: at once, silently.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # A polite kill: end as by Ctrl-C, with temporary files gone.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     # Nothing here multiplies large matrices: don't start threads that would.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     debug = "--debug" in sys.argv[1:]
