@@ -15,8 +15,9 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         # When the reader of our output has gone, end as other programs do: at once, silently.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    # A polite kill: end as by Ctrl-C, with temporary files gone.
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    signal.signal(signal.SIGTERM, _stop)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
+        signal.signal(signal.SIGINT, _stop)
     # Nothing here multiplies large matrices: don't start threads that would.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     debug = "--debug" in sys.argv[1:]
@@ -37,8 +38,10 @@ def main() -> None:
         # Keep Python from trying, and failing, once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
-    except KeyboardInterrupt:
-        if debug:
-            traceback.print_exc()
-        print("volt: interrupted", file=sys.stderr)
-        sys.exit(130)
+
+
+def _stop(number: int, frame: object) -> None:
+    """Ctrl-C and a polite kill: on the way out temporary files are deleted."""
+    # Not print: the signal may have come in the middle of one.
+    os.write(2, b"volt: interrupted\n" if number == signal.SIGINT else b"volt: terminated\n")
+    sys.exit(128 + number)

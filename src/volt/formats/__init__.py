@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,13 +112,15 @@ def export(
             else count(check, pretokenizer=rule.pretokenizer, normalize=rule.normalize)
         )  # fmt: skip
     messages, found = _compare(vocabulary, form, counts)
-    for file, data in files.items():
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot write {file}: {error.strerror or error}") from error
-        with atomic_write(file) as stream:
+    with ExitStack() as written:  # all of them, before the first takes its name
+        for file, data in files.items():
+            try:
+                file.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise InputError(f"cannot write {file}: {error.strerror or error}") from error
+            stream = written.enter_context(atomic_write(file))
             stream.write(data)
+            stream.flush()
     return ExportResult(list(files), messages, found)
 
 
