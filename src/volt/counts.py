@@ -248,6 +248,11 @@ class CountPlan:
     block: int = BLOCK
     """Text is read in pieces of this size."""
 
+    @cached_property
+    def buffer(self) -> bytearray:
+        """For all inputs: to make one takes longer than to read a small file."""
+        return bytearray(self.block)
+
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""
         sizes = [one.source.size() for one in self.inputs]
@@ -428,7 +433,7 @@ def _read_text(
         clean = CleanText(stream, one.name, plan.on_invalid, plan.rule.normalize, offset=skip)
         stream = cast(BinaryIO, io.BufferedReader(_BlockReader(clean.blocks(plan.block))))
     _skip(stream, start.offset, one.name)
-    buffer = bytearray(plan.block)
+    buffer = plan.buffer
     have, offset, lines = 0, start.offset, start.lines
     open_line = False  # what was fed so far ends in the middle of a line
     sample: bytes | None = None
@@ -455,7 +460,7 @@ def _read_text(
         offset += consumed
         rest = have - consumed
         if rest == len(buffer):
-            buffer.extend(bytes(len(buffer)))  # a word that fills the block
+            buffer = buffer + bytes(len(buffer))  # a word that fills the block; not for the next
         else:
             buffer[:rest] = buffer[consumed:have]
         have = rest

@@ -13,8 +13,11 @@ STOPPED = {
 }
 
 
-@pytest.mark.parametrize("number", STOPPED)
-@pytest.mark.parametrize("command", ["count", "spill", "learn", "encode", "npy"])
+@pytest.mark.parametrize(
+    ("command", "number"),
+    [(command, signal.SIGINT) for command in ("count", "spill", "learn", "encode", "npy")]
+    + [("learn", signal.SIGTERM), ("encode", signal.SIGTERM)],
+)
 def test_stopped_while_it_works(work, command, number):
     """The text comes through a pipe that does not end: the command is sure to be at work."""
     before = names(work)
