@@ -82,7 +82,8 @@ def main() -> None:
     later = memory[len(memory) // 2 :]
     seconds = time.monotonic() - started
     result: dict[str, Any] = {
-        "benchmark": "soak",
+        "stage": "soak",
+        "title": "Soak",
         "machine": _machine(),
         "seconds": seconds,
         "rounds": len(memory),
@@ -93,6 +94,13 @@ def main() -> None:
         "slope_bytes_a_round": slope(later),
         "slope_megabytes_an_hour": slope(later) * len(memory) / seconds * 3600 / 1e6,
     }
+    result["section"] = (
+        f"{seconds / 60:.0f} minutes of learning, encoding, decoding, export and import in one "
+        f"process (`benchmarks/soak.py`), {len(memory):,} rounds, other text in each: "
+        f"{later[0] / 1e6:,.1f} MB resident half-way, {memory[-1] / 1e6:,.1f} MB at the end, "
+        f"{max(memory) / 1e6:,.1f} MB at most. The slope over the second half is "
+        f"{result['slope_bytes_a_round']:+,.0f} bytes a round."
+    )
     for key, value in result.items():
         print(f"{key}: {value}", file=sys.stderr)
     if arguments.output:

@@ -23,10 +23,12 @@ import sys
 import sysconfig
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from measure import _machine, _save
+from page import _table
 
 SEED = 1
 WORDS = 200_000
@@ -89,6 +91,24 @@ def count(
     }  # fmt: skip
 
 
+def section(result: Mapping[str, Any]) -> str:
+    """For docs/benchmarks.md."""
+    held, free, machine = result["within_memory"], result["in_memory"], result["machine"]
+    return "\n".join([
+        "Made by", "", f"    {result['command']}", "",
+        f"on {machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python "
+        f"{machine['python']}. {result['text']['bytes'] / 1e9:.1f} GB of text, {held['words']:,} "
+        f"words, {held['types']:,} types; a counts file of {held['output_megabytes']:,.0f} MB. The "
+        f"kernel held the first to {held['data_limit_bytes'] / 2**20:,.0f} MiB of data "
+        "(`ulimit -d`). The files are "
+        + ("the same byte for byte." if result["same_bytes"] else "**different**."), "",
+        *_table(["", "time", "CPU time", "peak memory"],
+                [[f"`{' '.join(['volt count', *one['options']])}`", f"{one['wall_seconds']:,.0f} s",
+                  f"{one['cpu_seconds']:,.0f} s", f"{one['peak_megabytes']:,.0f} MB"]
+                 for one in (held, free)]),
+    ])  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -124,14 +144,20 @@ def main() -> None:
         print(json.dumps(held, indent=2))
         free = count(text, folder / "free", arguments.threads, limit=None)
         print(json.dumps(free, indent=2))
-    result = {
-        "benchmark": "spill",
+    result: dict[str, Any] = {
+        "stage": "spill",
+        "title": "Types that outgrow the memory",
+        "command": "python benchmarks/spill.py --text "
+        + " ".join(path.name for path in arguments.text)
+        + f" --gigabytes {arguments.gigabytes:g} --memory {arguments.memory}"
+        " -o benchmarks/results/spill.json",
         "machine": _machine(),
         "text": {"made_from": [path.name for path in arguments.text], "seed": SEED, "bytes": made},
         "within_memory": held,
         "in_memory": free,
         "same_bytes": held["sha256"] == free["sha256"],
     }
+    result["section"] = section(result)
     if arguments.output:
         _save(result, arguments.output)
     print("same bytes" if result["same_bytes"] else "DIFFERENT bytes")

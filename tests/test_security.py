@@ -11,11 +11,11 @@ import pytest
 import volt
 
 PACKAGE = Path(volt.__file__).parent
-FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "subprocess", "pty",
-                     "ctypes", "code", "codeop", "runpy"}  # fmt: skip
+FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "subprocess",
+                     "pty", "ctypes", "code", "codeop", "runpy"}  # fmt: skip
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "os.system", "os.popen", "os.execv"}
-NETWORK = {"urllib", "http", "socket", "ssl", "ftplib", "requests", "httpx", "aiohttp", "socketserver",
-           "smtplib", "xmlrpc"}  # fmt: skip
+NETWORK = {"urllib", "http", "socket", "ssl", "ftplib", "requests", "httpx", "aiohttp", "smtplib",
+           "socketserver", "xmlrpc"}  # fmt: skip
 
 
 def trees() -> Iterator[tuple[str, ast.Module]]:
