@@ -64,6 +64,9 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/latency.py --text $(TEXT) -o benchmarks/results/latency.json
 	$(BIN)/python benchmarks/learn.py --text $(TEXT) -o benchmarks/results/learn.json
 	$(BIN)/python benchmarks/transport.py --text $(TEXT) -o benchmarks/results/transport.json
+	$(BIN)/python benchmarks/scaling.py --text $(TEXT) -o benchmarks/results/scaling.json
+	$(BIN)/python benchmarks/spill.py --text $(TEXT) -o benchmarks/results/spill.json
+	$(BIN)/python benchmarks/soak.py -o benchmarks/results/soak.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
 
 screenshot: $(TOOLS) demo
@@ -74,7 +77,7 @@ sanitize: $(TOOLS)
 	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	$(BIN)/cmake --build --preset sanitize
 	tools/with_sanitizer.sh $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py tests/test_candidates.py \
-	  tests/test_encode.py tests/test_look_up.py tests/test_tokenizer.py
+	  tests/test_encode.py tests/test_look_up.py tests/test_tokenizer.py tests/test_spill.py
 
 clean:
 	rm -rf build dist demo $(VENV)
