@@ -142,11 +142,16 @@ def draw(result: Mapping[str, Any]) -> None:
         ]
         for panel, (title, value) in zip(panels, measures, strict=True):
             for command in commands:
-                panel.loglog(
+                panel.plot(
                     [row[axis] for row in rows], [value(row[command]) for row in rows], ".-",
                     label=command,
                 )  # fmt: skip
+            if axis == "merges":
+                panel.set_xscale("log")
+                panel.set_xticks(CANDIDATES, [f"{merges // 1000}K" for merges in CANDIDATES])
+                panel.minorticks_off()
             panel.set(xlabel=label, ylabel=title)
+            panel.set_ylim(bottom=0)
             panel.grid(alpha=0.3)
         panels[0].legend()
         drawn.savefig(IMAGES / name, metadata={"Date": None})

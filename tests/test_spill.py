@@ -109,6 +109,24 @@ def test_counts_files_and_compressed_text_are_added_up(tmp_path):
     assert count_small(inputs, tmp_path / "out", 40_000) == written(volt.count(inputs))
 
 
+def test_many_small_files_fill_the_memory_too(tmp_path, monkeypatch):
+    saved = []
+    save_state = spill_module._Spill.save
+    monkeypatch.setattr(
+        spill_module._Spill,
+        "save",
+        lambda self, state: [saved.append(state), save_state(self, state)],
+    )
+    paths = [save(tmp_path, f"a{n} b{n} c{n} d{n % 9}\n" * 3, f"{n}") for n in range(100)]
+    # A table with 256 slots for words of each length takes 24 KB, one with 512 more than 28.
+    options = {"pretokenizer": "whitespace", "threads": 1}
+    assert count_small(paths, tmp_path / "out", 28_000, **options) == written(
+        volt.count(paths, **options)
+    )
+    assert len(saved) > 2
+    assert all(state.inputs_done for state in saved)
+
+
 # ----------------------------------------------------------------------------- interrupted, resumed
 
 
@@ -211,16 +229,23 @@ def test_other_settings_or_a_changed_file_cannot_be_gone_on_with(tmp_path, unfin
     assert sorted(file.name for file in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("damage", ["cut", "gone", "checkpoint"])
+@pytest.mark.parametrize("damage", ["cut", "gone", "checkpoint", "path", "number"])
 def test_damaged_runs_are_noticed(tmp_path, unfinished, damage):
     path, folder = unfinished
-    run = folder / json.loads((folder / "checkpoint.json").read_text())["state"]["runs"][0]
+    content = json.loads((folder / "checkpoint.json").read_text())
+    run = folder / content["state"]["runs"][0]
     if damage == "cut":
         run.write_bytes(run.read_bytes()[:-1])
     elif damage == "gone":
         run.unlink()
     else:
-        (folder / "checkpoint.json").write_text('{"format": 1}')
+        if damage == "checkpoint":
+            content = {"format": 1}
+        elif damage == "path":
+            content["state"]["runs"][0] = "../text"
+        else:
+            content["state"]["position"]["offset"] = -1
+        (folder / "checkpoint.json").write_text(json.dumps(content))
     with pytest.raises(InputError, match=r"damaged|gone"):
         volt.count_to_file(path, tmp_path / "out", memory=40_000, spill=folder, resume=True)
     assert not (tmp_path / "out").exists()

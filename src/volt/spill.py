@@ -183,7 +183,7 @@ def _count_runs(
                 counting.after_block(end)
 
             read, _ = plan.read(one, counting.counter, after_block, start=counting.end)
-            counting.after_input(read)
+            counting.after_input(read, size or 0)
             done += size or 0
             report(done)
     counting.checkpoint()
@@ -207,20 +207,23 @@ class _RunCounter:
         self.end = end
         # Inside a line there is no starting again: what is spilled there counts from the next
         # checkpoint on.
-        if self._unsaved >= CHECKPOINT_EVERY and not end.in_line:
+        if end.in_line and self._full():
+            self._spill()
+        elif not end.in_line and (self._full() or self._unsaved >= CHECKPOINT_EVERY):
             self.checkpoint()
-        elif self.counter.memory(self._block) > self._memory:
-            if end.in_line:
-                self._spill()
-            else:
-                self.checkpoint()
 
-    def after_input(self, read: CountTotals) -> None:
+    def after_input(self, read: CountTotals, size: int) -> None:
+        """The last block, or the only one of a small file, is done with its input."""
+        self._unsaved += max(size - self.end.offset, 0)
         self._inputs_done += 1
         self._totals += read
         self.end = BlockEnd()
-        if self._unsaved >= CHECKPOINT_EVERY:
+        if self._full() or self._unsaved >= CHECKPOINT_EVERY:
             self.checkpoint()
+
+    def _full(self) -> bool:
+        """Whether another block might need more memory than there is."""
+        return self.counter.memory(self._block) > self._memory
 
     def checkpoint(self) -> None:
         self._spill()
@@ -380,6 +383,12 @@ class _Spill:
                 [str(name) for name in state["runs"]],
                 state["named"],
             )
+            numbers = [self.state.inputs_done, self.state.named]
+            numbers += [*vars(self.state.position).values(), *vars(self.state.totals).values()]
+            if not all(isinstance(number, int) and number >= 0 for number in numbers):
+                raise ValueError("no number")
+            if not all(OURS.fullmatch(name) for name in self.state.runs):
+                raise ValueError("no name of a run")
             missing = [name for name in self.state.runs if not (self.folder / name).is_file()]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
