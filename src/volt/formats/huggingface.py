@@ -14,11 +14,14 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from volt.candidates import WORD_FINAL
 from volt.corpus import Normalization
 from volt.counts import Pretokenizer
-from volt.errors import SettingsError
-from volt.formats.assembly import BYTE_NAMES, Pieces, read_json
+from volt.errors import InputError, SettingsError
+from volt.formats.assembly import BYTE_NAMES, Pieces, read_bytes, read_json
 from volt.formats.merges import Pair, merge_list
 from volt.formats.refusals import (
     UNKNOWN_PENALTY,
@@ -229,6 +232,85 @@ def _config(vocabulary: Vocabulary) -> dict[str, Any]:
             str(number): added for number, added in _added_tokens(vocabulary).items()
         },
     }
+
+
+# ------------------------------------------------------------------------------------------ rewrite
+
+
+def rewritten(path: Path, vocabulary: Vocabulary, id_map: NDArray[np.int64]) -> dict[str, bytes]:
+    """The files of a tokenizer with another vocabulary, made from that of these files: everything
+    else stays as it is, post-processor and padding included, with the ids that tokens have now.
+    `id_map` maps an id in the files to the new one, or to -1."""
+    file = path / "tokenizer.json" if path.is_dir() else path
+    data = read_json(file)
+    old = data["model"]
+    model = {**old, **_new_vocabulary(old, vocabulary, str(file))}
+    pad = data.get("padding")
+    if isinstance(pad, dict) and "pad_id" in pad:
+        pad = {**pad, "pad_id": _new_id(id_map, pad["pad_id"], f"{file}: padding")}
+    data |= {
+        "padding": pad,
+        "added_tokens": [
+            {**one, "id": _new_id(id_map, one["id"], f"{file}: added_tokens")}
+            for one in data.get("added_tokens") or []
+        ],
+        "post_processor": _new_ids(data.get("post_processor"), id_map, str(file)),
+        "model": model,
+    }
+    config = _config(vocabulary)
+    beside = file.with_name("tokenizer_config.json")
+    if beside.exists():
+        given = read_json(beside)
+        if not isinstance(given, dict):
+            raise InputError(f"{beside}: no table of settings")
+        # The class is the one that reads tokenizer.json and nothing else.
+        config |= {**given, "tokenizer_class": config["tokenizer_class"],
+                   "added_tokens_decoder": config["added_tokens_decoder"]}  # fmt: skip
+    files = {"tokenizer.json": _json(data), "tokenizer_config.json": _json(config)}
+    names = file.with_name("special_tokens_map.json")
+    if names.exists():
+        files[names.name] = read_bytes(names)
+    return files
+
+
+def _new_vocabulary(old: dict[str, Any], vocabulary: Vocabulary, name: str) -> dict[str, Any]:
+    """The parts of a model that hold the vocabulary."""
+    if old.get("type") == "Unigram":
+        scores = dict(old["vocab"])
+        kept = [[text, scores[text]] for text in vocabulary.texts if text in scores]
+        if [text for text, _ in kept] != vocabulary.texts[: len(kept)]:
+            raise InputError(f"{name}: added_tokens: one stands before the model's own tokens")
+        return {"vocab": kept, "unk_id": vocabulary.ids[vocabulary.unknown_token]}
+    # Added tokens, too, have their place here, or those behind them would move.
+    numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}
+    if vocabulary.look_up is not None:
+        return {"vocab": numbers}
+    merges: list[Any] = [list(pair) for pair in merge_list(vocabulary)]
+    if old["merges"] and isinstance(old["merges"][0], str):
+        merges = [" ".join(pair) for pair in merges]
+    return {"vocab": numbers, "merges": merges}
+
+
+def _new_ids(part: Any, id_map: NDArray[np.int64], name: str) -> Any:
+    """A post-processor: ids are in `ids` lists, or in pairs of a token and its id."""
+    if isinstance(part, dict):
+        return {
+            key: [_new_id(id_map, one, f"{name}: post_processor") for one in value]
+            if key == "ids" and isinstance(value, list)
+            else _new_ids(value, id_map, name)
+            for key, value in part.items()
+        }
+    if isinstance(part, list):
+        if len(part) == 2 and isinstance(part[0], str) and type(part[1]) is int:
+            return [part[0], _new_id(id_map, part[1], f"{name}: post_processor")]
+        return [_new_ids(one, id_map, name) for one in part]
+    return part
+
+
+def _new_id(id_map: NDArray[np.int64], number: Any, where: str) -> int:
+    if type(number) is not int or not 0 <= number < len(id_map) or id_map[number] < 0:
+        raise InputError(f"{where}: {str(number)[:40]!r} is no token that stays")
+    return int(id_map[number])
 
 
 # --------------------------------------------------------------------------------------------- read
