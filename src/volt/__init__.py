@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from volt.formats import ExportResult, export, import_vocabulary
     from volt.joining import Joined, join
     from volt.languages import learn_languages
+    from volt.refitting import RefitResult, extend, refit
     from volt.scripts import learn_scripts
     from volt.spill import CountedFile, count_to_file
 
@@ -32,6 +33,7 @@ __all__ = [
     "Joined",
     "LearnResult",
     "LearnSettings",
+    "RefitResult",
     "SearchResult",
     "SettingsError",
     "Tokenizer",
@@ -47,6 +49,7 @@ __all__ = [
     "count",
     "count_to_file",
     "export",
+    "extend",
     "formats",
     "import_vocabulary",
     "join",
@@ -56,17 +59,21 @@ __all__ = [
     "load",
     "load_candidates",
     "load_vocabulary",
+    "refit",
     "search",
 ]
 
 
 LATE = {
     "Joined": "joining",
+    "RefitResult": "refitting",
+    "extend": "refitting",
     "join": "joining",
     "learn_languages": "languages",
     "learn_scripts": "scripts",
     "CountedFile": "spill",
     "count_to_file": "spill",
+    "refit": "refitting",
 }
 
 

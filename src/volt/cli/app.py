@@ -27,6 +27,8 @@ COMMANDS = {
     "trial": "trial",
     "data": "data",
     "merge": "merge",
+    "refit": "refit",
+    "extend": "extend",
 }
 """By the name of their module in this folder, and of the function, or group of commands, in it."""
 

@@ -38,6 +38,7 @@ from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
+from volt.formats.merges import last_pairs
 from volt.frequencies import SizeFrequencies, frequencies_at, rank_candidates
 from volt.learn import (
     LearnSettings,
@@ -226,7 +227,7 @@ def refit(
 
     # 1. The tokenizer, the model that uses it, the words of the text.
     source = _readable(tokenizer, form)
-    old = source.vocabulary
+    old = _with_last_pairs(source.vocabulary)
     checkpoint = None if model is None else open_checkpoint(model, len(old))
     counts = count_for(old, on, options, threads, progress)
 
@@ -267,6 +268,23 @@ def _readable(tokenizer: Tokenizers, form: str | None) -> Source:
             "which text only passes through: refit and extend take tokenizers without"
         )
     return source
+
+
+def _with_last_pairs(vocabulary: Vocabulary) -> Vocabulary:
+    """Under rule `concat` any two tokens of a lower rank will do for parents: take those that text
+    merges a token from, if they are, so that a smaller vocabulary needs no others."""
+    if vocabulary.merge_rule != "concat" or vocabulary.look_up is not None:
+        return vocabulary
+    last, ids, tokens = last_pairs(vocabulary), vocabulary.ids, vocabulary.tokens
+
+    def token(one: Token) -> Token:
+        if one.parents is None or one.text not in last:
+            return one
+        left, right = (ids[part] for part in last[one.text])
+        lower = max(tokens[left].rank, tokens[right].rank) < one.rank
+        return replace(one, parents=(left, right)) if lower else one
+
+    return replace(vocabulary, tokens=[token(one) for one in tokens])
 
 
 def count_for(
@@ -335,7 +353,7 @@ def _choose_merged(
         old, counts, order="use", bootstrap=settings.bootstrap, seed=settings.seed, threads=threads
     )
     found, ids = measured.candidates, measured.ids
-    # Under rule `concat` a token may have other parents than text merges it from: keep both.
+    # Mostly these are the parents that text merges a token from; where not, keep both.
     parents = [set(token.parents or ()) for token in old.tokens]
     for merge, both in enumerate(zip(found.left, found.right, strict=True), found.alphabet_size):
         parents[ids[merge]].update(ids[list(both)].tolist())
