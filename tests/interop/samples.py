@@ -11,7 +11,7 @@ import volt
 from volt import WordRule
 from volt.candidates import BYTE_LETTERS
 from volt.learn import FIXED_TEXTS, measure
-from volt.vocabulary import Token, Vocabulary, build_vocabulary
+from volt.vocabulary import LookUp, Token, Vocabulary, build_vocabulary
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 SPACES = " \t\n\r\u00a0\u2003\u3000\u200b\u0085\u2028\ufeff\0"
@@ -102,6 +102,42 @@ def learned(
         merge_rule=merge_rule,
         unknown=unknown,
         symbols=symbols,
+    )
+    return measure(vocabulary, counts, 1)
+
+
+def looked_up(pretokenizer, encoding, unknown, exact=True):
+    """All parts of the words of the sample that occur often."""
+    counts = volt.count([sample_lines()], pretokenizer=pretokenizer)
+    found = volt.candidates(counts, merges=700)
+    generator = random.Random(9)
+    mark = "##" if pretokenizer == "whitespace" else ""
+    texts = [text.removesuffix("</w>") for text in found.tokens if text != "<unk>"]
+    if mark:
+        texts += [mark + text for text in texts]
+    texts = list(dict.fromkeys(texts))
+    score = {text: -generator.uniform(2, 14) for text in texts}
+    if exact:
+        score = {text: round(value * 64) / 64 for text, value in score.items()}
+    tokens = [Token(name, "special") for name in SPECIAL]
+    if unknown == "byte" and pretokenizer == "metaspace":
+        tokens += [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)]
+    tokens += [
+        Token(
+            text,
+            "character" if len(text.removeprefix(mark)) == 1 else "piece",
+            score=score[text] if encoding == "unigram" else 0.0,
+        )
+        for text in texts
+    ]
+    lowest = min(score.values()) if encoding == "unigram" else 10.0
+    vocabulary = Vocabulary(
+        WordRule(pretokenizer),
+        tokens,
+        encoding=encoding,
+        unknown=unknown,
+        fuse_unknown=encoding == "unigram" and unknown == "unk",
+        look_up=LookUp(mark=mark, unknown_score=lowest - 10.0),
     )
     return measure(vocabulary, counts, 1)
 

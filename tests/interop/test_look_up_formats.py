@@ -1,17 +1,23 @@
 """WordPiece and Unigram files: read, and written, with the same ids as the real libraries."""
 
 import json
-import random
 
 import pytest
 from hypothesis import given
-from samples import LONG, SPECIAL, any_text_for, letters, sample_lines, spaces, token_texts
+from samples import (
+    LONG,
+    any_text_for,
+    letters,
+    looked_up,
+    sample_lines,
+    spaces,
+    token_texts,
+)
 
 import volt
-from volt import Tokenizer, WordRule
+from volt import Tokenizer
 from volt.formats.huggingface import BYTE_LEVEL, SPLIT_AT_BLANKS, SPLIT_AT_MARK
-from volt.learn import measure
-from volt.vocabulary import LookUp, Token, Vocabulary
+from volt.vocabulary import LookUp
 
 tokenizers = pytest.importorskip("tokenizers")
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -63,42 +69,6 @@ def round_trip(vocabulary, form, name, folder):
 
 
 # ---------------------------------------------------------------------------------- made by volt
-
-
-def looked_up(pretokenizer, encoding, unknown, exact=True):
-    """All parts of the words of the sample that occur often."""
-    counts = volt.count([sample_lines()], pretokenizer=pretokenizer)
-    found = volt.candidates(counts, merges=700)
-    generator = random.Random(9)
-    mark = "##" if pretokenizer == "whitespace" else ""
-    texts = [text.removesuffix("</w>") for text in found.tokens if text != "<unk>"]
-    if mark:
-        texts += [mark + text for text in texts]
-    texts = list(dict.fromkeys(texts))
-    score = {text: -generator.uniform(2, 14) for text in texts}
-    if exact:
-        score = {text: round(value * 64) / 64 for text, value in score.items()}
-    tokens = [Token(name, "special") for name in SPECIAL]
-    if unknown == "byte" and pretokenizer == "metaspace":
-        tokens += [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)]
-    tokens += [
-        Token(
-            text,
-            "character" if len(text.removeprefix(mark)) == 1 else "piece",
-            score=score[text] if encoding == "unigram" else 0.0,
-        )
-        for text in texts
-    ]
-    lowest = min(score.values()) if encoding == "unigram" else 10.0
-    vocabulary = Vocabulary(
-        WordRule(pretokenizer),
-        tokens,
-        encoding=encoding,
-        unknown=unknown,
-        fuse_unknown=encoding == "unigram" and unknown == "unk",
-        look_up=LookUp(mark=mark, unknown_score=lowest - 10.0),
-    )
-    return measure(vocabulary, counts, 1)
 
 
 @pytest.mark.parametrize("pretokenizer", ["whitespace", "metaspace", "byte-level"])

@@ -1,0 +1,284 @@
+"""Refit and extend: every token whole, nothing lost, true id maps, files that libraries read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import volt
+from interop.samples import learned, looked_up, sample_lines
+from test_joining import made, modes
+from volt import InputError, SettingsError, Tokenizer
+from volt.learn import find_unreachable
+from volt.progress import Progress
+from volt.refitting import count_for, read_tokenizer
+from volt.vocabulary import Token, Vocabulary, load_vocabulary
+
+words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
+lines = st.text("abcd é\tx", max_size=24)
+SMALL: dict[str, Any] = {"sizes": "40,80,120,160", "bootstrap": 3}
+
+
+def check(old: Vocabulary, result: volt.RefitResult, texts: list[str]) -> None:
+    """What holds for every refitted vocabulary."""
+    new, id_map = result.vocabulary, result.id_map
+    assert len(id_map) == len(old) and id_map.dtype == np.int64
+    for i, number in enumerate(id_map.tolist()):
+        if number < 0:
+            assert old.tokens[i].kind in ("merged", "piece")  # all others stay
+        else:
+            token, before = new.tokens[number], old.tokens[i]
+            assert (token.text, token.kind, token.rank) == (before.text, before.kind, before.rank)
+    kept = id_map[id_map >= 0].tolist()
+    assert kept == list(range(len(kept)))
+    assert new.unreachable == find_unreachable(Tokenizer(new)) == []
+    one, other = Tokenizer(old), Tokenizer(new)
+    for text in texts:
+        assert other.decode(other.encode(text)) == one.decode(one.encode(text))
+
+
+@given(words, words, st.integers(0, 9), modes, st.integers(0, 20), st.lists(lines, max_size=3))
+def test_a_smaller_vocabulary_is_closed_whole_and_lossless(
+    first: list[str], second: list[str], seed: int, mode: tuple[str, str], more: int,
+    texts: list[str],
+) -> None:  # fmt: skip
+    old = made(first, seed, pretokenizer=mode[0], merge_rule=mode[1])
+    fixed = sum(token.kind != "merged" for token in old.tokens)
+    size = min(fixed + more, len(old))
+    for rank in ("merge", "frequency"):
+        try:
+            result = volt.refit(old, [[" ".join(second)]], size=size, rank=rank)
+        except SettingsError as error:  # some of its tokens no text gives
+            assert "tokens that text gives" in str(error)
+            assert len(find_unreachable(Tokenizer(old))) > len(old) - size
+            return
+        assert size - 8 < len(result.vocabulary) <= size  # parents of parents of one token
+        check(old, result, texts)
+
+
+@given(words, words, st.integers(0, 9), modes, st.integers(1, 6), st.lists(lines, max_size=3))
+def test_an_extended_vocabulary_cuts_as_the_old_one_but_for_the_new_merges(
+    first: list[str], second: list[str], seed: int, mode: tuple[str, str], add: int,
+    texts: list[str],
+) -> None:  # fmt: skip
+    old = made(first, seed, pretokenizer=mode[0], merge_rule=mode[1])
+    if find_unreachable(Tokenizer(old)):
+        return  # what no text gave may come with the new merges
+    try:
+        result = volt.extend(old, [[" ".join(second * 2)]], add)
+    except InputError as error:
+        assert "new tokens that occur 2 times" in str(error)
+        return
+    new = result.vocabulary
+    assert len(new) == len(old) + add and len(result.parts) == add
+    assert new.texts[: len(old)] == old.texts
+    assert result.id_map.tolist() == list(range(len(old)))
+    assert new.unreachable == []
+    parts = [[i] for i in range(len(old))] + result.parts
+    for number, part in enumerate(result.parts, len(old)):
+        assert new.tokens[number].text == "".join(old.tokens[i].text for i in part)
+    one, other = Tokenizer(old), Tokenizer(new)
+    for text in (*texts, " ".join(second), "dcba abcd"):
+        ids = other.encode(text)
+        assert [i for token in ids for i in parts[token]] == one.encode(text)
+    assert result.after.tokens < result.before.tokens
+
+
+def test_extending_goes_on_where_bpe_stopped() -> None:
+    """A vocabulary of 300 merges, extended by 200, is the vocabulary of 500 merges."""
+    counts = volt.count([sample_lines()], pretokenizer="byte-level")
+    whole = volt.learn(counts, size=4 + 256 + 500, bootstrap=0).vocabulary
+    start = volt.learn(counts, size=4 + 256 + 300, bootstrap=0).vocabulary
+    result = volt.extend(start, counts, 200)
+    assert result.vocabulary.texts == whole.texts
+    assert [t.frequency for t in result.vocabulary.tokens] == [t.frequency for t in whole.tokens]
+
+
+@pytest.mark.parametrize("mode", ["metaspace", "whitespace", "byte-level"])
+@pytest.mark.parametrize("criterion", ["muv", "mdl", "knee"])
+def test_the_choice_of_a_size(mode: str, criterion: str) -> None:
+    old = learned(mode)
+    on = sample_lines()[:150]
+    result = volt.refit(old, [on], criterion=criterion, **SMALL)
+    check(old, result, sample_lines()[-40:])
+    assert len(result.vocabulary) < len(old)
+    choice = next(one for one in result.choices if one.criterion == criterion)
+    assert choice.size == result.chosen_size and choice.interval is not None
+    used = Tokenizer(result.vocabulary).encode_batch(on)
+    assert result.after.tokens == sum(map(len, used))
+    assert result.after.tokens_per_line == pytest.approx(sum(map(len, used)) / len(on))
+    again = volt.refit(old, [on], criterion=criterion, threads=2, **SMALL)
+    assert again.vocabulary.to_json() == result.vocabulary.to_json()
+    assert result.summary()["always_kept"]["character"] == len(old.of_kind("character"))
+
+
+LOOKED_UP = [
+    ("metaspace", "unigram", "byte"), ("metaspace", "unigram", "unk"),
+    ("byte-level", "unigram", "byte"), ("whitespace", "longest", "unk"),
+    ("metaspace", "longest", "unk"), ("byte-level", "longest", "byte"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", LOOKED_UP)
+def test_tokens_that_are_looked_up(mode: tuple[str, str, str], tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    old = looked_up(*mode)
+    volt.export(old, "hf", tmp_path / "old")
+    on = sample_lines()[:150]
+    for options in (SMALL, {"size": len(old) - 200}):
+        result = volt.refit(tmp_path / "old", [on], **options)
+        check(old, result, sample_lines()[-200:])
+        assert len(result.vocabulary) <= len(old) - 200
+        result.save(tmp_path / "new", force=True)
+        theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "new" / "tokenizer.json"))
+        ours = Tokenizer(result.vocabulary)
+        for text in sample_lines()[-150:]:
+            assert theirs.encode(text).ids == ours.encode(text, allowed_special="all")
+    used = Tokenizer(result.vocabulary).encode_batch(on)
+    assert result.after.tokens == sum(map(len, used))
+    with pytest.raises(SettingsError, match="use muv, or --size"):
+        volt.refit(old, [on], criterion="mdl", **SMALL)
+    with pytest.raises(SettingsError, match="only tokenizers that merge"):
+        volt.extend(old, [on], 3)
+
+
+def test_words_between_spaces_are_counted_whole() -> None:
+    old = looked_up("metaspace", "unigram", "byte")
+    text = ["3.14 don't", "  a▁b\tc"]
+    counts = count_for(old, [text], {}, 1, Progress())
+    assert counts.to_dict() == {"▁3.14": 1, "▁don't": 1, "▁ab": 1, "▁c": 1}
+    assert counts.rule == old.rule
+
+
+def test_a_character_without_a_token_of_its_own_can_not_be_spared() -> None:
+    tokens = [Token("[UNK]", "special"), Token("a", "character"), Token("##a", "character"),
+              Token("ab", "piece")]  # fmt: skip
+    old = Vocabulary(
+        volt.WordRule("whitespace"), tokens, encoding="longest", unknown="unk",
+        unknown_token="[UNK]", look_up=volt.vocabulary.LookUp(mark="##"),
+    )  # fmt: skip
+    with pytest.raises(SettingsError, match="'##b', a part of 'ab', is no token"):
+        volt.refit(old, [["a aa ab"]], size=3)
+
+
+# ----------------------------------------------------------------------------------------- formats
+
+
+def files_of(vocabulary: Vocabulary, form: str, folder: Path) -> Path:
+    name = {"sentencepiece": "m.model", "tiktoken": "r.tiktoken", "subword-nmt": "codes"}
+    return volt.export(vocabulary, form, folder / name.get(form, form)).files[0]
+
+
+FORMATS = [
+    ("hf", "metaspace", None), ("hf", "whitespace", None), ("hf", "byte-level", None),
+    ("gpt2", "byte-level", None), ("tiktoken", "byte-level", "concat"),
+    ("sentencepiece", "metaspace", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "mode", "rule"), FORMATS)
+def test_the_result_is_in_the_format_it_came_in(
+    form: str, mode: str, rule: str | None, tmp_path: Path
+) -> None:
+    if form == "sentencepiece":
+        pytest.importorskip("sentencepiece")
+    file = files_of(learned(mode, rule), form, tmp_path)
+    on = sample_lines()[:200]
+    old, _ = volt.import_vocabulary(file)
+    for result in (volt.refit(file, [on], **SMALL), volt.extend(file, [on], 40)):
+        result.save(tmp_path / "out", force=True)
+        read, _ = volt.import_vocabulary(tmp_path / "out" / file.name)
+        assert read.texts == result.vocabulary.texts
+        ours, theirs = Tokenizer(result.vocabulary), Tokenizer(read)
+        for text in sample_lines()[-60:]:
+            assert ours.encode(text) == theirs.encode(text)
+        id_map = np.load(tmp_path / "out" / "id_map.npy")
+        saved = load_vocabulary(tmp_path / "out")
+        for i, number in enumerate(id_map.tolist()):
+            assert number < 0 or saved.tokens[number].text == old.tokens[i].text
+    assert read_tokenizer(tmp_path / "out").vocabulary.texts == saved.texts  # our own, again
+    parts = json.loads((tmp_path / "out" / "parts.json").read_text(encoding="utf-8"))
+    assert len(parts) == 40 and min(map(int, parts)) == len(old)
+
+
+def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    transformers = pytest.importorskip("transformers")
+    from tokenizers.processors import TemplateProcessing
+
+    file = files_of(learned("byte-level"), "hf", tmp_path)
+    theirs = tokenizers.Tokenizer.from_file(str(file))
+    theirs.add_special_tokens(["<|end|>"])
+    theirs.add_tokens(["[X]"])
+    end = theirs.token_to_id("<|end|>")
+    theirs.post_processor = TemplateProcessing(
+        single="<s> $A <|end|>", special_tokens=[("<s>", 1), ("<|end|>", end)]
+    )
+    theirs.enable_padding(pad_id=end, pad_token="<|end|>")
+    theirs.save(str(file))
+    config = {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|end|>", "model_max_length": 77,
+              "chat_template": "{{ messages }}"}  # fmt: skip
+    (file.parent / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    for result in (volt.refit(file.parent, [sample_lines()[:200]], **SMALL),
+                   volt.extend(file.parent, [sample_lines()[:200]], 9)):  # fmt: skip
+        result.save(tmp_path / "out", force=True)
+        new = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+        ids = new.encode("bade [X] deba").ids
+        mine = Tokenizer(result.vocabulary).encode("bade [X] deba")
+        end_now = int(result.id_map[end])
+        assert ids == [1, *mine, end_now]
+        assert new.token_to_id("<|end|>") == end_now and new.padding["pad_id"] == end_now
+        fast = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+        assert fast.eos_token == "<|end|>" and fast.eos_token_id == end_now
+        assert fast.model_max_length == 77 and fast.chat_template == "{{ messages }}"
+        assert fast("bade [X] deba")["input_ids"] == ids
+
+
+# ---------------------------------------------------------------------------------------- bad input
+
+
+def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
+    old = learned("byte-level")
+    on = [sample_lines()[:50]]
+    with pytest.raises(InputError, match="no such file"):
+        volt.refit(tmp_path / "nothing.json", on)
+    with pytest.raises(InputError, match="not one word"):
+        volt.refit(old, [[""]])
+    with pytest.raises(SettingsError, match="no room for the 260"):
+        volt.refit(old, on, size=100)
+    with pytest.raises(SettingsError, match="volt extend"):
+        volt.refit(old, on, size=100_000)
+    with pytest.raises(SettingsError, match="hidden tokens"):
+        volt.refit(learned("metaspace", None, "split"), on)
+    with pytest.raises(SettingsError, match="no such option"):
+        volt.refit(old, on, colour="red")
+    with pytest.raises(SettingsError, match="counted already"):
+        volt.extend(old, volt.count(on, pretokenizer="byte-level"), 3, min_count=2)
+    with pytest.raises(SettingsError, match="add"):
+        volt.extend(old, on, 0)
+    with pytest.raises(InputError, match="add fewer"):
+        volt.extend(old, on, 100_000)
+    (tmp_path / "dict.txt").write_text("a 3\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="not how text is cut"):
+        volt.refit(tmp_path / "dict.txt", on)
+    (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": ', encoding="utf-8")
+    with pytest.raises(InputError, match="no JSON"):
+        volt.refit(tmp_path / "tokenizer.json", on)
+
+
+def test_real_text(volt_data: Any, tmp_path: Path) -> None:
+    """A vocabulary of one corpus, refitted to another: smaller, and nearly as short."""
+    text = volt_data("multi30k/train.en")
+    learn_on = volt_data("tatoeba-de-en/train.en")
+    old = volt.learn([learn_on], size=16_000, bootstrap=0, pretokenizer="byte-level").vocabulary
+    file = files_of(old, "hf", tmp_path)
+    result = volt.refit(file, [text], size=6_000)
+    assert result.after.tokens_per_line is not None and result.before.tokens_per_line is not None
+    assert result.after.size == 6_000
+    assert result.after.tokens_per_line < 1.02 * result.before.tokens_per_line
+    extended = volt.extend(file, [text], 500)
+    assert extended.after.tokens < 0.97 * extended.before.tokens
