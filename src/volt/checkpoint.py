@@ -385,7 +385,7 @@ def _find_tables(files: list[TensorFile], rows: int, config: dict[str, Any]) -> 
                         f"{file.path}: {tensor.name} is {tensor.dtype}: volt cuts matrices of "
                         f"{', '.join(STORED_AS)}; save the model without quantisation"
                     )
-            elif is_input and "position" not in tensor.name:
+            elif is_input:
                 raise InputError(
                     f"{file.path}: {tensor.name} has the shape {list(tensor.shape)}, but "
                     f"vocab_size is {rows:,}"
