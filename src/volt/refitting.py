@@ -179,26 +179,23 @@ class RefitResult:
             (temporary / "signature.txt").write_text(signature, encoding="utf-8")
             if self.parts:
                 first = len(self.vocabulary) - len(self.parts)
-                table = {str(first + i): parts for i, parts in enumerate(self.parts)}
-                _write_json(temporary / "parts.json", table)
-            _write_json(temporary / "refit.json", self.summary())
+                rows = (f'"{first + i}": {parts}' for i, parts in enumerate(self.parts))
+                text = "{\n" + ",\n".join(rows) + "\n}\n"
+                (temporary / "parts.json").write_text(text, encoding="utf-8")
+            summary = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
+            (temporary / "refit.json").write_text(summary + "\n", encoding="utf-8")
             messages = self.source.files(self.vocabulary, self.id_map, temporary)
             if self.checkpoint is not None:
                 files = {}
                 if self.source.form == "hf" and self.source.path is not None:
                     files = rewritten(self.source.path, self.vocabulary, self.id_map)
-                rows = NewRows(self.id_map, self.parts)
-                messages += self.checkpoint.write(temporary / "model", self.vocabulary, rows, files)
+                new = NewRows(self.id_map, self.parts)
+                messages += self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
         return messages
 
 
 def _plain(one: Any) -> dict[str, Any]:
     return {each.name: getattr(one, each.name) for each in fields(one)}
-
-
-def _write_json(path: Path, data: Any) -> None:
-    text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 # -------------------------------------------------------------------------------------------- refit
