@@ -101,8 +101,4 @@ def test_errors_leave_nothing(folder: Path, tmp_path: Path) -> None:
         assert done.returncode == 2, (arguments, done.stderr)
         assert message in done.stderr and "Traceback" not in done.stderr
         assert not out.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "bad.txt",
-        "model",
-        "tokenizer.json",
-    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "tokenizer.json"]
