@@ -15,7 +15,7 @@ from test_joining import made, modes
 from volt import InputError, SettingsError, Tokenizer
 from volt.learn import find_unreachable
 from volt.progress import Progress
-from volt.refitting import count_for, read_tokenizer
+from volt.refitting import count_for, fit, read_tokenizer
 from volt.vocabulary import Token, Vocabulary, load_vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
@@ -88,14 +88,37 @@ def test_an_extended_vocabulary_cuts_as_the_old_one_but_for_the_new_merges(
     assert result.after.tokens < result.before.tokens
 
 
-def test_extending_goes_on_where_bpe_stopped() -> None:
-    """A vocabulary of 300 merges, extended by 200, is the vocabulary of 500 merges."""
+def test_extending_goes_on_where_bpe_stopped_and_lowers_entropy_more() -> None:
+    """A vocabulary of 300 merges: extended by 200, it has less entropy than one of 500 merges;
+    extended by all that the text gives, it is the vocabulary of all merges."""
     counts = volt.count([sample_lines()], pretokenizer="byte-level")
-    whole = volt.learn(counts, size=4 + 256 + 500, bootstrap=0).vocabulary
+    found = volt.candidates(counts)
     start = volt.learn(counts, size=4 + 256 + 300, bootstrap=0).vocabulary
+    bpe = volt.learn(counts, size=4 + 256 + 500, bootstrap=0).vocabulary
     result = volt.extend(start, counts, 200)
+    assert len(result.vocabulary) == len(bpe) and result.vocabulary.texts != bpe.texts
+    assert result.after.entropy_per_character < fit(bpe, counts, 1).entropy_per_character
+    whole = volt.learn(counts, size=4 + len(found), bootstrap=0).vocabulary
+    result = volt.extend(start, counts, found.merges - 300)
     assert result.vocabulary.texts == whole.texts
     assert [t.frequency for t in result.vocabulary.tokens] == [t.frequency for t in whole.tokens]
+
+
+@given(words, st.integers(1, 9))
+def test_new_tokens_are_those_that_lower_the_curve_most(texts: list[str], add: int) -> None:
+    """Without parents among the new ones, there is no other set that lowers it more."""
+    old = made(["a"], 0, pretokenizer="byte-level")
+    counts = volt.count([[" ".join(texts * 2)]], pretokenizer="byte-level")
+    found = volt.candidates(counts, merges=2 * add, coverage=1.0)
+    if found.merges < add:
+        return
+    chosen = set(volt.extend(old, counts, add).vocabulary.texts[len(old) :])
+    tokens = found.curve.tokens * found.curve.entropy
+    gain = dict(zip(found.tokens[found.alphabet_size :], -np.diff(tokens), strict=True))
+    single = {text for text in gain if len(text) == 2}
+    needed = {text for longer in chosen for text in gain if text in longer and text != longer}
+    for taken in (chosen & single) - needed:
+        assert all(gain[left] <= gain[taken] + 1e-9 for left in single - chosen)
 
 
 @pytest.mark.parametrize("mode", ["metaspace", "whitespace", "byte-level"])
