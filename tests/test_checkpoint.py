@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,55 @@ def test_new_rows_are_the_mean_of_their_parts(name: str, tokenizer: Path, tmp_pa
             assert torch.allclose(new_rows[number], mean, atol=1e-7)
     ids = list(range(5, 25))
     assert torch.allclose(logits(new, ids)[:, :size], logits(model, ids), atol=1e-6)
+
+
+BERT = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+        "intermediate_size": 24}  # fmt: skip
+GPT = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 64}
+BART = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24,
+        "forced_eos_token_id": 2, "decoder_start_token_id": 2}  # fmt: skip
+OTHERS: dict[str, dict[str, Any]] = {
+    "BertForMaskedLM": BERT,
+    "RobertaForMaskedLM": BERT,
+    "DistilBertForMaskedLM": {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 24},
+    "ElectraForMaskedLM": {**BERT, "embedding_size": 16},
+    "AlbertForMaskedLM": {**BERT, "embedding_size": 8},
+    "Qwen2ForCausalLM": {**BERT, "num_key_value_heads": 2},
+    "PhiForCausalLM": BERT,
+    "GPTNeoXForCausalLM": BERT,
+    "GPTJForCausalLM": {**GPT, "rotary_dim": 4},
+    "BloomForCausalLM": {"hidden_size": 16, "n_layer": 1, "n_head": 2},
+    "OPTForCausalLM": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+                       "ffn_dim": 24, "word_embed_proj_dim": 16},
+    "MambaForCausalLM": {"hidden_size": 16, "num_hidden_layers": 1, "state_size": 4},
+    "T5ForConditionalGeneration": {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 1,
+                                   "num_heads": 2, "decoder_start_token_id": 0},
+    "BartForConditionalGeneration": BART,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.filterwarnings("ignore")  # of slow paths that Mamba falls back to
+def test_other_architectures(name: str, tmp_path: Path) -> None:
+    kind = getattr(transformers, name)
+    torch.manual_seed(2)
+    model = kind(kind.config_class(vocab_size=50, **IDS, **OTHERS[name])).eval()
+    for _, rows in model.named_parameters():
+        if tuple(rows.shape) == (50,):
+            torch.nn.init.normal_(rows)  # a bias, which is zero at first
+    model.save_pretrained(tmp_path / "old")
+    kept = np.array([i for i in range(50) if i < 3 or i % 3])  # the settings name 0, 1, 2
+    id_map = np.full(50, -1)
+    id_map[kept] = np.arange(len(kept))
+    small = learned("byte-level")
+    small = replace(small, tokens=small.tokens[: len(kept)])
+    open_checkpoint(tmp_path / "old", 50).write(tmp_path / "new", small, NewRows(id_map))
+    new, report = kind.from_pretrained(tmp_path / "new", output_loading_info=True)
+    assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    ids = kept[np.random.default_rng(3).integers(3, len(kept), 12)].tolist()
+    expected = logits(model, ids)[:, kept]
+    assert torch.allclose(logits(new.eval(), id_map[ids].tolist()), expected, atol=1e-5)
 
 
 def test_shards_padding_and_sixteen_bits(tokenizer: Path, tmp_path: Path) -> None:

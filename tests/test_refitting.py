@@ -277,8 +277,10 @@ def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
         volt.refit(old, on, size=100_000)
     with pytest.raises(SettingsError, match="hidden tokens"):
         volt.refit(learned("metaspace", None, "split"), on)
-    with pytest.raises(SettingsError, match="no such option"):
+    with pytest.raises(SettingsError, match="no option colour"):
         volt.refit(old, on, colour="red")
+    with pytest.raises(SettingsError, match="decides about normalize"):
+        volt.refit(old, on, normalize="nfc")
     with pytest.raises(SettingsError, match="counted already"):
         volt.extend(old, volt.count(on, pretokenizer="byte-level"), 3, min_count=2)
     with pytest.raises(SettingsError, match="add"):

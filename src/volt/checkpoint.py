@@ -36,7 +36,8 @@ INPUT_NAMES = (
 OUTPUT_NAMES = (
     "lm_head.weight", "embed_out.weight", "output.weight", "decoder.weight",
     "vocab_projector.weight", "lm_head.bias", "decoder.bias", "predictions.bias",
-    "vocab_projector.bias", "final_logits_bias",
+    "vocab_projector.bias", "final_logits_bias", "generator_lm_head.weight",
+    "generator_lm_head.bias",
 )  # fmt: skip
 """How tensors with a row for every token are called in the models of transformers; what stands
 before the name tells the part of the model."""

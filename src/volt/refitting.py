@@ -31,7 +31,7 @@ from volt._version import __version__
 from volt.candidates import UNKNOWN, Candidates, _resample, candidates
 from volt.checkpoint import Checkpoint, NewRows, open_checkpoint
 from volt.corpus import Text
-from volt.counts import WordCounts, WordRule, check_at_least, count, thread_count
+from volt.counts import WordCounts, WordRule, check_at_least, thread_count
 from volt.criteria import curve_scores, muv
 from volt.entropy import entropy_per_length
 from volt.errors import InputError, SettingsError
@@ -44,6 +44,7 @@ from volt.learn import (
     LearnSettings,
     Step,
     _chosen_tokens,
+    _counted,
     _drawn_entropies,
     _sizes,
     choose_all,
@@ -297,26 +298,18 @@ def count_for(
     """The words of the text, cut as the vocabulary cuts them."""
     rule = vocabulary.rule
     if isinstance(on, WordCounts):
-        if options:
-            raise SettingsError(f"the words are counted already: {', '.join(sorted(options))}")
-        counts = on
-    else:
-        # Looked up tokens may reach over all but spaces.
-        spaced = vocabulary.look_up is not None and rule.pretokenizer == "metaspace"
-        try:
-            counts = count(
-                on, pretokenizer="whitespace" if spaced else rule.pretokenizer,
-                normalize=rule.normalize,
-                max_word_length=LONGEST_SPACED_WORD if spaced else rule.max_word_length,
-                threads=threads, progress=progress, **options,
-            )  # fmt: skip
-        except TypeError as error:
-            raise SettingsError(f"there is no such option: {error}") from None
-        if spaced:
-            counts = _after_spaces(counts, rule)
-    if len(counts) == 0:
-        raise InputError("there is not one word in the text: nothing to fit to")
-    return counts
+        return _counted(on, options, threads, progress)
+    # Tokens that are looked up may reach over all but spaces.
+    spaced = vocabulary.look_up is not None and rule.pretokenizer == "metaspace"
+    fixed = {
+        "pretokenizer": "whitespace" if spaced else rule.pretokenizer,
+        "normalize": rule.normalize,
+        "max_word_length": LONGEST_SPACED_WORD if spaced else rule.max_word_length,
+    }
+    if clash := fixed.keys() & options.keys():
+        raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
+    counts = _counted(on, {**fixed, **options}, threads, progress)
+    return _after_spaces(counts, rule) if spaced else counts
 
 
 def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
