@@ -76,7 +76,8 @@ def measure(
 
     ids = np.array([*alphabet, -1, *merged], np.int64)
     lengths = token_lengths(vocabulary, pool)
-    unknown = _unknown_characters(vocabulary, counts, table, lengths)
+    spelled = table[:, 0] @ lengths[: len(vocabulary)].astype(np.uint64)
+    unknown = int(word_lengths(counts) @ counts.counts - spelled)
     if unknown == 0:
         ids = ids[ids >= 0]
     start = len(ids) - len(merged)
@@ -123,15 +124,19 @@ def token_frequencies(
     return table
 
 
+def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
+    """Characters of each word (bytes in byte-level mode)."""
+    if counts.rule.pretokenizer == "byte-level":
+        return np.diff(counts.offsets)
+    starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
+    return np.diff(starts[counts.offsets.astype(np.int64)]).astype(np.uint64)
+
+
 def token_lengths(vocabulary: Vocabulary, tokens: list[Token]) -> NDArray[np.int64]:
     """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
-    if vocabulary.rule.pretokenizer == "byte-level":
-        spelled = [len(vocabulary.plain_text(token)) if _spells(token) else 0 for token in tokens]
-    else:
-        spelled = [
-            len(vocabulary.plain_text(token).decode()) if _spells(token) else 0 for token in tokens
-        ]
-    return np.array(spelled, np.int64)
+    code = "latin-1" if vocabulary.rule.pretokenizer == "byte-level" else "utf-8"
+    texts = [vocabulary.plain_text(token) if _spells(token) else b"" for token in tokens]
+    return np.array([len(text.decode(code)) for text in texts], np.int64)
 
 
 def _spells(token: Token) -> bool:
@@ -161,21 +166,6 @@ def _by_rank(pool: list[Token], parents: dict[int, tuple[int, int]]) -> list[int
     for i in sorted(parents, key=lambda i: len(pool[i].text)):  # parents are shorter
         ready[i] = max(pool[i].rank, *(ready.get(part, -1) for part in parents[i]))
     return sorted(parents, key=lambda i: (ready[i], len(pool[i].text), pool[i].rank))
-
-
-def _unknown_characters(
-    vocabulary: Vocabulary,
-    counts: WordCounts,
-    table: NDArray[np.uint64],
-    lengths: NDArray[np.int64],
-) -> int:
-    """Characters of the words that no token spells."""
-    if vocabulary.rule.pretokenizer == "byte-level":
-        return 0
-    starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
-    bounds = starts[counts.offsets.astype(np.int64)]
-    in_words = int(np.diff(bounds).astype(np.uint64) @ counts.counts)
-    return in_words - int(table[:, 0] @ lengths[: len(vocabulary)].astype(np.uint64))
 
 
 def _drawn_unknown(

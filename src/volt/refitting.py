@@ -20,7 +20,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,7 @@ from volt.learn import (
     solve_steps,
 )
 from volt.learn import measure as with_measures
-from volt.measured import measure, token_frequencies, token_lengths
+from volt.measured import measure, token_frequencies, token_lengths, word_lengths
 from volt.progress import Progress
 from volt.selection import Choice, choose
 from volt.tokenizer import Tokenizer
@@ -74,7 +74,7 @@ LAST_SYMBOL = 0x10FFFF
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Original:
     """A tokenizer that exists, and the file it came from."""
 
     vocabulary: Vocabulary
@@ -98,17 +98,17 @@ class Source:
 Tokenizers = str | os.PathLike[str] | Vocabulary | Tokenizer
 
 
-def read_tokenizer(tokenizer: Tokenizers, form: str | None = None) -> Source:
+def read_tokenizer(tokenizer: Tokenizers, form: str | None = None) -> Original:
     """A file or folder that `volt import` reads, one of volt's own, or a vocabulary at hand."""
     if isinstance(tokenizer, Vocabulary):
-        return Source(tokenizer)
+        return Original(tokenizer)
     if isinstance(tokenizer, Tokenizer):
-        return Source(tokenizer.vocabulary)
+        return Original(tokenizer.vocabulary)
     path = Path(tokenizer)
     if not path.exists():
         raise InputError(f"no such file or folder: {path}")
     if form is None and (path.name == "volt.json" or (path / "volt.json").exists()):
-        return Source(load_vocabulary(path))
+        return Original(load_vocabulary(path))
     form = form or detect(path)
     if FORMATS[form].merge_rule is None:
         raise SettingsError(
@@ -116,7 +116,7 @@ def read_tokenizer(tokenizer: Tokenizers, form: str | None = None) -> Source:
             "name the tokenizer's own file"
         )
     vocabulary, messages = import_vocabulary(path, form)
-    return Source(vocabulary, path, form, messages)
+    return Original(vocabulary, path, form, messages)
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Fit:
 class RefitResult:
     """The new vocabulary, and what became of the old one."""
 
-    source: Source = field(repr=False)
+    original: Original = field(repr=False)
     vocabulary: Vocabulary
     id_map: NDArray[np.int64] = field(repr=False)
     """Old id to new id; -1 for a token that was dropped."""
@@ -166,10 +166,10 @@ class RefitResult:
             "scaffolds": vocabulary.scaffolds,
             "unreachable": len(vocabulary.unreachable),
             "always_kept": {kind: len(vocabulary.of_kind(kind)) for kind in kinds},
-            "before": _plain(self.before),
-            "after": _plain(self.after),
+            "before": asdict(self.before),
+            "after": asdict(self.after),
             **({"criterion": self.criterion, "chosen_size": self.chosen_size,
-                "choices": [_plain(choice) for choice in self.choices]} if self.criterion else {}),
+                "choices": [asdict(choice) for choice in self.choices]} if self.criterion else {}),
             "messages": self.messages,
         }  # fmt: skip
 
@@ -188,18 +188,14 @@ class RefitResult:
                 (temporary / "parts.json").write_text(text, encoding="utf-8")
             summary = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
             (temporary / "refit.json").write_text(summary + "\n", encoding="utf-8")
-            messages = self.source.files(self.vocabulary, self.id_map, temporary)
+            messages = self.original.files(self.vocabulary, self.id_map, temporary)
             if self.checkpoint is not None:
                 files = {}
-                if self.source.form == "hf" and self.source.path is not None:
-                    files = rewritten(self.source.path, self.vocabulary, self.id_map)
+                if self.original.form == "hf" and self.original.path is not None:
+                    files = rewritten(self.original.path, self.vocabulary, self.id_map)
                 new = NewRows(self.id_map, self.parts)
                 messages += self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
         return messages
-
-
-def _plain(one: Any) -> dict[str, Any]:
-    return {each.name: getattr(one, each.name) for each in fields(one)}
 
 
 # -------------------------------------------------------------------------------------------- refit
@@ -227,13 +223,13 @@ def refit(
     progress = progress or Progress()
 
     # 1. The tokenizer, the model that uses it, the words of the text.
-    source = _readable(tokenizer, form)
-    old = _with_last_pairs(source.vocabulary)
+    original = _readable(tokenizer, form)
+    old = _with_last_pairs(original.vocabulary)
     checkpoint = None if model is None else open_checkpoint(model, len(old))
     counts = count_for(old, on, options, threads, progress)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
-    messages = list(source.messages)
+    messages = list(original.messages)
     pinned = checkpoint.special_ids if checkpoint is not None else set()
     choose_from = _choose_merged if old.look_up is None else _choose_looked_up
     chosen = choose_from(old, counts, settings, pinned, threads, progress, messages)
@@ -247,7 +243,7 @@ def refit(
                "boot": f"{settings.bootstrap}-{settings.seed}"}  # fmt: skip
     vocabulary = _signed(vocabulary, "refit", old, counts, details)
     return RefitResult(
-        source=source,
+        original=original,
         vocabulary=vocabulary,
         id_map=id_map,
         before=fit(old, counts, threads),
@@ -261,14 +257,14 @@ def refit(
     )
 
 
-def _readable(tokenizer: Tokenizers, form: str | None) -> Source:
-    source = read_tokenizer(tokenizer, form)
-    if source.vocabulary.hidden:
+def _readable(tokenizer: Tokenizers, form: str | None) -> Original:
+    original = read_tokenizer(tokenizer, form)
+    if original.vocabulary.hidden:
         raise SettingsError(
-            f"the tokenizer has {len(source.vocabulary.hidden):,} hidden tokens (encoding split), "
+            f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding split), "
             "which text only passes through: refit and extend take tokenizers without"
         )
-    return source
+    return original
 
 
 def _with_last_pairs(vocabulary: Vocabulary) -> Vocabulary:
@@ -438,8 +434,7 @@ def _choose_looked_up(
         return table
 
     lengths = np.append(token_lengths(old, old.tokens), 1)
-    in_words = np.diff(_character_offsets(old, counts)).astype(np.uint64)
-    characters = in_words @ np.column_stack([counts.counts, draws])
+    characters = word_lengths(counts) @ np.column_stack([counts.counts, draws])
     frequency = table_of(set(range(len(old))))[:-1, 0]
     pieces = [i for i, token in enumerate(old.tokens) if i not in always and i not in never]
     ranking = sorted(pieces, key=lambda i: -int(frequency[i]))  # stable: lower ids first
@@ -504,14 +499,6 @@ def _need_characters(old: Vocabulary) -> None:
                     f"{form!r}, a part of {token.text!r}, is no token of the tokenizer: without "
                     f"{token.text!r} words with it would be unknown; it can't be refitted"
                 )
-
-
-def _character_offsets(old: Vocabulary, counts: WordCounts) -> NDArray[np.int64]:
-    """Where words begin, in characters (bytes in byte-level mode)."""
-    if old.rule.pretokenizer == "byte-level":
-        return counts.offsets.astype(np.int64)
-    starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
-    return starts[counts.offsets.astype(np.int64)].astype(np.int64)
 
 
 def _as_alphabet(old: Vocabulary, counts: WordCounts, lengths: NDArray[np.int64]) -> Candidates:
@@ -583,8 +570,8 @@ def extend(
     check_at_least("add", add, 1)
     threads = thread_count(threads)
     progress = progress or Progress()
-    source = _readable(tokenizer, form)
-    old = source.vocabulary
+    original = _readable(tokenizer, form)
+    old = original.vocabulary
     if old.look_up is not None:
         raise SettingsError(
             f"only tokenizers that merge can be extended: in {old.encoding} a new token would "
@@ -615,12 +602,12 @@ def extend(
     details = {"add": add, "min": min_frequency}
     vocabulary = _signed(vocabulary, "extend", old, counts, details)
     return RefitResult(
-        source=source,
+        original=original,
         vocabulary=vocabulary,
         id_map=np.arange(len(old), dtype=np.int64),
         before=fit(old, counts, threads),
         after=fit(vocabulary, counts, threads),
-        messages=list(source.messages),
+        messages=list(original.messages),
         parts=[list(whole) for whole, _, _ in parts],
         checkpoint=checkpoint,
     )
@@ -726,9 +713,7 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
     frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts, no_draws)[:, 0]
     tokens = int(frequency.sum()) / counts.unit
     lines = counts.totals.lines
-    characters = int(
-        np.diff(_character_offsets(vocabulary, counts)).astype(np.uint64) @ counts.counts
-    )
+    characters = int(word_lengths(counts) @ counts.counts)
     nats = entropy_per_length(frequency, np.ones(len(frequency)), "occurrences")
     return Fit(
         size=len(vocabulary),
