@@ -15,10 +15,11 @@ from volt.vocabulary import Vocabulary, load_vocabulary
 if TYPE_CHECKING:
     from volt import formats
     from volt.comparison import Comparison, compare
+    from volt.extending import extend
     from volt.formats import ExportResult, export, import_vocabulary
     from volt.joining import Joined, join
     from volt.languages import learn_languages
-    from volt.refitting import RefitResult, extend, refit
+    from volt.refitting import RefitResult, refit
     from volt.scripts import learn_scripts
     from volt.spill import CountedFile, count_to_file
 
@@ -67,7 +68,7 @@ __all__ = [
 LATE = {
     "Joined": "joining",
     "RefitResult": "refitting",
-    "extend": "refitting",
+    "extend": "extending",
     "join": "joining",
     "learn_languages": "languages",
     "learn_scripts": "scripts",

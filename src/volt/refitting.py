@@ -1,9 +1,8 @@
-"""Refit and extend: other people's tokenizers, fitted to a text.
+"""Refit: other people's tokenizers, cut to the tokens that fit a text.
 
-`refit` chooses among the tokens that a tokenizer has: its own tokens are the candidates, their
-frequencies are measured on the text, and size and tokens are chosen as in `learn`. `extend` goes on
-merging where the tokenizer stops. Neither changes how text is cut into words, nor the rank or score
-of a token that stays; old ids are mapped to new ones.
+The tokens that a tokenizer has are the candidates, their frequencies are measured on the text, and
+size and tokens are chosen as in `learn`. How text is cut into words stays, and the rank or score of
+every token that stays; old ids are mapped to new ones.
 
 Why every token of a refitted vocabulary is encoded as itself. A token is always merged from the
 same two (volt/formats/merges.py), these from the same two again, and so on. If a vocabulary keeps
@@ -28,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
-from volt.candidates import UNKNOWN, Candidates, _resample, candidates
+from volt.candidates import UNKNOWN, Candidates, _resample
 from volt.checkpoint import Checkpoint, NewRows, open_checkpoint
 from volt.corpus import Text
-from volt.counts import WordCounts, WordRule, check_at_least, thread_count
+from volt.counts import WordCounts, WordRule, thread_count
 from volt.criteria import curve_scores, muv
 from volt.entropy import entropy_per_length
 from volt.errors import InputError, SettingsError
@@ -66,11 +65,6 @@ CHOICE_OPTIONS = (
 """The fields of `LearnSettings` that say how to choose, not what to choose from."""
 LONGEST_SPACED_WORD = 10_000
 """Where only spaces end a word, it may be long."""
-RUN_ON = 2
-"""How many times as many merges are made as tokens are added. More (4, 10) chose the same tokens on
-Multi30k and Tatoeba."""
-FIRST_SYMBOL = 0x10000
-LAST_SYMBOL = 0x10FFFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +217,7 @@ def refit(
     progress = progress or Progress()
 
     # 1. The tokenizer, the model that uses it, the words of the text.
-    original = _readable(tokenizer, form)
+    original = readable(tokenizer, form)
     old = _with_last_pairs(original.vocabulary)
     checkpoint = None if model is None else open_checkpoint(model, len(old))
     counts = count_for(old, on, options, threads, progress)
@@ -241,7 +235,7 @@ def refit(
                "len": settings.length, "gamma": f"{settings.gamma:g}",
                "eps": f"{settings.epsilon:g}", "thr": f"{settings.threshold:g}",
                "boot": f"{settings.bootstrap}-{settings.seed}"}  # fmt: skip
-    vocabulary = _signed(vocabulary, "refit", old, counts, details)
+    vocabulary = signed(vocabulary, "refit", old, counts, details)
     return RefitResult(
         original=original,
         vocabulary=vocabulary,
@@ -257,12 +251,12 @@ def refit(
     )
 
 
-def _readable(tokenizer: Tokenizers, form: str | None) -> Original:
+def readable(tokenizer: Tokenizers, form: str | None) -> Original:
     original = read_tokenizer(tokenizer, form)
     if original.vocabulary.hidden:
         raise SettingsError(
-            f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding split), "
-            "which text only passes through: refit and extend take tokenizers without"
+            f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding split) "
+            "that text only passes through: refit and extend take tokenizers without"
         )
     return original
 
@@ -545,165 +539,6 @@ def _lowest_score(tokens: Sequence[Token]) -> float:
     return min((token.score for token in tokens if token.kind in SPELLED), default=0.0)
 
 
-# ------------------------------------------------------------------------------------------- extend
-
-
-def extend(
-    tokenizer: Tokenizers,
-    on: WordCounts | Text | Iterable[Text],
-    add: int,
-    *,
-    model: str | os.PathLike[str] | None = None,
-    form: str | None = None,
-    min_frequency: int = 2,
-    threads: int | None = None,
-    progress: Progress | None = None,
-    **options: Any,
-) -> RefitResult:
-    """A tokenizer with `add` tokens more, learned from a text; all old ids stay.
-
-    The words are encoded with the tokenizer, and BPE goes on from there: the tokens they come out
-    as are its alphabet. Of its merges those are taken that lower entropy most. They come behind all
-    old ones, so that what the old tokens cut stays cut so, up to the new merges. With `model`, a
-    new token's rows are the mean of the rows of the old tokens it is made of.
-    """
-    check_at_least("add", add, 1)
-    threads = thread_count(threads)
-    progress = progress or Progress()
-    original = _readable(tokenizer, form)
-    old = original.vocabulary
-    if old.look_up is not None:
-        raise SettingsError(
-            f"only tokenizers that merge can be extended: in {old.encoding} a new token would "
-            "compete with the old ones, and change how text is cut that has nothing to do with it"
-        )
-    checkpoint = None if model is None else open_checkpoint(model, len(old))
-    counts = count_for(old, on, options, threads, progress)
-
-    # 1. The words in old tokens; what text never gives does not merge.
-    symbols = _in_symbols(Tokenizer(old, threads=threads), counts)
-
-    # 2. Go on merging, and choose among what the merges make.
-    parts = _new_parts(old, symbols, add, min_frequency, threads, progress)
-
-    # 3. The new tokens behind the old ones.
-    tokens = list(old.tokens)
-    rank = max((token.rank for token in old.tokens), default=-1)
-    ids: dict[tuple[int, ...], int] = {(i,): i for i in range(len(old))}
-    for number, (whole, left, right) in enumerate(parts, len(old)):
-        pair = ids[left], ids[right]
-        ids[whole] = number
-        text = tokens[pair[0]].text + tokens[pair[1]].text
-        tokens.append(Token(text, "merged", pair, rank + 1 + number - len(old)))
-    vocabulary = replace(
-        old, tokens=tokens, unit=counts.unit, unreachable=[], self_test=[], signature=""
-    )
-    vocabulary = with_measures(vocabulary, counts, threads)
-    details = {"add": add, "min": min_frequency}
-    vocabulary = _signed(vocabulary, "extend", old, counts, details)
-    return RefitResult(
-        original=original,
-        vocabulary=vocabulary,
-        id_map=np.arange(len(old), dtype=np.int64),
-        before=fit(old, counts, threads),
-        after=fit(vocabulary, counts, threads),
-        messages=list(original.messages),
-        parts=[list(whole) for whole, _, _ in parts],
-        checkpoint=checkpoint,
-    )
-
-
-def _in_symbols(tokenizer: Tokenizer, counts: WordCounts) -> WordCounts:
-    """Words whose characters are old tokens: token `i` is the character FIRST_SYMBOL + `i`. A word
-    ends before and after a token that does not merge."""
-    if len(tokenizer) > LAST_SYMBOL - FIRST_SYMBOL:
-        raise SettingsError(f"extend takes up to {LAST_SYMBOL - FIRST_SYMBOL:,} tokens")
-    ids, offsets = tokenizer.encode_words(counts)
-    merges = np.array([t.kind in ("character", "merged") for t in tokenizer.vocabulary.tokens])
-    known = merges[ids]
-    starts = np.zeros(len(ids) + 1, bool)
-    starts[offsets.astype(np.int64)] = True
-    starts[:-1] |= ~known
-    starts[1:] |= ~known
-    begins = np.flatnonzero(starts[:-1] & np.append(known, False)[:-1])
-    word_of = np.repeat(np.arange(len(counts)), np.diff(offsets).astype(np.int64))
-    before = np.concatenate([[0], np.cumsum(known)])
-    text = (ids[known].astype(np.uint32) + FIRST_SYMBOL).astype("<u4").tobytes().decode("utf-32-le")
-    bounds = np.append(before[begins], int(known.sum())).astype(np.uint64) * 4  # bytes of UTF-8
-    return WordCounts(
-        WordRule("metaspace"),
-        np.frombuffer(text.encode(), np.uint8),
-        bounds,
-        counts.counts[word_of[begins]],
-        unit=counts.unit,
-    )
-
-
-NewToken = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
-"""The old tokens that it is made of, those of its left and of its right parent."""
-
-
-def _new_parts(
-    old: Vocabulary,
-    symbols: WordCounts,
-    add: int,
-    min_frequency: int,
-    threads: int,
-    progress: Progress,
-) -> list[NewToken]:
-    """The tokens that lower entropy most: of twice as many merges as asked for, those whose merge
-    lowered the curve most, with what they are made from. In the order of the merges."""
-    asked = RUN_ON * add
-    while True:
-        found = candidates(
-            symbols, merges=asked, coverage=1.0, min_frequency=min_frequency, threads=threads,
-            progress=progress,
-        )  # fmt: skip
-        nats = found.curve.tokens * found.curve.entropy
-        spelled = [tuple(ord(c) - FIRST_SYMBOL for c in text) for text in found.tokens]
-        usable: dict[tuple[int, ...], tuple[NewToken, float]] = {}
-        made = set(spelled[: found.alphabet_size])
-        taken = set(old.texts)
-        for merge, token in enumerate(range(found.alphabet_size, len(found))):
-            whole = spelled[token]
-            left, right = (spelled[part] for part in found.parents[token].tolist())
-            text = "".join(old.tokens[i].text for i in whole)
-            # A token that no text is encoded as may have this text: a second one can't be.
-            if left in made and right in made and text not in taken:
-                usable[whole] = (whole, left, right), float(nats[merge] - nats[merge + 1])
-                made.add(whole)
-                taken.add(text)
-        if len(usable) >= add:
-            chosen = _lowering_most(usable, add)
-            return [new for whole, (new, _) in usable.items() if whole in chosen]
-        if found.merges < asked:
-            raise InputError(
-                f"--add {add:,}: the text gives {len(usable):,} new tokens that occur "
-                f"{min_frequency} times or more; add fewer, or give it more text"
-            )
-        asked += add
-
-
-def _lowering_most(
-    usable: dict[tuple[int, ...], tuple[NewToken, float]], number: int
-) -> set[tuple[int, ...]]:
-    """So many tokens, closed. Ties: the earlier merge. What is left at the end, too little for a
-    token and its parts, goes to the first merges that were left out."""
-    chosen: set[tuple[int, ...]] = set()
-    by_gain = sorted(usable, key=lambda whole: -usable[whole][1])  # stable
-    for whole in [*by_gain, *usable]:
-        needed: set[tuple[int, ...]] = set()
-        waiting = [whole]
-        while waiting:
-            one = waiting.pop()
-            if one in usable and one not in chosen and one not in needed:
-                needed.add(one)
-                waiting += usable[one][0][1:]
-        if len(chosen) + len(needed) <= number:
-            chosen |= needed
-    return chosen
-
-
 # ------------------------------------------------------------------------------------- what is told
 
 
@@ -723,7 +558,7 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
     )
 
 
-def _signed(
+def signed(
     vocabulary: Vocabulary,
     how: str,
     old: Vocabulary,

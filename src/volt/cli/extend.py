@@ -44,7 +44,7 @@ def extend(
     json: options.Json = False,
 ) -> None:
     """Add tokens for a text to a tokenizer, and rows for them to a model; old ids stay."""
-    from volt.refitting import extend as extended
+    from volt.extending import extend as extended
 
     output, texts = check_arguments(output, force, on, files)
     result = extended(
