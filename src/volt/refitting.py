@@ -231,7 +231,10 @@ def refit(
     # 3. The vocabulary of what was chosen, measured by encoding every word type with it.
     vocabulary, id_map = restrict(old, chosen.kept, chosen.wanted)
     vocabulary = with_measures(replace(vocabulary, unit=counts.unit), counts, threads)
+    sizes = settings.sizes or "paper"
     details = {"crit": settings.decides, "chose": chosen.size, "rank": settings.rank or "auto",
+               "sizes": sizes if isinstance(sizes, str) else ",".join(map(str, sizes)),
+               "pin": ",".join(map(str, sorted(pinned))) or "none",
                "len": settings.length, "gamma": f"{settings.gamma:g}",
                "eps": f"{settings.epsilon:g}", "thr": f"{settings.threshold:g}",
                "boot": f"{settings.bootstrap}-{settings.seed}"}  # fmt: skip
