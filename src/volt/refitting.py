@@ -276,7 +276,7 @@ def _with_last_pairs(vocabulary: Vocabulary) -> Vocabulary:
             return one
         left, right = (ids[part] for part in last[one.text])
         lower = max(tokens[left].rank, tokens[right].rank) < one.rank
-        return replace(one, parents=(left, right)) if lower else one
+        return one._replace(parents=(left, right)) if lower else one
 
     return replace(vocabulary, tokens=[token(one) for one in tokens])
 
@@ -524,7 +524,7 @@ def restrict(
         if one.parents is None:
             return one
         left, right = id_map[list(one.parents)].tolist()
-        return replace(one, parents=(left, right), scaffold=i not in wanted)
+        return one._replace(parents=(left, right), scaffold=i not in wanted)
 
     tokens = [token(i) for i in order]
     look_up = old.look_up
