@@ -639,9 +639,8 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
             continue
         marks_end = rule.pretokenizer == "whitespace" and not mark
         inner = marks_end and not token.text.endswith(WORD_FINAL)
-        text = vocabulary.plain_text(token)
-        if rule.pretokenizer == "metaspace":
-            text = token.text.encode()
+        metaspace = rule.pretokenizer == "metaspace"
+        text = token.text.encode() if metaspace else vocabulary.plain_text(token)
         numbers.append(number)
         words.append(text + stranger if inner else text)
     offsets = np.array([0, *accumulate(map(len, words))], np.uint64)

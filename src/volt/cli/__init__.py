@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -18,6 +19,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _stop)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
         signal.signal(signal.SIGINT, _stop)
+    # A vocabulary is very many objects and no cycles: don't look through them again and again.
+    gc.set_threshold(100_000, 50, 50)
     # Nothing here multiplies large matrices: don't start threads that would.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     debug = "--debug" in sys.argv[1:]
