@@ -17,7 +17,6 @@ namespace volt {
 namespace {
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr uint32_t kCodePoints = 0x110000;
 constexpr size_t kManyCharacters = 5000;   // from here on the default coverage is below 1
 constexpr double kDefaultCoverage = 0.9995;
 constexpr size_t kDenseAlphabet = 1024;    // up to here the first pairs are counted in a square table
@@ -310,10 +309,18 @@ class Trainer {
     return bounds;
   }
 
+  // One more than the largest code point that UTF-8 writes with the bytes of the words: a table for all
+  // of Unicode takes longer to clear than a small corpus to merge.
+  size_t code_points() const {
+    const uint8_t* end = input_.text + input_.offsets[input_.words];
+    const uint8_t largest = input_.text == end ? 0 : *std::max_element(input_.text, end);
+    return largest < 0x80 ? 0x80 : largest < 0xE0 ? 0x800 : largest < 0xF0 ? 0x10000 : 0x110000;
+  }
+
   // 1. The alphabet: every symbol that coverage asks for, numbered by code point.
   void make_alphabet() {
     const size_t kinds = marks_words() ? 2 : 1;
-    const size_t range = byte_level() ? 256 : kCodePoints;
+    const size_t range = byte_level() ? 256 : code_points();
     const auto bounds = shares();
     std::vector<std::vector<uint64_t>> partial(options_.threads);
     run_parallel(options_.threads, [&](unsigned i) {

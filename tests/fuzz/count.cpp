@@ -1,0 +1,69 @@
+// Any bytes as text: words are counted alike however the text is cut into parts and whatever the number
+// of threads, and a written list of words is read back.
+#include <algorithm>
+#include <string>
+
+#include "input.hpp"
+#include "unicode.hpp"
+#include "word_file.hpp"
+
+namespace {
+
+struct Settings {
+  volt::Pretokenizer pretokenizer;
+  uint32_t max_word_length;
+  uint64_t max_types;
+};
+
+// All of the text, at most `step` bytes more at a time. False: it is not UTF-8.
+bool feed(volt::Counter& counter, const Input& text, size_t step) {
+  size_t done = 0, have = 0;
+  while (true) {
+    const size_t more = std::min(step, text.size - done - have);
+    have += more;
+    const bool last = done + have == text.size;
+    const volt::FeedResult fed = counter.feed(text.data + done, have, last, 1);
+    if (fed.invalid_at >= 0) {
+      promise(static_cast<size_t>(fed.invalid_at) < have, "the invalid byte is in the text");
+      return false;
+    }
+    promise(fed.consumed <= have, "no more is consumed than there is");
+    done += fed.consumed;
+    have -= fed.consumed;
+    if (last) {
+      promise(have == 0, "the last part is consumed");
+      return true;
+    }
+  }
+}
+
+std::string written(volt::Counter& counter) {
+  const volt::WordList words = counter.finish(1);
+  return volt::write_words(words.text.data(), words.offsets.data(), words.counts.data(), words.counts.size());
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  Input input{data, size};
+  const Settings rule{input.pretokenizer(), 2u + input.byte() % 70u, input.byte() % 8u == 0 ? 3u : 0u};
+  const size_t step = 1 + input.byte();
+  volt::Counter whole(rule.pretokenizer, rule.max_word_length, 1, rule.max_types);
+  const bool valid = feed(whole, input, input.size + 1);
+  promise(valid == (volt::find_invalid_utf8(input.data, input.data + input.size) == nullptr),
+          "text is refused if and only if it is not UTF-8");
+  const unsigned threads = step % 8 == 0 ? 2 : 1;  // they take long to start
+  volt::Counter parts(rule.pretokenizer, rule.max_word_length, threads, rule.max_types);
+  promise(feed(parts, input, step) == valid, "parts are refused like the whole");
+  if (!valid || rule.max_types != 0) return 0;
+
+  const uint64_t occurrences = whole.totals().words;
+  const std::string list = written(whole);
+  promise(list == written(parts), "parts give the words of the whole");
+  volt::Counter again(rule.pretokenizer, rule.max_word_length, 1, 0);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(list.data());
+  const volt::ReadResult read = volt::read_words(again, bytes, list.size(), true, 1);
+  promise(read.problem.empty() && read.consumed == list.size(), "a written list can be read");
+  promise(again.totals().words == occurrences && written(again) == list, "and is the same list");
+  return 0;
+}
