@@ -1121,8 +1121,13 @@ bool LineEncoder::may_cut(const uint8_t* p) const {
 
 // Names may have spaces in them, dropout numbers the words of a line, and sums of scores go through it.
 bool LineEncoder::cuts_lines() const {
-  return active_.longest == 0 && dropout_.probability == 0 &&
+  return !needs_lines() && active_.longest == 0 && dropout_.probability == 0 &&
          (encoder_.remembers_ || encoder_.matching_.anew);
+}
+
+// A run of unknown characters may go on from word to word, so that no place in a line is sure.
+bool LineEncoder::needs_lines() const {
+  return encoder_.fuse_unknown_ && encoder_.pretokenizer_ != Pretokenizer::whitespace;
 }
 
 // A line end about kChunk behind p; in a long line a place between two words will do.
@@ -1186,7 +1191,7 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
       take_tasks(next, used_chunks_, [&](size_t i) { encode_chunk(*chunks_[i], *borrowed.worker); });
     });
     result.consumed = stop - data;
-  } else if (!last && bytes > 0) {
+  } else if (!last && bytes > 0 && !needs_lines()) {
     // Take what words of it are sure.
     const uint8_t* whole = whole_characters(data, end);
     if (whole > data) {

@@ -243,6 +243,7 @@ class LineEncoder {
 
   bool may_cut(const uint8_t* p) const;
   bool cuts_lines() const;
+  bool needs_lines() const;
   const uint8_t* chunk_end(const uint8_t* p, const uint8_t* end) const;
   void add_chunk(const uint8_t* begin, const uint8_t* end);
   template <class Work>
