@@ -13,6 +13,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -71,7 +72,10 @@ def session(master: str | None = None) -> Iterator[Any]:
             "Java 17 or later (JAVA_HOME), and a master such as local[*] or spark://HOST:7077"
         ) from error
     try:
-        yield spark
+        with warnings.catch_warnings():
+            # Of pandas, which has no part in this.
+            warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+            yield spark
     finally:
         spark.stop()
 

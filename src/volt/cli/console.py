@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from volt.errors import InputError
+from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
 
 if TYPE_CHECKING:
@@ -83,6 +83,13 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
 def can_draw() -> bool:
     """Whether stderr can show more than ASCII."""
     return (getattr(sys.stderr, "encoding", None) or "ascii").lower().startswith("utf")
+
+
+def refuse_options(given: dict[str, object], by: str) -> None:
+    """Options that mean nothing with another one are not passed over in silence."""
+    for name, value in given.items():
+        if value:
+            raise SettingsError(f"{name} does not go with {by}: leave it out")
 
 
 def write_stdout(write: Callable[[BinaryIO], None]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import typer
 
 import volt
 from volt.cli import options
-from volt.cli.console import print_json, progress_for, say, write_stdout
+from volt.cli.console import print_json, progress_for, refuse_options, say, write_stdout
 from volt.errors import SettingsError
 from volt.spill import DEFAULT_MEMORY, CountedFile, count_to_file
 
@@ -26,7 +28,15 @@ def count(
     resume: options.Resume = False,
     weight: options.Weights = None,
     glob: options.Glob = "*",
-    input_format: options.InputFormat = "auto",
+    input_format: Annotated[
+        Literal["auto", "text", "counts", "jsonl", "parquet"],
+        typer.Option(
+            "--input-format", help="Are the inputs text or word<TAB>count? Spark: or JSON Lines, Parquet?"
+        ),
+    ] = "auto",
+    engine: options.Engine = "local",
+    master: options.Master = None,
+    field: options.Field = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -34,28 +44,46 @@ def count(
     """Count the words of text, or add up counts files."""
     if json and output is None:
         raise SettingsError("--json and the counts both want stdout: name a file with -o")
-    settings: dict[str, Any] = {
+    rule: dict[str, Any] = {
         "pretokenizer": pretokenizer,
         "normalize": normalize,
         "max_word_length": max_word_length,
         "on_invalid": on_invalid,
         "min_count": min_count,
-        "max_types": max_types,
         "weights": weight or None,
         "glob": glob,
-        "input_format": input_format,
-        "threads": threads,
-        "progress": progress_for(quiet),
     }
     counts: volt.WordCounts | CountedFile
-    if memory or spill or resume:
-        if output is None:
-            raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
-        counts = count_to_file(
-            files, output, memory=memory or DEFAULT_MEMORY, spill=spill, resume=resume, **settings
-        )
+    if engine == "spark":
+        from volt import spark
+
+        unfit = {"--max-types": max_types, "--threads": threads, "--memory": memory,
+                 "--spill": spill, "--resume": resume}  # fmt: skip
+        refuse_options(unfit, "--engine spark")
+        if input_format == "counts":
+            raise SettingsError("Spark counts text; add up counts files without --engine spark")
+        given = {name: value for name, value in rule.items() if value is not None}
+        with spark.session(master) as session:
+            counts = spark.count(session, files, form=input_format, field=field or "text", **given)
     else:
-        counts = volt.count(files, **settings)
+        refuse_options({"--master": master, "--field": field}, "--engine local")
+        if input_format == "jsonl" or input_format == "parquet":
+            raise SettingsError(f"--input-format {input_format} needs --engine spark")
+        rule |= {
+            "max_types": max_types,
+            "input_format": input_format,
+            "threads": threads,
+            "progress": progress_for(quiet),
+        }
+        if memory or spill or resume:
+            if output is None:
+                raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
+            counts = count_to_file(
+                files, output, memory=memory or DEFAULT_MEMORY, spill=spill, resume=resume, **rule
+            )
+        else:
+            counts = volt.count(files, **rule)
+    if isinstance(counts, volt.WordCounts):
         if output is None:
             write_stdout(counts.write)
         else:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import volt
 from volt.cli import options
-from volt.cli.console import progress_for, write_stdout
+from volt.cli.console import progress_for, refuse_options, write_stdout
 from volt.errors import SettingsError
 from volt.files import atomic_write
 from volt.tokenizer import OnInvalid as OnInvalidName
@@ -44,7 +44,10 @@ Files = Annotated[
 def encode(
     model: Model,
     files: Files = None,
-    output: options.Output = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="Write here.  [default: stdout]", show_default=False),
+    ] = None,
     form: Form = "tokens",
     allow_special: Annotated[
         str,
@@ -61,10 +64,42 @@ def encode(
     on_invalid: Annotated[OnInvalidName, typer.Option(help="What to do with invalid UTF-8.")] = (
         "error"
     ),
+    engine: options.Engine = "local",
+    master: options.Master = None,
+    field: options.Field = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Spark: the new column of ids.  [default: ids]", show_default=False
+        ),
+    ] = None,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
 ) -> None:
-    """Encode text with a vocabulary: a line of tokens for a line of text."""
+    """Encode text with a vocabulary: a line of tokens for a line of text; with Spark Parquet to
+    Parquet, with a column of ids."""
+    if engine == "spark":
+        from volt import spark
+
+        unfit = {"--as": form != "tokens", "--dropout": dropout, "--seed": seed,
+                 "--on-invalid": on_invalid != "error", "--threads": threads}  # fmt: skip
+        refuse_options(unfit, "--engine spark")
+        if output is None or not files:
+            raise SettingsError("Spark reads and writes Parquet: name inputs, and a folder with -o")
+        tokenizer = volt.load(model, threads=1)
+        allowed = "all" if allow_special == "all" else _names(allow_special)
+        with spark.session(master) as session:
+            spark.encode(
+                session,
+                tokenizer,
+                files,
+                output,
+                field=field or "text",
+                column=column or "ids",
+                allowed_special=allowed,
+            )
+        return
+    refuse_options({"--master": master, "--field": field, "--column": column}, "--engine local")
     if form == "npy" and output is None:
         raise SettingsError("--as npy writes two files: name the first with -o")
     tokenizer = volt.load(model, threads=threads)
@@ -78,7 +113,7 @@ def encode(
     inputs = files or ["-"]
     if form == "npy" and output is not None:
         with (
-            atomic_write(offsets_path(output)) as offsets_stream,
+            atomic_write(offsets_path(Path(output))) as offsets_stream,
             atomic_write(output) as ids_stream,
         ):
             ids, offsets = _NpyWriter(ids_stream, "<u4"), _NpyWriter(offsets_stream, "<u8")

@@ -107,5 +107,25 @@ Threads = Annotated[
     int | None,
     typer.Option(min=1, help="Threads.  [default: one a core]", show_default=False),
 ]
+Engine = Annotated[
+    Literal["local", "spark"],
+    typer.Option(help="This machine, or Apache Spark (extra spark)."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Spark's master: spark://HOST:7077, yarn, local[4].  [default: as Spark is set up]",
+        show_default=False,
+    ),
+]
+Field = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Spark: the column, or member of a JSON object, that holds the text.  [default: text]",
+        show_default=False,
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on stdout.")]
