@@ -16,7 +16,8 @@ from volt.errors import InputError
 arrow = pytest.importorskip("pyarrow", reason="the extra spark is not installed")
 
 CHARACTERS = st.one_of(
-    st.sampled_from("aab  \t\r\u2581\ufeff\u0301é½.'\x00漢"), st.characters(exclude_categories=["Cs"])
+    st.sampled_from("aab  \t\r\u2581\ufeff\u0301é½.'\x00漢"),
+    st.characters(exclude_categories=["Cs"]),
 )
 LINES = st.lists(st.text(CHARACTERS, max_size=12).map(lambda text: text.replace("\n", "")))
 RULES = st.builds(
@@ -123,7 +124,9 @@ def test_the_file_of_a_bad_line_is_found():
     work = partial(spark._count_partition, WordRule(), "error", 1, None)
     lines = [b"fine"] * 9 + [b"b\xffd"] + [b"fine"] * 3
     files = ["one.txt"] * 5 + ["two.txt"] * 8
-    batch = arrow.RecordBatch.from_pydict({"text": arrow.array(lines, arrow.binary()), "file": files})
+    batch = arrow.RecordBatch.from_pydict(
+        {"text": arrow.array(lines, arrow.binary()), "file": files}
+    )
     (found,) = spark._failing(work, iter([batch.slice(0, 3), batch.slice(3)]))
     assert found.to_pylist()[0]["file"] == "two.txt"
     assert "b'b\\xffd'" in found.to_pylist()[0]["problem"]
@@ -131,14 +134,17 @@ def test_the_file_of_a_bad_line_is_found():
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("s3a://bucket/x.parquet/", "parquet"), ("x.JSONL.gz", "jsonl"), ("x.txt", "text"), ("x", "text")],
+    [("s3a://bucket/x.parquet/", "parquet"), ("x.JSONL.gz", "jsonl"), ("x", "text")],
 )  # fmt: skip
 def test_the_end_of_a_name_tells_what_it_is(name, form):
     assert spark._form_of(name) == form
 
 
 def test_weights_come_from_names_or_from_a_list():
-    assert spark._weighted(["a", "hdfs://h:9000/b:0.5"], None) == [("a", 1), ("hdfs://h:9000/b", 0.5)]
+    assert spark._weighted(["a", "hdfs://h:9000/b:0.5"], None) == [
+        ("a", 1),
+        ("hdfs://h:9000/b", 0.5),
+    ]
     assert spark._weighted(["a", "b"], ["2", "3"]) == [("a", 2), ("b", 3)]
     for inputs, weights in ((["a:2"], ["3"]), (["a", "b", "c"], ["1", "2"]), (["-"], None)):
         with pytest.raises(volt.SettingsError):

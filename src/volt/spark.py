@@ -1,8 +1,8 @@
 """Counting and encoding past one machine, on Apache Spark (extra `spark`).
 
-Spark reads, schedules, shuffles and tries again what failed; in its workers volt's native code counts
-or encodes. The counts are those of one machine, byte for byte: a line, a word and a total mean the
-same, and sums do not depend on who adds them up. docs/spark.md has what differs.
+Spark reads, schedules, shuffles and tries again what failed; in its workers volt's native code
+counts or encodes. The counts are those of one machine, byte for byte: a line, a word and a total
+mean the same, and sums do not depend on who adds them up. docs/spark.md has what differs.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def session(master: str | None = None) -> Iterator[Any]:
         spark = (builder.master(master) if master else builder).getOrCreate()
     except Exception as error:  # of Java, of the network, of Spark
         raise SettingsError(
-            f"cannot start Spark{f' at {master}' if master else ''}: {_first_line(error)}; it needs "
-            "Java 17 or later (JAVA_HOME), and a master such as local[*] or spark://HOST:7077"
+            f"cannot start Spark at {master or 'its default master'}: {_first_line(error)}; "
+            "it needs Java 17 or later, and a master such as local[*] or spark://HOST:7077"
         ) from error
     try:
         with warnings.catch_warnings():
@@ -216,10 +216,14 @@ def _word_counts(table: Any, rule: WordRule, unit: int) -> WordCounts:
     arrow = need("pyarrow", "spark")
     compute = need("pyarrow.compute", "spark")
     is_word = compute.equal(table.column("field"), "")
-    totals = {row["field"]: row["count"] for row in table.filter(compute.invert(is_word)).to_pylist()}
+    totals = {
+        row["field"]: row["count"] for row in table.filter(compute.invert(is_word)).to_pylist()
+    }
     for name in sorted(set(totals) - set(TOTALS)):
         if name != _version():
-            raise SettingsError(f"workers have {name}, this is {_version()}: install the same there")
+            raise SettingsError(
+                f"workers have {name}, this is {_version()}: install the same there"
+            )
     table = table.filter(is_word)
     texts: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
     lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
@@ -295,7 +299,11 @@ def _count_partition(
         words = arrow.LargeBinaryArray.from_buffers(
             arrow.large_binary(),
             size,
-            [None, arrow.py_buffer(bounds - bounds[0]), arrow.py_buffer(text[bounds[0] : bounds[-1]])],
+            [
+                None,
+                arrow.py_buffer(bounds - bounds[0]),
+                arrow.py_buffer(text[bounds[0] : bounds[-1]]),
+            ],
         )
         columns = [
             arrow.repeat("", size),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -85,7 +85,7 @@ def can_draw() -> bool:
     return (getattr(sys.stderr, "encoding", None) or "ascii").lower().startswith("utf")
 
 
-def refuse_options(given: dict[str, object], by: str) -> None:
+def refuse_options(given: Mapping[str, object], by: str) -> None:
     """Options that mean nothing with another one are not passed over in silence."""
     for name, value in given.items():
         if value:

@@ -31,7 +31,8 @@ def count(
     input_format: Annotated[
         Literal["auto", "text", "counts", "jsonl", "parquet"],
         typer.Option(
-            "--input-format", help="Are the inputs text or word<TAB>count? Spark: or JSON Lines, Parquet?"
+            "--input-format",
+            help="Are the inputs text or word<TAB>count? Spark: or JSON Lines, Parquet?",
         ),
     ] = "auto",
     engine: options.Engine = "local",
