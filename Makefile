@@ -76,8 +76,16 @@ screenshot: $(TOOLS) demo
 sanitize: $(TOOLS)
 	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	$(BIN)/cmake --build --preset sanitize
-	tools/with_sanitizer.sh $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py tests/test_candidates.py \
-	  tests/test_encode.py tests/test_look_up.py tests/test_tokenizer.py tests/test_spill.py
+	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py \
+	  tests/test_candidates.py tests/test_encode.py tests/test_look_up.py tests/test_tokenizer.py \
+	  tests/test_spill.py
+
+# The same under ThreadSanitizer, with the tests that run threads.
+tsan: $(TOOLS)
+	$(BIN)/cmake --preset tsan -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	$(BIN)/cmake --build --preset tsan
+	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider tests/test_threads.py \
+	  tests/test_counts.py tests/test_candidates.py tests/test_encode.py -k "thread or fork or encode or learn"
 
 clean:
 	rm -rf build dist demo $(VENV)

@@ -1,0 +1,108 @@
+"""Several Python threads on one tokenizer, and a process that forks: the ids of one thread alone."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+import volt
+from volt.vocabulary import build_vocabulary
+
+THREADS = 8
+LINES = ["the low lower lowest newest", "the newer the lower: é ß 日本", "wide  spaces, 1984"] * 4
+TEXTS = [f"{line} {number} x{number * 7919}" for number in range(300) for line in LINES[:3]]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    found = volt.candidates([LINES], merges=60)
+    return volt.Tokenizer(build_vocabulary(found, range(len(found))), threads=2)
+
+
+def on_threads(work):
+    """What `work(number)` gives on each of many threads that start together."""
+    start = Barrier(THREADS)
+
+    def wait_and_work(number):
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(wait_and_work, range(THREADS)))
+
+
+def test_encode(tokenizer):
+    long_text = " ".join(TEXTS)  # long enough to be encoded without the interpreter's lock
+    expected = [tokenizer.encode(text) for text in [*TEXTS, long_text]]
+    for found in on_threads(lambda _: [tokenizer.encode(text) for text in [*TEXTS, long_text]]):
+        assert found == expected
+
+
+def test_encode_batch_each_with_dropout_of_its_own(tokenizer):
+    def work(number):
+        return tokenizer.encode_batch(TEXTS, dropout=0.1 * (number % 4), seed=number)
+
+    expected = [work(number) for number in range(THREADS)]
+    assert on_threads(work) == expected
+
+
+def test_encode_file(tokenizer, tmp_path):
+    file = tmp_path / "text"
+    file.write_text("\n".join(TEXTS * 20))
+    ids, offsets = tokenizer.encode_file(file)
+    for found_ids, found_offsets in on_threads(lambda _: tokenizer.encode_file(file)):
+        assert np.array_equal(found_ids, ids)
+        assert np.array_equal(found_offsets, offsets)
+
+
+def test_decode(tokenizer):
+    rows = [tokenizer.encode(text) for text in TEXTS]
+    for found in on_threads(lambda _: [tokenizer.decode(row) for row in rows]):
+        assert found == TEXTS
+
+
+def test_what_is_made_when_first_asked_for(tokenizer):
+    """Cached properties and masks, on a tokenizer that has none yet."""
+    expected = tokenizer.encode_with_offsets("the <s>low 日本", allowed_special="all")
+    for _ in range(20):
+        fresh = volt.Tokenizer(tokenizer.vocabulary, threads=1)
+        for found in on_threads(
+            lambda _, fresh=fresh: (
+                fresh.encode_with_offsets("the <s>low 日本", allowed_special="all"),
+                fresh.tokens,
+                fresh.printed,
+            )
+        ):
+            assert found == (expected, tokenizer.tokens, tokenizer.printed)
+
+
+def test_counting_and_learning(tmp_path):
+    expected = volt.count([TEXTS], threads=1).digest()
+    merges = volt.candidates([TEXTS], merges=200, threads=1)
+    assert set(on_threads(lambda _: volt.count([TEXTS], threads=2).digest())) == {expected}
+    for found in on_threads(lambda _: volt.candidates([TEXTS], merges=200, threads=2)):
+        assert np.array_equal(found.left, merges.left)
+        assert np.array_equal(found.right, merges.right)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_after_a_fork_a_child_encodes_and_learns(tokenizer):
+    """Native threads end with the call that started them: a child finds none missing."""
+    expected = tokenizer.encode_batch(TEXTS)
+    volt.count([TEXTS], threads=2)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            signal.alarm(60)  # a child that hangs is a failure
+            same = tokenizer.encode_batch(TEXTS) == expected
+            learned = volt.candidates([TEXTS], merges=50, threads=2)
+            status = 0 if same and len(learned) > 50 else 1
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert tokenizer.encode_batch(TEXTS) == expected
