@@ -1,0 +1,102 @@
+"""Every reader of files on any bytes: it reads them or raises a VoltError, nothing else.
+
+    python tests/fuzz/readers.py [LIBFUZZER OPTION...] FOLDER    # fuzz, with atheris
+
+The first byte of an input is the reader, the rest the file. `run` is also what the regression test
+calls, without atheris.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+if __name__ == "__main__":
+    import atheris
+
+    with atheris.instrument_imports(include=["volt"]):
+        import volt.formats
+
+import volt
+from volt.errors import VoltError
+from volt.formats import import_vocabulary
+
+SEEDS = Path(__file__).parent / "corpus" / "readers"
+MOST = 1 << 14
+"""Bytes of a file: enough for every branch, and small enough to be fast."""
+
+
+def load(path: Path) -> None:
+    tokenizer = volt.load(path, threads=1)
+    tokenizer.decode(tokenizer.encode("the low ▁ 日本\n"))
+
+
+def candidates(path: Path) -> None:
+    assert len(volt.load_candidates(path).curve.tokens)
+
+
+def counts(path: Path) -> None:
+    volt.count(path, input_format="counts", threads=1)
+
+
+def text(path: Path) -> None:
+    volt.count(path, threads=1, on_invalid="replace", normalize="nfkc", max_types=50)
+
+
+def imported(form: str | None) -> Callable[[Path], None]:
+    def read(path: Path) -> None:
+        vocabulary, _ = import_vocabulary(path, form)
+        tokenizer = volt.Tokenizer(vocabulary, threads=1)
+        tokenizer.decode(tokenizer.encode("the low ▁ 日本\n"))
+
+    return read
+
+
+def gpt2(path: Path) -> None:
+    """vocab.json or merges.txt, beside a good one of the other."""
+    for name in {"vocab.json", "merges.txt"} - {path.name}:
+        (path.parent / name).write_bytes((SEEDS / f"seed-{name}").read_bytes()[1:])
+    import_vocabulary(path.parent, "gpt2")
+
+
+READERS: dict[str, Callable[[Path], None]] = {
+    "volt.json": load,
+    "candidates.tsv": candidates,
+    "counts.tsv": counts,
+    "text": text,
+    "tokenizer.json": imported("hf"),
+    "x.model": imported("sentencepiece"),
+    "codes": imported("subword-nmt"),
+    "vocab.json": gpt2,
+    "merges.txt": gpt2,
+    "x.tiktoken": imported("tiktoken"),
+    "dict.txt": imported("fairseq"),
+    "vocab.yml": imported("marian"),
+    "words.txt": imported("text"),
+    "anything": imported(None),
+}
+"""By the name that the file is given."""
+
+
+def run(data: bytes, folder: Path) -> str:
+    """Give the file to its reader. Returns the message if it is refused."""
+    name, read = list(READERS.items())[data[0] % len(READERS) if data else 0]
+    path = folder / name
+    path.write_bytes(data[1:MOST])
+    try:
+        read(path)
+    except VoltError as error:
+        return str(error)
+    return ""
+
+
+def fuzz(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        run(data, Path(folder))
+
+
+if __name__ == "__main__":
+    atheris.Setup(sys.argv, fuzz)
+    atheris.Fuzz()
