@@ -3,6 +3,10 @@
 # make lint   ruff and mypy
 # make screenshot  the picture of the report in docs/img; needs Chromium
 # make study  docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
+# make fuzz   every fuzzer for SECONDS (60) each; needs clang
+# make tsan   the native code under ThreadSanitizer
+# make oldest tests with the oldest versions of what volt depends on
+# make audit  known holes in what volt depends on
 # make bench  every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
 
 PYTHON ?= python3
@@ -12,7 +16,7 @@ TEXT   ?=
 
 DATA   ?= $(VOLT_DATA)
 
-.PHONY: demo test lint study bench screenshot sanitize clean
+.PHONY: demo test lint study bench screenshot sanitize tsan fuzz oldest audit clean
 
 # The package, and the tools that test it, are installed anew when their sources change.
 INSTALLED := $(VENV)/.installed
@@ -86,6 +90,41 @@ tsan: $(TOOLS)
 	$(BIN)/cmake --build --preset tsan
 	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider tests/test_threads.py \
 	  tests/test_counts.py tests/test_candidates.py tests/test_encode.py -k "thread or fork or encode or learn"
+
+# libFuzzer under both sanitizers for the native code, atheris for the readers. What is found worth keeping
+# goes to build/fuzz/found; a failing input is left in build/fuzz.
+SECONDS ?= 60
+CLANG   ?= $(firstword $(shell command -v clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14))
+FUZZERS := count merge encode
+CORE    := $(filter-out src/core/bindings.cpp,$(wildcard src/core/*.cpp))
+
+build/fuzz/%: tests/fuzz/%.cpp tests/fuzz/input.hpp $(wildcard src/core/*)
+	@test -n "$(CLANG)" || { echo 'libFuzzer comes with clang: name it with CLANG=clang++'; exit 2; }
+	@mkdir -p build/fuzz/found/$*
+	$(CLANG) -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp -Isrc/core -pthread $(CORE) $< -o $@
+
+fuzz: $(TOOLS) $(FUZZERS:%=build/fuzz/%)
+	@$(PIP) atheris
+	set -e; for name in $(FUZZERS); do \
+	  build/fuzz/$$name -max_total_time=$(SECONDS) -max_len=2048 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/$$name- build/fuzz/found/$$name tests/fuzz/corpus/$$name; done
+	@mkdir -p build/fuzz/found/readers
+	tools/with_sanitizer.sh none $(BIN)/python tests/fuzz/readers.py -max_total_time=$(SECONDS) -max_len=8192 \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/readers- build/fuzz/found/readers tests/fuzz/corpus/readers
+
+# The lower bounds of pyproject.toml as versions, in a Python of their time.
+oldest:
+	$(PYTHON) -m venv build/oldest
+	$(PYTHON) tools/lower_bounds.py > build/oldest/constraints.txt
+	build/oldest/bin/python -m pip install -q --disable-pip-version-check -c build/oldest/constraints.txt \
+	  ".[sentencepiece]" tokenizers pytest hypothesis
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default tests/test_counts.py tests/test_candidates.py \
+	  tests/test_transport.py tests/test_tokenizer.py tests/test_learn.py tests/test_vocabulary.py
+
+audit: $(INSTALLED)
+	@$(PIP) pip-audit
+	$(BIN)/pip-audit --strict --skip-editable
 
 clean:
 	rm -rf build dist demo $(VENV)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Run a Python command with a sanitized native module in place of the installed one.
-#     tools/with_sanitizer.sh sanitize|tsan PYTHON ARGUMENT...
+# Run a Python command with a sanitized native module in place of the installed one; with `none` the
+# installed one, but from plain files, since atheris does not see through an editable install.
+#     tools/with_sanitizer.sh sanitize|tsan|none PYTHON ARGUMENT...
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
@@ -8,18 +9,26 @@ trap 'rm -rf "$folder"' EXIT
 build=$1 python=$2
 shift 2
 cp -r "$root/src/volt" "$folder/volt"
-cp "$root/build/$build"/_core*.so "$folder/volt/"
-library=libasan.so
-run=()
-if [ "$build" = tsan ]; then
-  library=libtsan.so
-  run=(setarch -R)  # it finds no room where addresses are drawn from a large range
+compiler=${CXX:-g++}
+run=() preload=""
+case $build in
+  sanitize) preload=$("$compiler" -print-file-name=libasan.so) ;;
+  tsan)
+    preload=$("$compiler" -print-file-name=libtsan.so)
+    run=(setarch -R)  # it finds no room where addresses are drawn from a large range
+    ;;
+esac
+if [ "$build" = none ]; then
+  cp "$("$python" -c 'import volt._core; print(volt._core.__file__)')" "$folder/volt/"
+else
+  cp "$root/build/$build"/_core*.so "$folder/volt/"
+  preload+=" $("$compiler" -print-file-name=libstdc++.so)"
 fi
 # -S: without .pth files, so that the editable install does not come first. Python's own allocations are
 # not ours to judge; leaks are not looked for, since it frees little at exit.
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 PYTHONPATH="$folder:$packages${PYTHONPATH:+:$PYTHONPATH}" \
-  LD_PRELOAD="$(${CXX:-g++} -print-file-name=$library) $(${CXX:-g++} -print-file-name=libstdc++.so)" \
+  LD_PRELOAD="$preload" \
   ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
   TSAN_OPTIONS="exitcode=66 report_signal_unsafe=0" OPENBLAS_NUM_THREADS=1 \
   "${run[@]}" "$python" -S "$@"
