@@ -1,4 +1,4 @@
-"""Several Python threads on one tokenizer, and a process that forks: the ids of one thread alone."""
+"""Several Python threads on one tokenizer, and a fork: the ids of one thread alone."""
 
 import os
 import signal

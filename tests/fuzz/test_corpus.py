@@ -36,7 +36,7 @@ def test_a_file_cut_short_or_damaged_is_refused_in_words(name, tmp_path):
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
 def test_native_code_keeps_its_promises(tmp_path):
-    """Every kept input through its harness, built plainly; `make fuzz` builds it with sanitizers."""
+    """Every kept input through its harness, without sanitizers; `make fuzz` has them."""
     source = HERE.parents[1] / "src" / "core"
     main = tmp_path / "replay.cpp"
     main.write_text(REPLAY)
