@@ -121,7 +121,7 @@ oldest:
 	  --config-settings=build-dir=build/oldest/native \
 	  ".[sentencepiece]" tokenizers pytest hypothesis
 	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default tests/test_counts.py tests/test_candidates.py \
-	  tests/test_transport.py tests/test_tokenizer.py tests/test_sizes.py tests/interop/test_sentencepiece.py
+	  tests/test_frequencies.py tests/test_tokenizer.py tests/test_learn.py tests/interop/test_sentencepiece.py
 
 audit: $(INSTALLED)
 	@$(PIP) pip-audit
