@@ -119,7 +119,7 @@ oldest:
 	$(PYTHON) tools/lower_bounds.py > build/oldest/constraints.txt
 	build/oldest/bin/python -m pip install -q --disable-pip-version-check -c build/oldest/constraints.txt \
 	  --config-settings=build-dir=build/oldest/native \
-	  ".[sentencepiece]" tokenizers pytest hypothesis
+	  ".[sentencepiece,report]" tokenizers pandas regex pytest hypothesis
 	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default tests/test_counts.py tests/test_candidates.py \
 	  tests/test_frequencies.py tests/test_tokenizer.py tests/test_learn.py tests/interop/test_sentencepiece.py
 
