@@ -564,6 +564,18 @@ NB_MODULE(_core, m) {
         }
         return nb::make_tuple(r.consumed, r.lines, r.problem);
       }, "data"_a, "last"_a, "weight"_a, "Lines `word<TAB>count`: (bytes consumed, lines, problem or '').")
+      .def("add_words", [](volt::Counter& self, const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                           const ArrayIn<uint64_t>& counts, uint64_t weight) {
+        check_words(text, offsets, counts);
+        nb::gil_scoped_release release;
+        for (size_t i = 0; i < counts.size(); ++i) {
+          uint64_t count = 0;
+          if (__builtin_mul_overflow(counts.data()[i], weight, &count) || count >> 63)
+            throw std::overflow_error("the weighted counts do not fit 63 bits");
+          self.add({reinterpret_cast<const char*>(text.data()) + offsets.data()[i],
+                    offsets.data()[i + 1] - offsets.data()[i]}, count);
+        }
+      }, "text"_a, "offsets"_a, "counts"_a, "weight"_a, "Words that were counted before by the same rule.")
       .def_prop_ro("totals", [](const volt::Counter& self) {
         const volt::CountTotals& t = self.totals();
         nb::dict out;

@@ -270,9 +270,8 @@ def combine(
     totals = CountTotals()
     for code, one in counts.items():
         weight = int(weights[code] * unit / one.unit)
-        data = _core.write_words(one.text, one.offsets, one.counts)
         try:
-            counter.read_words(data, True, weight)
+            counter.add_words(one.text, one.offsets, one.counts, weight)
         except OverflowError:
             raise InputError(f"{code}: the weighted counts do not fit 63 bits") from None
         totals += replace(
