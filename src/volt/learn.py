@@ -48,6 +48,7 @@ from volt.vocabulary import (
     Encoding,
     MergeEncoding,
     MergeRule,
+    Token,
     Unknown,
     Vocabulary,
     build_vocabulary,
@@ -674,14 +675,17 @@ FIXED_TEXTS = (
 def self_test_texts(vocabulary: Vocabulary) -> list[str]:
     """A few dozen texts: fixed ones, and tokens of the vocabulary strung together. None is a
     sentence of the corpus."""
-    parts = [
-        vocabulary.plain_text(token).decode(errors="ignore")
-        for token in vocabulary.tokens
-        if token.kind in SPELLED
-    ]
-    parts = [part for part in parts if part.strip(" \t\r\n")]
+
+    def text_of(token: Token) -> str:
+        return vocabulary.plain_text(token).decode(errors="ignore")
+
+    parts = [token for token in vocabulary.tokens if token.kind in SPELLED]
+    if vocabulary.rule.pretokenizer == "byte-level":
+        parts = [token for token in parts if text_of(token).strip(" \t\r\n")]
+    elif vocabulary.rule.pretokenizer == "metaspace":
+        parts = [token for token in parts if token.text.strip("▁ \t\r\n")]
     strung = [
-        "".join(parts[(start * 7919 + i * 104729) % len(parts)] for i in range(5))
+        "".join(text_of(parts[(start * 7919 + i * 104729) % len(parts)]) for i in range(5))
         for start in range(24)
     ] if parts else []  # fmt: skip
     return [*FIXED_TEXTS, *strung]

@@ -327,6 +327,8 @@ def closure(candidates: Candidates, kept: NDArray[np.bool_]) -> NDArray[np.bool_
 
 
 def check_unique(texts: list[str]) -> None:
+    if len(set(texts)) == len(texts) and "" not in texts and _is_text("".join(texts)):
+        return
     seen: set[str] = set()
     for text in texts:
         if not text:
