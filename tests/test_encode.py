@@ -357,7 +357,7 @@ PIECES = np.array([0, 3, 3, 5, 5], np.uint8)
 
 
 def matching(encoding):
-    return _core.Matching(encoding, False, 0, False, False, -9.0, 0.0)
+    return _core.Matching(encoding, False, 0, False, False, -9.0, 0.0, False)
 
 
 def native(**changes):

@@ -689,15 +689,16 @@ NB_MODULE(_core, m) {
   nb::class_<volt::Matching>(m, "Matching", "How tokens are looked up, for encodings that do not merge.")
       .def("__init__", [](volt::Matching* self, const std::string& encoding, bool marks_start,
                           uint64_t most_characters, bool single, bool anew, double unknown_score,
-                          double symbol_score) {
+                          double symbol_score, bool at_spaces) {
         volt::Encoding number = volt::Encoding::merge;
         if (encoding == "longest") number = volt::Encoding::longest;
         else if (encoding == "unigram") number = volt::Encoding::unigram;
         else if (encoding != "merge" && encoding != "split")
           throw std::invalid_argument("unknown encoding: " + encoding);
-        new (self) volt::Matching{number, marks_start, most_characters, single, anew, unknown_score, symbol_score};
+        new (self) volt::Matching{number, marks_start, most_characters, single, anew, unknown_score, symbol_score,
+                                  at_spaces};
       }, "encoding"_a, "marks_start"_a, "most_characters"_a, "single"_a, "anew"_a, "unknown_score"_a,
-         "symbol_score"_a);
+         "symbol_score"_a, "at_spaces"_a);
 
   m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
         "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,

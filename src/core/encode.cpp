@@ -760,7 +760,9 @@ class EncodeWorker {
 
   // A token found in a word may span letters and digits, say, so words are cut at spaces only: as the
   // toolkits do whose files have such tokens.
-  bool at_spaces() const { return encoder_.matching_.encoding != Encoding::merge; }
+  bool at_spaces() const {
+    return encoder_.matching_.at_spaces || encoder_.matching_.encoding != Encoding::merge;
+  }
 
   // Look tokens up in the word. A word that the `longest` ones do not fill is unknown as a whole, if
   // there are no byte tokens.

@@ -21,6 +21,7 @@ struct Matching {
   bool anew = false;    // unigram: from zero at every space, not at the start of the text only
   double unknown_score = 0;
   double symbol_score = 0;  // what a byte of a symbol adds
+  bool at_spaces = false;   // metaspace words end at spaces only; always so where tokens are looked up
 };
 
 // Bytes that are not in UTF-8 stand for the marks in a word and in the keys of tokens.

@@ -175,6 +175,7 @@ class Matching:
         anew: bool,
         unknown_score: float,
         symbol_score: float,
+        at_spaces: bool,
     ) -> None: ...
 
 def count_pieces(
