@@ -447,6 +447,8 @@ class CleanText:
     name: str
     on_invalid: OnInvalid
     normalize: Normalization
+    normalizer: Callable[[str], str] | None = None
+    """Applied line by line; then lines are read whole."""
     offset: int = 0
     """Where in the file the stream stands."""
     skipped_lines: int = 0
@@ -459,7 +461,7 @@ class CleanText:
             more = self.stream.read(block)
             data += more
             cut = len(data) if not more else data.rfind(b"\n") + 1
-            if cut == 0 and data and self.on_invalid != "skip-line":
+            if cut == 0 and data and self.on_invalid != "skip-line" and not self.normalizer:
                 # A line that does not end in the block; to skip it all of it must be seen.
                 cut = self._cut_in_line(data)
             elif cut == 0 and len(data) > LONGEST_SKIPPED:
@@ -486,10 +488,13 @@ class CleanText:
                 self.replaced += text.count("\ufffd") - data.count("\ufffd".encode())
                 data = text.encode()
             else:
-                lines = data.split(b"\n")
-                good = [one for one in lines if _core.find_invalid_utf8(one) < 0]
-                self.skipped_lines += len(lines) - len(good)
+                found = data.split(b"\n")
+                good = [one for one in found if _core.find_invalid_utf8(one) < 0]
+                self.skipped_lines += len(found) - len(good)
                 data = b"\n".join(good)
+        if self.normalizer is not None:
+            lines = data.decode().split("\n")
+            return "\n".join([self.normalizer(line) for line in lines]).encode()
         if self.normalize == "none":
             return data
         form: Any = self.normalize.upper()

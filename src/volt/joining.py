@@ -147,6 +147,11 @@ def _check_alike(parts: Sequence[Vocabulary]) -> None:
             "unigram vocabularies can't be joined: the scores of two models say nothing about each "
             "other; learn one vocabulary on both texts"
         )
+    if any(part.normalizer is not None or part.word_ends != "kinds" for part in parts):
+        raise SettingsError(
+            "a vocabulary that was imported with its toolkit's normaliser, or with tokens that "
+            "span what volt cuts into two words, can't be joined; learn one on the text"
+        )
     for number, part in enumerate(parts[1:], 2):
         names = [one.name for one in fields(first.rule)]
         here = [(name, getattr(first.rule, name), getattr(part.rule, name)) for name in names]

@@ -73,6 +73,11 @@ def _metaspace(line: str) -> list[str]:
     return found
 
 
+def _spaced(line: str) -> list[str]:
+    """The same, but a word ends before the next space only."""
+    return [word.replace(" ", "▁") for word in re.findall(" [^ ]*", " " + line if line else "")]
+
+
 def _byte_level(line: str) -> list[str]:
     r"""GPT-2: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 
@@ -747,7 +752,7 @@ def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[li
     for i, part in enumerate(piece.split("▁")):
         if i > 0:
             found.append(spell_unknown("▁", vocabulary))
-        cut = _metaspace(part)
+        cut = _metaspace(part) if vocabulary.word_ends == "kinds" else _spaced(part)
         if part and (i > 0 or not at_start):
             cut[0] = cut[0].removeprefix("▁")  # no space here
         if i == 0 and at_start and not part and piece:

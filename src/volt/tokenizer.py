@@ -20,7 +20,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, BinaryIO, Literal, cast, get_args
 
@@ -62,8 +62,8 @@ class Tokenizer:
     """Encodes with a vocabulary, decodes with it. Python threads may share one.
 
     `threads` is how many native threads a batch or a file takes (default: one a core). Where text
-    is normalised (`vocabulary.rule.normalize`), that happens first, and offsets are those of the
-    normalised text.
+    is normalised (`vocabulary.rule.normalize`, `vocabulary.normalizer`), that happens first, and
+    offsets are those of the normalised text.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
@@ -72,7 +72,9 @@ class Tokenizer:
         self._encoder = _native(vocabulary)
         normalize = vocabulary.rule.normalize
         self._form: Any = None if normalize == "none" else normalize.upper()
+        self._normalizes = self._form is not None or vocabulary.normalizer is not None
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
+        self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
         self._merges = vocabulary.look_up is None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -120,10 +122,12 @@ class Tokenizer:
         `dropout` skips every possible merge with this probability at every step (BPE-dropout); the
         same text and seed give the same ids.
         """
+        if allowed_special:
+            allowed_special = self._names(allowed_special)
         mask = self._allowed(allowed_special) if allowed_special else b""
         if dropout or seed:
             self._check_dropout(dropout, seed)
-        text = self._normalized(text)
+        text = self._normalized(text, allowed_special)
         try:
             return self._encoder.encode(text, mask, dropout, seed)
         except UnicodeEncodeError as error:
@@ -138,11 +142,12 @@ class Tokenizer:
         seed: int = 0,
     ) -> list[list[int]]:
         """The ids of each text. With dropout, text `i` draws as line `i` of a file does."""
-        mask = self._allowed(allowed_special)
+        allowed = self._names(allowed_special)
+        mask = self._allowed(allowed)
         self._check_dropout(dropout, seed)
         if isinstance(texts, str):
             raise InputError("encode_batch takes a list of texts; encode takes one")
-        batch = [self._normalized(text) for text in texts]
+        batch = [self._normalized(text, allowed) for text in texts]
         try:
             return self._encoder.encode_batch(batch, mask, dropout, seed, self.threads)
         except UnicodeEncodeError as error:
@@ -151,7 +156,7 @@ class Tokenizer:
 
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of every word type, one after the other, and where each word's begin: word `w`
-        is `ids[offsets[w]:offsets[w + 1]]`."""
+        is `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalised or not."""
         mine, theirs = self.vocabulary.rule.pretokenizer, counts.rule.pretokenizer
         if mine != theirs:
             raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
@@ -165,11 +170,14 @@ class Tokenizer:
         A token that is part of a character has the span of all of it. The space understood before
         the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
         """
-        text = self._normalized(text)
         allowed = self._names(allowed_special)
+        text = self._normalized(text, allowed)
         if self.vocabulary.fuse_unknown:
             return self._fused(*self._apart.encode_with_offsets(text, allowed_special=allowed))
-        ids = self.encode(text, allowed_special=allowed)
+        try:
+            ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
+        except UnicodeEncodeError as error:
+            raise _surrogate("the text", error) from None
         if self.vocabulary.rule.pretokenizer == "byte-level":
             return ids, self._byte_spans(text, ids)
         return ids, self._character_spans(text, ids, allowed)
@@ -187,8 +195,9 @@ class Tokenizer:
         """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
         all up to its line feed, the line feed excluded. No Python object is made for a token.
         """
-        encoder = self._line_encoder(allowed_special, dropout, seed)
-        for _ in self._feed(encoder, path, on_invalid, progress):
+        allowed = self._names(allowed_special)
+        encoder = self._line_encoder(allowed, dropout, seed)
+        for _ in self._feed(encoder, path, allowed, on_invalid, progress):
             encoder.collect()
         ids, ends = encoder.take()
         return ids, np.concatenate([np.zeros(1, np.uint64), ends])
@@ -205,8 +214,9 @@ class Tokenizer:
     ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
         """The ids of files of any size, block by block: the next ids, and where lines end among all
         ids so far. A line may go on in the next block."""
-        encoder = self._line_encoder(allowed_special, dropout, seed)
-        for _ in self._feed(encoder, inputs, on_invalid, progress):
+        allowed = self._names(allowed_special)
+        encoder = self._line_encoder(allowed, dropout, seed)
+        for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
             encoder.collect()
             yield encoder.take()
 
@@ -225,9 +235,10 @@ class Tokenizer:
         by block. A last line without line end has none here."""
         check_choice("form", form, ("tokens", "ids"))
         table = _print_table(self.printed if form == "tokens" else map(str, range(len(self))))
-        encoder = self._line_encoder(allowed_special, dropout, seed)
+        allowed = self._names(allowed_special)
+        encoder = self._line_encoder(allowed, dropout, seed)
         unfinished = False
-        for _ in self._feed(encoder, inputs, on_invalid, progress):
+        for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
             block = encoder.print(table)
             if unfinished and block:
                 yield b"\n"  # the last line of a file does not go on in the next file
@@ -241,16 +252,17 @@ class Tokenizer:
         return [_UNPRINTABLE.sub(_print_character, token) for token in self.tokens]
 
     def _line_encoder(
-        self, allowed_special: AllowedSpecial, dropout: float, seed: int
+        self, allowed: frozenset[str], dropout: float, seed: int
     ) -> _core.LineEncoder:
         self._check_dropout(dropout, seed)
-        mask = self._allowed(allowed_special)
+        mask = self._allowed(allowed)
         return _core.LineEncoder(self._encoder, mask, dropout, seed, self.threads)
 
     def _feed(
         self,
         encoder: _core.LineEncoder,
         inputs: Text | Iterable[Text],
+        allowed: frozenset[str],
         on_invalid: OnInvalid,
         progress: Progress | None,
     ) -> Iterator[None]:
@@ -267,7 +279,7 @@ class Tokenizer:
             done = 0
             for source, size in zip(sources, sizes, strict=True):
                 try:
-                    yield from self._feed_one(encoder, source, on_invalid, report, done)
+                    yield from self._feed_one(encoder, source, allowed, on_invalid, report, done)
                 except OSError as error:
                     raise InputError(
                         f"cannot read {source.name}: {error.strerror or error}"
@@ -279,14 +291,17 @@ class Tokenizer:
         self,
         encoder: _core.LineEncoder,
         source: Source,
+        allowed: frozenset[str],
         on_invalid: OnInvalid,
         report: Report,
         done: int,
     ) -> Iterator[None]:
         normalize = self.vocabulary.rule.normalize
         with source.open() as stream:
-            if normalize != "none" or on_invalid != "error":
-                clean = CleanText(stream, source.name, on_invalid, normalize)
+            if self._normalizes or on_invalid != "error":
+                apply = partial(self._normalized, allowed=allowed)
+                normalizer = apply if self.vocabulary.normalizer is not None else None
+                clean = CleanText(stream, source.name, on_invalid, normalize, normalizer)
                 stream = cast(BinaryIO, _BlockReader(clean.blocks()))
             buffer = bytearray(BLOCK)
             have, offset, lines = 0, 0, 0
@@ -312,10 +327,22 @@ class Tokenizer:
                 have = rest
                 report(done + offset)
 
-    def _normalized(self, text: str) -> str:
+    def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:
         if not isinstance(text, str):
             raise InputError(f"a {type(text).__name__} is no text: give a str")
-        return unicodedata.normalize(self._form, text) if self._form else text
+        if not self._normalizes:
+            return text
+        if self.vocabulary.normalizer is None:
+            return unicodedata.normalize(self._form, text)
+        return self.vocabulary.normalizer(text, self._name_pattern(frozenset(allowed)))
+
+    def _name_pattern(self, allowed: frozenset[str]) -> re.Pattern[str] | None:
+        """Finds symbols and the special tokens allowed, the longest first."""
+        if allowed not in self._patterns:
+            names = {*allowed, *self.vocabulary.of_kind("symbol")}
+            either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
+            self._patterns[allowed] = re.compile(f"({either})") if names else None
+        return self._patterns[allowed]
 
     def _check_dropout(self, dropout: float, seed: int) -> None:
         if not 0 <= dropout <= 1:
@@ -352,8 +379,10 @@ class Tokenizer:
 
     @cached_property
     def _apart(self) -> Tokenizer:
-        """With an unknown token for every unknown character; what they are, only that shows."""
-        return Tokenizer(replace(self.vocabulary, fuse_unknown=False), threads=1)
+        """With an unknown token for every unknown character; what they are, only that shows. For
+        text that is normalised."""
+        bare = replace(self.vocabulary, fuse_unknown=False, normalizer=None)
+        return Tokenizer(bare, threads=1)
 
     def _fused(
         self, ids: list[int], spans: list[tuple[int, int]]
@@ -606,6 +635,7 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
                 look_up.restart == "space",
                 look_up.unknown_score,
                 max((token.score for token in pool if token.kind in SPELLED), default=0.0),
+                vocabulary.word_ends == "spaces",
             ),
         )
     except (ValueError, OverflowError) as error:

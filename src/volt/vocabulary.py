@@ -30,11 +30,14 @@ from volt.corpus import Normalization
 from volt.counts import Pretokenizer, WordRule, check_choice
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
+from volt.normalizers import Normalizer, read_normalizer
 
 FORMAT = 1
 LOOK_UP_FORMAT = 2
 """Of vocabularies that volt 0.1 knew nothing of: those that look tokens up, and those with another
 unknown token, or one for a run of unknown characters."""
+NORMALIZER_FORMAT = 3
+"""Of vocabularies with a normaliser, or that merge up to the next space."""
 MOST_TOKENS = 10_000_000
 MOST_BYTES = 2_000_000_000
 DEFAULT_SPECIAL = ("<pad>", "<s>", "</s>", UNKNOWN)
@@ -46,6 +49,7 @@ Encoding = Literal["merge", "split", "longest", "unigram"]
 MergeEncoding = Literal["merge", "split"]
 MergeRule = Literal["pairs", "concat"]
 Unknown = Literal["byte", "unk"]
+WordEnds = Literal["kinds", "spaces"]
 
 NATIVE_RULE: dict[Pretokenizer, MergeRule] = {
     "whitespace": "pairs",
@@ -112,6 +116,11 @@ class Vocabulary:
     """A run of unknown characters is one unknown token, not one each."""
     look_up: LookUp | None = None
     """Of the encodings `longest` and `unigram`."""
+    word_ends: WordEnds = "kinds"
+    """Metaspace text, merges: a word ends where letters, numbers and all else meet, or only before
+    the next space. Only an imported vocabulary has tokens that span two kinds."""
+    normalizer: Normalizer | None = None
+    """What is done to text first, in an imported vocabulary; beyond `rule.normalize`."""
     unit: int = 1
     """Frequencies are whole numbers of 1/unit."""
     unreachable: list[int] = field(default_factory=list)
@@ -185,8 +194,14 @@ class Vocabulary:
             look_up["look_up"] = asdict(self.look_up)
         if self.unknown_token != UNKNOWN or self.fuse_unknown:
             look_up |= {"unknown_token": self.unknown_token, "fuse_unknown": self.fuse_unknown}
+        normalizer: dict[str, Any] = {}
+        if self.word_ends != "kinds":
+            normalizer["word_ends"] = self.word_ends
+        if self.normalizer is not None:
+            normalizer["normalizer"] = self.normalizer.to_data()
+        version = LOOK_UP_FORMAT if look_up else FORMAT
         head = {
-            "format": LOOK_UP_FORMAT if look_up else FORMAT,
+            "format": NORMALIZER_FORMAT if normalizer else version,
             "volt": __version__,
             "signature": self.signature,
             **asdict(self.rule),
@@ -194,6 +209,7 @@ class Vocabulary:
             "merge_rule": self.merge_rule,
             "unknown": self.unknown,
             **look_up,
+            **normalizer,
             "unit": self.unit,
             "size": len(self),
             "unreachable": self.unreachable,
@@ -413,8 +429,11 @@ class _Reader:
 
     def vocabulary(self) -> Vocabulary:
         version = self._get("", self._data, "format", int)
-        if not FORMAT <= version <= LOOK_UP_FORMAT:
-            raise self._fail("format", f"{version}; this volt reads up to {LOOK_UP_FORMAT}")
+        if not FORMAT <= version <= NORMALIZER_FORMAT:
+            raise self._fail("format", f"{version}; this volt reads up to {NORMALIZER_FORMAT}")
+        for key in ("word_ends", "normalizer"):
+            if key in self._data and version < NORMALIZER_FORMAT:
+                raise self._fail(key, f"not in format {version}")
         rule = WordRule(
             pretokenizer=self._choice("pretokenizer", get_args(Pretokenizer)),
             normalize=self._choice("normalize", get_args(Normalization)),
@@ -446,6 +465,8 @@ class _Reader:
             unknown_token=self._get("", self._data, "unknown_token", str, UNKNOWN),
             fuse_unknown=self._flag("fuse_unknown"),
             look_up=None if encoding in get_args(MergeEncoding) else self._look_up(),
+            word_ends=self._word_ends(),
+            normalizer=self._normalizer(rule),
             unit=self._get("", self._data, "unit", int),
             unreachable=self._ids(
                 "unreachable", self._get("", self._data, "unreachable", list), size
@@ -458,6 +479,22 @@ class _Reader:
 
     def _flag(self, key: str) -> bool:
         return key in self._data and bool(self._get("", self._data, key, bool))
+
+    def _word_ends(self) -> WordEnds:
+        if "word_ends" not in self._data:
+            return "kinds"
+        return cast(WordEnds, self._choice("word_ends", get_args(WordEnds)))
+
+    def _normalizer(self, rule: WordRule) -> Normalizer | None:
+        if "normalizer" not in self._data:
+            return None
+        try:
+            found = read_normalizer(self._data["normalizer"])
+        except InputError as error:
+            raise InputError(f"{self._name}: {error}") from None
+        if rule != replace(rule, pretokenizer=found.pretokenizer, normalize="none"):
+            raise self._fail("normalizer", f"is for {found.pretokenizer} text, not normalised else")
+        return found
 
     def _look_up(self) -> LookUp:
         data = self._get("", self._data, "look_up", dict)

@@ -53,6 +53,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "longest_token": max((len(token.text) for token in texts), default=0),
         "pretokenizer": vocabulary.rule.pretokenizer,
         "normalize": vocabulary.rule.normalize,
+        "normalizer": vocabulary.normalizer and vocabulary.normalizer.summary,
         "unicode": vocabulary.rule.unicode,
         "encoding": vocabulary.encoding,
         "merge_rule": vocabulary.merge_rule,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -15,6 +15,7 @@ from volt.corpus import Normalization
 from volt.counts import Pretokenizer, WordRule
 from volt.errors import InputError
 from volt.formats.merges import Pair, last_pairs, pairs_for
+from volt.normalizers import Normalizer
 from volt.tokenizer import Tokenizer, read_printed
 from volt.vocabulary import (
     LETTER_BYTES,
@@ -27,6 +28,7 @@ from volt.vocabulary import (
     Token,
     Unknown,
     Vocabulary,
+    WordEnds,
     _Reader,
 )
 
@@ -96,6 +98,7 @@ class Pieces:
     look_up: LookUp = field(default_factory=LookUp)
     scores: dict[str, float] = field(default_factory=dict)
     normalize: Normalization = "none"
+    normalizer: Normalizer | None = None
     frequencies: dict[str, int] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
 
@@ -148,6 +151,8 @@ def assemble(pieces: Pieces) -> Vocabulary:
         unknown=pieces.unknown,
         unknown_token=pieces.unknown_token,
         fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
+        word_ends=_word_ends(pieces, ranks),
+        normalizer=pieces.normalizer,
     )
     _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()  # every check of a load
     if pieces.pairs is not None and rule == "concat":
@@ -174,9 +179,19 @@ def _assemble_look_up(pieces: Pieces) -> Vocabulary:
         unknown_token=pieces.unknown_token,
         fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
         look_up=pieces.look_up,
+        normalizer=pieces.normalizer,
     )
     _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()
     return _measured(vocabulary, pieces)
+
+
+def _word_ends(pieces: Pieces, merged: Iterable[str]) -> WordEnds:
+    """SentencePiece and Hugging Face merge up to the next `▁`. Where no token spans what volt cuts
+    into two words that comes to the same."""
+    if pieces.pretokenizer != "metaspace":
+        return "kinds"
+    crossing = any(crosses_words(text, "metaspace") for text in merged if "▁" not in text[1:])
+    return "spaces" if crossing else "kinds"
 
 
 def has_exact_scores(vocabulary: Vocabulary) -> bool:
@@ -293,11 +308,12 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
 
     tokenizer = Tokenizer(vocabulary)
     unreachable = set(find_unreachable(tokenizer))
+    at_spaces = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
     crossing = [
         number
         for number, token in enumerate(vocabulary.tokens)
         if token.kind in ("merged", "piece")
-        and crosses_words(token.text, pieces.pretokenizer, vocabulary.look_up is not None)
+        and crosses_words(token.text, pieces.pretokenizer, at_spaces)
     ]
     if crossing:
         example = vocabulary.tokens[crossing[0]].text
@@ -308,7 +324,9 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     signature: dict[str, Any] = {
         "from": pieces.form,
         "pre": vocabulary.rule.pretokenizer,
-        "norm": vocabulary.rule.normalize,
+        "norm": (
+            vocabulary.normalizer.summary if vocabulary.normalizer else vocabulary.rule.normalize
+        ),
         "enc": vocabulary.encoding,
         "rule": vocabulary.merge_rule,
         "unk": vocabulary.unknown,

@@ -9,10 +9,13 @@ special token or symbol, as in volt. HF finds special tokens in the text by defa
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +31,23 @@ from volt.formats.refusals import (
     need_no_hidden,
     need_space_mark,
     need_unknown_score,
+)
+from volt.normalizers import (
+    Bert,
+    Cut,
+    Form,
+    Lowercase,
+    Normalizer,
+    Place,
+    Precompiled,
+    Replace,
+    ReplaceSpaces,
+    SentencePiece,
+    Step,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+    character_map,
 )
 from volt.vocabulary import HIGHEST_SCORE, Kind, LookUp, Vocabulary
 
@@ -59,6 +79,21 @@ BYTE_LEVEL = {
     "trim_offsets": True,
     "use_regex": True,
 }
+MANY_SPACES = " {2,}"
+
+
+def _metaspace(scheme: str) -> dict[str, Any]:
+    return {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True}
+
+
+CUTS: dict[Place, list[dict[str, Any]]] = {
+    "bert": [{"type": "BertPreTokenizer"}],
+    "blanks": [{"type": "WhitespaceSplit"}],
+    "words": [{"type": "Whitespace"}],
+    "metaspace": [_metaspace("always")],
+    "metaspace-first": [_metaspace("first")],
+    "blanks-metaspace": [{"type": "WhitespaceSplit"}, _metaspace("always")],
+}
 
 
 # -------------------------------------------------------------------------------------------- write
@@ -68,6 +103,7 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     """A folder with `tokenizer.json` and `tokenizer_config.json`; or PATH.json, the first alone."""
     need_no_hidden(vocabulary, "Hugging Face BPE")
     _refuse_look_up(vocabulary)
+    _refuse_normalizer(vocabulary)
     if vocabulary.rule.pretokenizer == "metaspace":
         need_space_mark(vocabulary, "Hugging Face")
     tokenizer = _json(tokenizer_data(vocabulary))
@@ -84,7 +120,6 @@ def _json(data: Any) -> bytes:
 
 
 def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
-    pretokenizer = vocabulary.rule.pretokenizer
     return {
         "version": "1.0",
         "truncation": None,
@@ -93,11 +128,7 @@ def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
             {"id": number, **added} for number, added in _added_tokens(vocabulary).items()
         ],
         "normalizer": _normalizer(vocabulary),
-        "pre_tokenizer": {
-            "metaspace": SPLIT_AT_MARK,
-            "whitespace": SPLIT_AT_BLANKS,
-            "byte-level": BYTE_LEVEL,
-        }[pretokenizer],
+        "pre_tokenizer": _pre_tokenizer(vocabulary),
         "post_processor": None,
         "decoder": _decoder(vocabulary),
         "model": _model(vocabulary),
@@ -166,9 +197,17 @@ def _refuse_look_up(vocabulary: Vocabulary) -> None:
     need_unknown_score(vocabulary, "Hugging Face", min(t.score for t in vocabulary.tokens))
 
 
+def _refuse_normalizer(vocabulary: Vocabulary) -> None:
+    if vocabulary.normalizer and isinstance(vocabulary.normalizer.steps[-1], SentencePiece):
+        raise SettingsError(
+            "Hugging Face does not do to text what the normaliser of SentencePiece does: it takes "
+            "the table by the shortest rule, not the longest; export to sentencepiece"
+        )
+
+
 def _added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
     # What is found in the normalised text, where the `▁` is already before it, gets none after it.
-    normalized = vocabulary.rule.pretokenizer == "metaspace"
+    normalized = vocabulary.rule.pretokenizer == "metaspace" and vocabulary.normalizer is None
     return {
         number: {
             "content": token.text,
@@ -185,14 +224,45 @@ def _added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
 
 def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     steps: list[dict[str, Any]] = []
-    if vocabulary.rule.normalize != "none":
+    if vocabulary.normalizer is not None:
+        steps = [_step_data(step) for step in vocabulary.normalizer.steps[:-1]]
+    elif vocabulary.rule.normalize != "none":
         steps.append({"type": vocabulary.rule.normalize.upper()})
-    if vocabulary.rule.pretokenizer == "metaspace":
+    if vocabulary.rule.pretokenizer == "metaspace" and vocabulary.normalizer is None:
         names = [token.text for token in vocabulary.tokens if token.kind in ("special", "symbol")]
         steps += [_prepend(names), SPACE_TO_MARK]
     if len(steps) > 1:
         return {"type": "Sequence", "normalizers": steps}
     return steps[0] if steps else None
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    match step:
+        case Bert():
+            return {"type": "BertNormalizer", **asdict(step)}
+        case Precompiled():
+            table = base64.b64encode(step.table).decode()
+            return {"type": "Precompiled", "precompiled_charsmap": table}
+        case Strip():
+            return {"type": "Strip", "strip_left": step.left, "strip_right": step.right}
+        case Replace():
+            return {"type": "Replace", "pattern": {"String": step.text}, "content": step.by}
+        case ReplaceSpaces():
+            return {"type": "Replace", "pattern": {"Regex": MANY_SPACES}, "content": step.by}
+        case Form():
+            return {"type": step.form}
+    return {"type": type(step).__name__}  # Lowercase, StripAccents
+
+
+def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
+    if vocabulary.normalizer is not None:
+        steps = CUTS[cast(Cut, vocabulary.normalizer.steps[-1]).at]
+        return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
+    return {
+        "metaspace": SPLIT_AT_MARK,
+        "whitespace": SPLIT_AT_BLANKS,
+        "byte-level": BYTE_LEVEL,
+    }[vocabulary.rule.pretokenizer]
 
 
 def _prepend(names: list[str]) -> dict[str, Any]:
@@ -329,7 +399,7 @@ def read(path: Path) -> Pieces:
     if not isinstance(kind, str) or kind not in readers:
         raise pieces.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
     added = data.get("added_tokens") or []
-    pieces.pretokenizer, pieces.normalize = _text_rule(pieces, data, kind)
+    _read_text_rule(pieces, data, kind)
     pieces.kinds = _added_kinds(pieces, added)
     readers[kind](pieces, model, added)
     return pieces
@@ -414,36 +484,92 @@ def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, A
     pieces.look_up = LookUp(unknown_score=lowest - UNKNOWN_PENALTY)
 
 
-def _text_rule(
-    pieces: Pieces, data: dict[str, Any], kind: str
-) -> tuple[Pretokenizer, Normalization]:
+def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
+    """How text is normalised and cut: as volt does it, or by steps that come to the same."""
     steps = _sequence(data.get("normalizer"), "normalizers")
-    normalize: Normalization = "none"
-    if steps and steps[0] in ({"type": "NFC"}, {"type": "NFKC"}):
-        normalize = "nfc" if steps.pop(0)["type"] == "NFC" else "nfkc"
     before = _sequence(data.get("pre_tokenizer"), "pretokenizers")
+    if steps and steps[0] in ({"type": "NFC"}, {"type": "NFKC"}):
+        form: Normalization = "nfc" if steps[0]["type"] == "NFC" else "nfkc"
+        rule = _own_rule(steps[1:], before, kind)
+    else:
+        form, rule = "none", _own_rule(steps, before, kind)
+    if rule is not None:
+        pieces.pretokenizer, pieces.normalize = rule, form
+        return
+    before = [_metaspace_data(one) for one in before]
+    cut = next((Cut(at) for at, shown in CUTS.items() if before == shown), None)
+    if cut is None:
+        found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
+        raise pieces.fail(
+            f"normalizer, pre_tokenizer: {found[:200]} cut text as no pre-tokenizer of volt does"
+        )
+    pieces.normalizer = Normalizer((*(_read_step(pieces, one) for one in steps), cut))
+    pieces.pretokenizer = pieces.normalizer.pretokenizer
+
+
+def _own_rule(
+    steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: str
+) -> Pretokenizer | None:
     if len(steps) == 2 and steps[1] == SPACE_TO_MARK and _is_prepend(steps[0]):
         # Without the split BPE comes to the same, and sums of scores nearly so.
-        if before == [SPLIT_AT_MARK] or (before == [] and kind == "BPE"):
-            return "metaspace", normalize
-    elif not steps and len(before) == 1 and kind != "BPE" and _is_metaspace(before[0]):
-        pieces.messages.append(
-            "before a text that starts with a space Hugging Face puts no `▁` here, volt does"
-        )
-        return "metaspace", normalize
-    elif not steps and before == [{"type": "WhitespaceSplit"}]:
-        pieces.messages.append(
-            "Hugging Face cuts words at all white space here, volt at space, tab, CR and LF"
-        )
-        return "whitespace", normalize
-    elif not steps and before == [SPLIT_AT_BLANKS]:
-        return "whitespace", normalize
-    elif not steps and len(before) == 1 and _is_byte_level(before[0]):
-        return "byte-level", normalize
-    found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
-    raise pieces.fail(
-        f"normalizer, pre_tokenizer: {found[:200]} cut text as no pre-tokenizer of volt does"
-    )
+        fine = before == [SPLIT_AT_MARK] or (before == [] and kind == "BPE")
+        return "metaspace" if fine else None
+    if not steps and before == [SPLIT_AT_BLANKS]:
+        return "whitespace"
+    if not steps and len(before) == 1 and _is_byte_level(before[0]):
+        return "byte-level"
+    return None
+
+
+def _read_step(pieces: Pieces, data: dict[str, Any]) -> Step:
+    """A step of the normaliser."""
+
+    def flag(key: str, default: bool = True) -> bool:
+        if not isinstance(data.get(key, default), bool):
+            raise pieces.fail(f"normalizer: {key}: neither true nor false")
+        return bool(data.get(key, default))
+
+    kind = data.get("type")
+    if kind == "BertNormalizer":
+        lowercase = flag("lowercase")
+        accents = lowercase if data.get("strip_accents") is None else flag("strip_accents")
+        return Bert(flag("clean_text"), flag("handle_chinese_chars"), accents, lowercase)
+    if kind in ("NFC", "NFD", "NFKC", "NFKD"):
+        return Form(cast(UnicodeForm, kind))
+    if kind == "Lowercase":
+        return Lowercase()
+    if kind == "StripAccents":
+        return StripAccents()
+    if kind == "Strip":
+        return Strip(flag("strip_left"), flag("strip_right"))
+    if kind == "Precompiled":
+        try:
+            table = base64.b64decode(str(data.get("precompiled_charsmap")), validate=True)
+            character_map(table)
+        except (binascii.Error, ValueError):
+            raise pieces.fail("normalizer: precompiled_charsmap: no base64") from None
+        except InputError as error:
+            raise pieces.fail(f"normalizer: {error}") from None
+        return Precompiled(table)
+    pattern, by = data.get("pattern"), data.get("content")
+    if kind == "Replace" and isinstance(pattern, dict) and isinstance(by, str):
+        if pattern == {"Regex": MANY_SPACES}:
+            return ReplaceSpaces(by)
+        if isinstance(pattern.get("String"), str) and pattern["String"]:
+            return Replace(pattern["String"], by)
+    shown = json.dumps(data, ensure_ascii=False)[:80]
+    raise pieces.fail(f"normalizer: {shown} is nothing volt does")
+
+
+def _metaspace_data(step: dict[str, Any]) -> dict[str, Any]:
+    """A Metaspace as it is written today."""
+    if step.get("type") != "Metaspace":
+        return step
+    scheme = step.get("prepend_scheme", "always")
+    if not step.get("add_prefix_space", True):
+        scheme = "never"
+    named = {key: step.get(key) for key in ("type", "replacement")}
+    return named | {"prepend_scheme": scheme, "split": step.get("split", True)}
 
 
 def _sequence(part: Any, key: str) -> list[dict[str, Any]]:
@@ -451,16 +577,6 @@ def _sequence(part: Any, key: str) -> list[dict[str, Any]]:
         return []
     inner = part.get(key) if part.get("type") == "Sequence" else [part]
     return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-
-
-def _is_metaspace(step: dict[str, Any]) -> bool:
-    return (
-        step.get("type") == "Metaspace"
-        and step.get("replacement") == "▁"
-        and step.get("prepend_scheme", "always") in ("always", "first")
-        and bool(step.get("add_prefix_space", True))
-        and bool(step.get("split", True))
-    )
 
 
 def _is_byte_level(step: dict[str, Any]) -> bool:

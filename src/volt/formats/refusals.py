@@ -26,6 +26,11 @@ def need_pretokenizer(vocabulary: Vocabulary, toolkit: str, needed: Pretokenizer
 
 
 def need_no_normalization(vocabulary: Vocabulary, toolkit: str) -> None:
+    if vocabulary.normalizer is not None:
+        raise SettingsError(
+            f"a {toolkit} file can't say what is done to the text first "
+            f"({vocabulary.normalizer.summary}); export to the format it was imported from"
+        )
     form = vocabulary.rule.normalize
     if form != "none":
         raise SettingsError(

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from volt.errors import SettingsError
+from volt import normalizers
+from volt.errors import InputError, SettingsError
 from volt.formats.assembly import Pieces, is_character, read_bytes
 from volt.formats.merges import merged_by_rank
 from volt.formats.refusals import (
@@ -59,7 +60,8 @@ def model_path(path: Path) -> Path:
 
 def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     need_pretokenizer(vocabulary, "SentencePiece", "metaspace")
-    need_no_normalization(vocabulary, "SentencePiece")
+    if _own_normalizer(vocabulary) is None:
+        need_no_normalization(vocabulary, "SentencePiece")
     need_space_mark(vocabulary, "SentencePiece")
     _refuse(vocabulary)
     proto = _proto()
@@ -85,6 +87,11 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
         file: model.SerializeToString(deterministic=True),
         file.with_suffix(".vocab"): "".join(lines).encode(),
     }
+
+
+def _own_normalizer(vocabulary: Vocabulary) -> normalizers.SentencePiece | None:
+    step = vocabulary.normalizer.steps[-1] if vocabulary.normalizer else None
+    return step if isinstance(step, normalizers.SentencePiece) else None
 
 
 def _need_single_precision(vocabulary: Vocabulary) -> None:
@@ -137,8 +144,11 @@ def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
         spec.add_dummy_prefix = True
         spec.remove_extra_whitespaces = False
         spec.escape_whitespaces = True
-    normalizer.name = "identity"
-    normalizer.precompiled_charsmap = b""
+    own = _own_normalizer(vocabulary)
+    if own is not None:
+        normalizer.remove_extra_whitespaces = own.remove_extra_whitespaces
+    normalizer.precompiled_charsmap = own.table if own is not None else b""
+    normalizer.name = "user_defined" if normalizer.precompiled_charsmap else "identity"
     model.ClearField("denormalizer_spec")
 
 
@@ -166,21 +176,16 @@ def read(path: Path) -> Pieces:
     if trainer.model_type not in (UNIGRAM, BPE):
         name = proto.TrainerSpec.ModelType.Name(trainer.model_type)
         raise pieces.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}")
-    if normalizer.precompiled_charsmap:
-        raise pieces.fail(
-            f"normalizer_spec: {normalizer.name[:40]!r} is no identity: it has a table of its own "
-            "(precompiled_charsmap), which volt does not apply"
-        )
     if (
         not normalizer.add_dummy_prefix
-        or normalizer.remove_extra_whitespaces
         or not normalizer.escape_whitespaces
         or trainer.treat_whitespace_as_suffix
     ):
         raise pieces.fail(
-            "normalizer_spec: volt puts a space before the text and keeps all others: "
-            "add_dummy_prefix, no remove_extra_whitespaces, escape_whitespaces"
+            "normalizer_spec: volt puts a space before the text, as `▁`: add_dummy_prefix, "
+            "escape_whitespaces, no treat_whitespace_as_suffix"
         )
+    _read_normalizer(pieces, normalizer)
     pieces.unknown = "byte" if any(piece.type == BYTE for piece in model.pieces) else "unk"
     pieces.fuse_unknown = True
     _read_pieces(pieces, model)
@@ -189,6 +194,19 @@ def read(path: Path) -> Pieces:
     else:
         _read_ranks(pieces, model)
     return pieces
+
+
+def _read_normalizer(pieces: Pieces, spec: Any) -> None:
+    table = bytes(spec.precompiled_charsmap)
+    if not table and not spec.remove_extra_whitespaces:
+        return
+    try:
+        if table:
+            normalizers.character_map(table)
+    except InputError as error:
+        raise pieces.fail(f"normalizer_spec: {error}") from None
+    step = normalizers.SentencePiece(table, bool(spec.remove_extra_whitespaces))
+    pieces.normalizer = normalizers.Normalizer((step,))
 
 
 def _read_pieces(pieces: Pieces, model: Any) -> None:

@@ -79,10 +79,12 @@ def make_vocabulary(
 def from_tokenizer(name: str, tokenizer: Tokenizer) -> TrialVocabulary:
     """Any vocabulary that volt encodes with."""
     vocabulary = tokenizer.vocabulary
-    about = [
+    about: list[Any] = [
         vocabulary.texts, vocabulary.encoding, vocabulary.merge_rule, len(vocabulary.hidden),
         vocabulary.rule.pretokenizer, vocabulary.rule.normalize,
     ]  # fmt: skip
+    if vocabulary.normalizer is not None:
+        about.append(vocabulary.normalizer.to_data())
     return TrialVocabulary(
         name, len(vocabulary), tokenizer.encode_batch, tokenizer.decode, vocabulary.unknown_id,
         _digest(about),
