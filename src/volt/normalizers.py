@@ -83,7 +83,7 @@ def _bert_tables(bert: Bert) -> tuple[_Table, _Table]:
         return character
 
     def after(character: str) -> str:
-        if bert.strip_accents and unicodedata.category(character) == "Mn":
+        if bert.strip_accents and _is_accent(character):
             return ""
         return character.lower() if bert.lowercase else character
 
@@ -95,6 +95,12 @@ _CLEAN_SPACE = frozenset(WHITE_SPACE) - frozenset("\v\f\x85")  # which are contr
 
 def _is_control(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cf", "Co")
+
+
+def _is_accent(character: str) -> bool:
+    # Two Mongolian letters became marks in Unicode 9, a Hanunoo mark takes room since Unicode 14.
+    found = unicodedata.category(character) == "Mn" or character == "\u1734"
+    return found and character not in "\u1885\u1886"
 
 
 def _is_chinese(code_point: int) -> bool:
