@@ -171,11 +171,10 @@ def test_word_piece_of_hugging_face(tmp_path):
     )
     assert vocabulary.unknown_token == "[UNK]"
     assert vocabulary.look_up.longest_word == 100
-    assert len(messages) == 1 and "white space" in messages[0]
+    assert not messages
     tok = Tokenizer(vocabulary)
     texts = [*sample_lines(), "a" * 100, "a" * 101, "ba" * 60, "##a ## #a", "bade\tde\r\nba"]
     for text in texts:
-        text = " ".join(text.replace("\u00a0", " ").replace("\u3000", " ").split())
         assert other(text) == tok.encode(text)
 
     @given(letters | token_texts(vocabulary))
@@ -196,18 +195,18 @@ def test_unigram_of_hugging_face(normalizer, tmp_path):
         tmp_path,
         normalizers.NFKC() if normalizer else None,
     )
-    assert vocabulary.rule.normalize == (normalizer or "none")
-    assert len(messages) == 1 and "starts with a space" in messages[0]
+    assert vocabulary.normalizer.summary.startswith("form" if normalizer else "cut")
+    assert not messages
     tok = Tokenizer(vocabulary)
 
     @given(any_text_for("metaspace") | token_texts(vocabulary) | spaces)
     def check(text):
-        text = "x" + text.replace("▁", "_")
+        text = "x" + text
         assert other(text) == tok.encode(text)
 
     check()
-    for text in (*sample_lines(), *LONG):
-        text = text.lstrip(" ").replace("<", "(")  # special tokens have no place here
+    for text in (*filter(str.strip, sample_lines()), *LONG):
+        text = text.replace("<", "(")  # special tokens have no place here
         assert other(text) == tok.encode(text)
 
 
