@@ -39,11 +39,13 @@ def folder(tmp_path_factory):
     volt.export(vocabulary, "sentencepiece", folder / "same.model")
     sentencepiece.SentencePieceTrainer.train(
         input=str(folder / "train"), model_prefix=str(folder / "unigram"), vocab_size=120,
-        model_type="unigram", minloglevel=2,
+        model_type="unigram", minloglevel=2, add_dummy_prefix=False,
     )  # fmt: skip
     pieces = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     pieces.normalizer = normalizers.BertNormalizer()
-    pieces.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    pieces.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Digits()]
+    )
     trainer = trainers.WordPieceTrainer(
         vocab_size=150, special_tokens=["[UNK]"], show_progress=False
     )
@@ -114,11 +116,10 @@ def test_what_volt_cannot_read_is_encoded_by_its_own_library(folder):
 
 
 def test_models_that_look_tokens_up_are_read_where_they_can_be(folder):
-    """WordPiece without its own normaliser and pre-tokenizer, Unigram without a table."""
+    """Such as Unigram with a table."""
     sentencepiece.SentencePieceTrainer.train(
         input=str(folder / "train"), model_prefix=str(folder / "plain"), vocab_size=120,
-        model_type="unigram", minloglevel=2, normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
+        model_type="unigram", minloglevel=2,
     )  # fmt: skip
     row, other = compare([folder / "plain.model", folder / "metaspace"], [folder / "test"]).rows
     lines = (folder / "test").read_text(encoding="utf-8").splitlines()

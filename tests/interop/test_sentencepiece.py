@@ -221,8 +221,8 @@ def test_broken_models_are_refused(tmp_path):
     def normalizer(model):
         model.normalizer_spec.precompiled_charsmap = b"x"
 
-    def strips(model):
-        model.normalizer_spec.remove_extra_whitespaces = True
+    def no_prefix(model):
+        model.normalizer_spec.add_dummy_prefix = False
 
     def unused(model):
         model.pieces[400].type = form.UNUSED
@@ -232,6 +232,7 @@ def test_broken_models_are_refused(tmp_path):
 
     for change, named in (
         (words, "WORD"), (twice, "twice"), (lower, "score"), (infinite, "score"),
-        (normalizer, "identity"), (strips, "spaces"), (unused, "UNUSED"), (no_byte, "byte"),
+        (normalizer, "cut short"), (no_prefix, "add_dummy_prefix"),
+        (unused, "UNUSED"), (no_byte, "byte"),
     ):  # fmt: skip
         assert named in changed(change)

@@ -553,7 +553,7 @@
   // ---------------------------------------------------------------------------------- 6. playground
 
   const classOf = classTable(data.classes[1]);
-  const encoders = ids || !merges || packed.fuseUnknown ? [] : [{ name: "this vocabulary", encoder: new Encoder({ ...packed, pool }, classOf) }];
+  const encoders = ids || !merges || packed.fuseUnknown || packed.foreign ? [] : [{ name: "this vocabulary", encoder: new Encoder({ ...packed, pool }, classOf) }];
   for (const merges of bpe ? bpe.sizes : []) {
     const others = bpePool(bpe, merges, tokens);
     encoders.push({ name: `BPE, ${whole(merges)} merges`,
@@ -580,7 +580,7 @@
   }
   function playgroundSection() {
     if (!encoders.length) {
-      say("playground-lead", `${ids ? data.shortened : merges ? "The playground has one unknown token for each unknown character, this vocabulary one for a run of them." : `The playground merges tokens; it does not know the encoding ${packed.encoding}.`} volt encode has no such limit.`);
+      say("playground-lead", `${ids ? data.shortened : packed.foreign ? "The playground does not do to text what the toolkit does that this vocabulary comes from." : merges ? "The playground has one unknown token for each unknown character, this vocabulary one for a run of them." : `The playground merges tokens; it does not know the encoding ${packed.encoding}.`} volt encode has no such limit.`);
       for (const one of find("playground").querySelectorAll("label, textarea")) one.hidden = true;
       return;
     }
