@@ -180,7 +180,7 @@ class PieceCandidates(Candidates):
         mask = self._mask(inside)
         lowest = float(scores[mask > 0].min(initial=0.0))
         matching = _core.Matching(
-            self.encoding, self.mark == "##", 0, False, True, lowest - PENALTY, 0.0
+            self.encoding, self.mark == "##", 0, False, True, lowest - PENALTY, 0.0, False
         )
         found = _core.count_pieces(
             *self.keys, mask, scores, self.words.text, self.words.offsets, columns, matching,

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from volt._version import __version__
 from volt.candidates import UNKNOWN, Candidates, _resample
 from volt.checkpoint import Checkpoint, NewRows, open_checkpoint
-from volt.corpus import Text
+from volt.corpus import CleanText, Source, Text, find_sources
 from volt.counts import WordCounts, WordRule, thread_count
 from volt.criteria import curve_scores, muv
 from volt.entropy import entropy_per_length
@@ -53,6 +53,7 @@ from volt.learn import (
 )
 from volt.learn import measure as with_measures
 from volt.measured import measure, token_frequencies, token_lengths, word_lengths
+from volt.normalizers import Normalizer
 from volt.progress import Progress
 from volt.selection import Choice, choose
 from volt.tokenizer import Tokenizer
@@ -292,8 +293,11 @@ def count_for(
     rule = vocabulary.rule
     if isinstance(on, WordCounts):
         return _counted(on, options, threads, progress)
-    # Tokens that are looked up may reach over all but spaces.
-    spaced = vocabulary.look_up is not None and rule.pretokenizer == "metaspace"
+    if vocabulary.normalizer is not None:
+        on = [_normalized(source, vocabulary.normalizer) for source in find_sources(on)]
+    # Tokens that are looked up may reach over all but spaces, and some that are merged.
+    reaching = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
+    spaced = reaching and rule.pretokenizer == "metaspace"
     fixed = {
         "pretokenizer": "whitespace" if spaced else rule.pretokenizer,
         "normalize": rule.normalize,
@@ -303,6 +307,18 @@ def count_for(
         raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
     counts = _counted(on, {**fixed, **options}, threads, progress)
     return _after_spaces(counts, rule) if spaced else counts
+
+
+def _normalized(source: Source, normalizer: Normalizer) -> Iterator[str]:
+    """The lines of a text as the tokenizer sees them."""
+    if source.weight != 1:
+        raise SettingsError(
+            f"{source.name}: the tokenizer has a normaliser, with which texts can't be weighted"
+        )
+    with source.open() as stream:
+        clean = CleanText(stream, source.name, "error", "none", normalizer)
+        for block in clean.blocks():
+            yield from block.decode().removesuffix("\n").split("\n")
 
 
 def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
