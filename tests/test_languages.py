@@ -294,7 +294,9 @@ def test_vocabularies_per_script_are_joined(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "out" / "choices.json").read_text())["scripts"].keys() == (
         result.scripts.keys()
     )
-    with pytest.raises(SettingsError, match="all words are Hangul"):
+    with pytest.raises(
+        SettingsError, match=r"only one script has enough words of its own \(Hangul\)"
+    ):
         volt.learn_scripts([texts["ko"][0]])
     with pytest.raises(SettingsError, match="leave --size out"):
         volt.learn_scripts([texts["ko"][0]], size=500)

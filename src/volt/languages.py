@@ -83,12 +83,16 @@ class LanguageTable:
     rows: list[Language]
     reference: str | None = None
     """The language that parity is against."""
+    parallel: bool = False
+    """Whether parity is on text that was named as parallel, or on the texts themselves, which have
+    as many lines as the reference's."""
     temperature: str | None = None
     min_share: float | None = None
 
     def summary(self) -> dict[str, Any]:
         return {
             "reference": self.reference,
+            "parallel": self.parallel,
             "temperature": self.temperature,
             "min_share": self.min_share,
             "rows": [asdict(row) for row in self.rows],
@@ -162,7 +166,7 @@ def language_table(
     rows = language_rows(vocabulary, counts, weights, threads)
     rows, reference, told = _with_parity(rows, vocabulary, reference, parallel, threads)
     shown = None if temperature is None else str(temperature)
-    return LanguageTable(rows, reference, shown), told
+    return LanguageTable(rows, reference, bool(parallel), shown), told
 
 
 # ----------------------------------------------------------------------------------- count, balance

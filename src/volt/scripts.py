@@ -186,7 +186,8 @@ def learn_scripts(
     parts = split_scripts(counts)
     if len(parts) < 2:
         raise SettingsError(
-            f"--separate-scripts: all words are {next(iter(parts), 'of no script')}; leave it out"
+            "--separate-scripts: only one script has enough words of its own "
+            f"({next(iter(parts), 'none')}); leave it out"
         )
     results: dict[str, LearnResult] = {}
     messages: list[str] = []

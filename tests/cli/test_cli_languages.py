@@ -80,6 +80,8 @@ def test_scripts_apart(folder: Path, tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert set(found["scripts"]) == {"Latin", "Cyrillic"}
     assert found["unreachable"] == 0 and len(found["languages"]["rows"]) == 3
+    told = run("info", tmp_path / "out")
+    assert told.returncode == 0 and "criterion" not in told.stdout, told.stderr
     plain = run("learn", f"{folder}/train.en", f"{folder}/train.ru", "--separate-scripts", *SMALL,
                 "-o", tmp_path / "plain", "-q")  # fmt: skip
     assert plain.returncode == 0 and plain.stderr == "" and plain.stdout == ""

@@ -34,6 +34,8 @@ def info(folder: Folder, json: options.Json = False) -> None:
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
     vocabulary, choices = material.vocabulary, material.choices
+    if choices is not None and "choices" not in choices:  # of a vocabulary that was joined
+        choices = None
     corpus = (material.report or {}).get("corpus")
     kinds: tuple[Kind, ...] = get_args(Kind)
     counted = {kind: len(vocabulary.of_kind(kind)) for kind in kinds}

@@ -72,7 +72,10 @@ def table_lines(table: LanguageTable | None) -> list[str]:
             f"{row.entropy_per_character:>6.3f} {parity:>6}"
             + (f" {row.cost or 0:>+7.2%}" if cost else "")
         )
-    return [*lines, f"parity: tokens for each token of {table.reference}, on parallel text"]
+    where = "the parallel text" if table.parallel else (
+        "the texts with as many lines: parity only if these are translations (--parallel)"
+    )  # fmt: skip
+    return [*lines, f"parity: tokens for each token of {table.reference}, on {where}"]
 
 
 def tell_scripts(result: ScriptsResult, folder: Path, quiet: bool, json: bool) -> None:
