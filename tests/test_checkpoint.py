@@ -16,6 +16,8 @@ import volt
 from interop.samples import learned, sample_lines
 from volt import InputError, Tokenizer
 from volt.checkpoint import NewRows, _to_bfloat16, open_checkpoint
+from volt.refitting import open_model
+from volt.vocabulary import Token
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -205,6 +207,8 @@ def test_shards_padding_and_sixteen_bits(tokenizer: Path, tmp_path: Path) -> Non
     result = volt.refit(tokenizer, ON, model=tmp_path / "old", **SMALL)
     messages = result.save(tmp_path / "out")
     assert any("7 rows of padding" in message for message in messages)
+    told = json.loads((tmp_path / "out" / "refit.json").read_text(encoding="utf-8"))
+    assert told["messages"] == [*result.messages, *messages]
     assert any("pytorch_model.bin" in message for message in messages)
     new = load(tmp_path / "out" / "model")
     kept = np.flatnonzero(result.id_map >= 0)
@@ -276,6 +280,43 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "good"
     saved(gpt2, folder, 50)
     return folder
+
+
+def test_the_tokenizer_of_another_model_is_refused(tokenizer: Path, tmp_path: Path) -> None:
+    folder, size = tmp_path / "old", len(learned("byte-level"))
+    saved(gpt2, folder, size)
+    result = volt.refit(tokenizer, ON, size=400, model=folder)
+    assert any("was not checked" in message for message in result.messages)  # there is none
+    text = (tokenizer / "tokenizer.json").read_text(encoding="utf-8")
+    file = folder / "tokenizer.json"
+    file.write_text(text, encoding="utf-8")
+    for same in (tokenizer, learned("byte-level"), folder):
+        assert volt.refit(same, ON, size=400, model=folder).messages == []
+    file.write_text("{", encoding="utf-8")
+    messages = volt.extend(tokenizer, ON, 5, model=folder).messages
+    assert len(messages) == 1 and "not checked" in messages[0] and str(file) in messages[0]
+    volt.export(learned("metaspace"), "hf", folder)
+    for call in (lambda: volt.refit(tokenizer, ON, size=400, model=folder),
+                 lambda: volt.extend(tokenizer, ON, 5, model=folder)):  # fmt: skip
+        with pytest.raises(InputError, match=r"tokenizer\.json: token \d+ is .* not the tokenizer"):
+            call()
+
+
+def test_tokens_behind_those_of_a_sentencepiece_model_may_be_added_ones(tmp_path: Path) -> None:
+    folder, vocabulary = tmp_path / "old", learned("metaspace", "concat")
+    saved(gpt2, folder, len(vocabulary))
+    volt.export(vocabulary, "sentencepiece", folder / "tokenizer.model")
+    last = vocabulary.tokens[-1]
+    assert last.kind == "merged"
+    more = replace(vocabulary, tokens=[*vocabulary.tokens, Token("[X]", "symbol")])
+    other = replace(vocabulary, tokens=[*vocabulary.tokens[:-1], last._replace(text="[X]")])
+    messages: list[str] = []
+    open_model(folder, vocabulary, messages)
+    with pytest.raises(InputError, match=rf"token {len(vocabulary) - 1} is .* but '\[X\]' in"):
+        open_model(folder, other, messages)
+    saved(gpt2, folder, len(more))
+    open_model(folder, more, messages)
+    assert messages == []
 
 
 def damaged(good: Path, tmp_path: Path) -> Path:

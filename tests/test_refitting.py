@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import volt
 from interop.samples import learned, looked_up, sample_lines
 from test_joining import made, modes
+from test_normalizers import bert_vocabulary
 from volt import InputError, SettingsError, Tokenizer
 from volt.learn import find_unreachable
 from volt.progress import Progress
@@ -177,6 +178,53 @@ def test_words_between_spaces_are_counted_whole() -> None:
     assert counts.rule == old.rule
 
 
+def test_counts_of_words_between_spaces_stand_for_the_text(tmp_path: Path) -> None:
+    old = looked_up("metaspace", "unigram", "byte")
+    text = sample_lines()[:60]
+    counts = volt.count([text], pretokenizer="whitespace", max_word_length=10_000)
+    counts.save(tmp_path / "counts.tsv")
+    found = count_for(old, tmp_path / "counts.tsv", {}, 1, Progress())
+    assert found.to_dict() == count_for(old, [text], {}, 1, Progress()).to_dict()
+
+
+def test_text_for_a_normaliser_is_read_as_all_text_is(tmp_path: Path) -> None:
+    """Folders, weights, invalid text and names: as for a tokenizer without a normaliser."""
+    old = bert_vocabulary()
+
+    def counted(*inputs: Path | str, **options: Any) -> tuple[dict[str, int], int]:
+        counts = count_for(old, list(inputs), options, 1, Progress())
+        return counts.to_dict(), counts.unit
+
+    one, bad = tmp_path / "one.txt", tmp_path / "bad.txt"
+    one.write_bytes("\ufeffÁ, b\nB".encode())
+    bad.write_bytes(b"a\n\xffB\nA")
+    assert counted(one) == ({"b": 2, ",": 1, "a": 1}, 1)
+    assert counted(tmp_path, glob="one.*") == counted(one)
+    assert counted(f"{one}:2.0") == counted(one, weights=2) == ({"b": 4, ",": 2, "a": 2}, 1)
+    assert counted(one, one, weights=["1", "1/3"]) == ({"b": 8, ",": 4, "a": 4}, 3)
+    with pytest.raises(InputError, match=r"bad\.txt: line 2, byte offset 2"):
+        counted(bad)
+    assert counted(bad, on_invalid="skip-line") == ({"a": 2}, 1)
+    assert counted(bad, on_invalid="replace") == ({"a": 2, "b": 1}, 1)
+    volt.count([["a b"]], pretokenizer="whitespace").save(tmp_path / "counts.tsv")
+    with pytest.raises(SettingsError, match=r"counts\.tsv: a counts file, but .* normaliser"):
+        counted(tmp_path / "counts.tsv")
+
+
+def test_tokens_a_line_do_not_change_with_a_weight(tmp_path: Path) -> None:
+    old = learned("byte-level")
+    one, two = sample_lines()[:40], sample_lines()[40:43]
+
+    def a_line(*texts: Any, **options: Any) -> float | None:
+        return fit(old, count_for(old, list(texts), options, 1, Progress()), 1).tokens_per_line
+
+    assert a_line(one, weights="1/3") == pytest.approx(a_line(one))
+    assert a_line(one, two, weights=[1, 2]) == pytest.approx(a_line(one, two, two))
+    assert a_line(one, two, weights=[1, 2]) != pytest.approx(a_line(one, two))
+    volt.count([one], pretokenizer="byte-level", weights=2).save(tmp_path / "counts.tsv")
+    assert a_line(tmp_path / "counts.tsv") is None  # the file does not tell of the weight
+
+
 def test_a_character_without_a_token_of_its_own_can_not_be_spared() -> None:
     tokens = [Token("[UNK]", "special"), Token("a", "character"), Token("##a", "character"),
               Token("ab", "piece")]  # fmt: skip
@@ -287,8 +335,17 @@ def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
         volt.extend(old, on, 0)
     with pytest.raises(InputError, match="add fewer"):
         volt.extend(old, on, 100_000)
+    unigram = looked_up("metaspace", "unigram", "byte")
+    with pytest.raises(SettingsError, match="tokens that text gives; ask for no more"):
+        volt.refit(unigram, on, size=100_000)
+    for one in (old, unigram):
+        with pytest.raises(InputError, match="could be dropped, the text has none: too few"):
+            volt.refit(one, [["ΩΨ ΩΨ"]])
+    (tmp_path / "list").write_text("a\nb\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"list: a list of tokens \(format text\)"):
+        volt.refit(tmp_path / "list", on)
     (tmp_path / "dict.txt").write_text("a 3\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="not how text is cut"):
+    with pytest.raises(SettingsError, match="without how text is cut"):
         volt.refit(tmp_path / "dict.txt", on)
     (tmp_path / "tokenizer.json").write_text('{"model": {"vocab": ', encoding="utf-8")
     with pytest.raises(InputError, match="no JSON"):

@@ -17,7 +17,7 @@ import sys
 import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, cast
@@ -27,9 +27,6 @@ import zstandard
 from volt import _core
 from volt.errors import InputError, SettingsError, VoltError
 from volt.extras import need
-
-Text = str | os.PathLike[str] | Iterable[str]
-"""A path, or an iterable of strings. A plain `str` is a path."""
 
 OnInvalid = Literal["error", "replace", "skip-line"]
 Normalization = Literal["none", "nfc", "nfkc"]
@@ -55,6 +52,8 @@ class Source:
     weight: Fraction
     path: Path | None = None
     text: Iterable[str] | None = None
+    normalizer: Callable[[str], str] | None = None
+    """What is done to every line before its words are counted."""
 
     def open(self) -> BinaryIO:
         """The bytes of the text, decompressed. What it is, is told by content, never by name."""
@@ -81,6 +80,10 @@ class Source:
         except OSError:
             return None
         return status.st_size if status and stat.S_ISREG(status.st_mode) else None
+
+
+Text = str | os.PathLike[str] | Iterable[str] | Source
+"""A path, an iterable of strings, or what was found before. A plain `str` is a path."""
 
 
 class _SteadyFile(io.FileIO):
@@ -143,6 +146,8 @@ def find_sources(
     for number, (item, weight) in enumerate(zip(items, item_weights, strict=True), 1):
         if isinstance(item, (str, os.PathLike)):
             found += _find_path(os.fspath(item), glob, weight)
+        elif isinstance(item, Source):
+            found.append(item if weight is None else replace(item, weight=weight))
         elif isinstance(item, Iterable):
             found.append(Source(f"text {number}", weight or Fraction(1), text=item))
         else:
@@ -465,9 +470,13 @@ class CleanText:
                 # A line that does not end in the block; to skip it all of it must be seen.
                 cut = self._cut_in_line(data)
             elif cut == 0 and len(data) > LONGEST_SKIPPED:
+                way_out = (
+                    "for --on-invalid skip-line; use replace" if self.normalizer is None
+                    else "for the tokenizer's normaliser, which sees whole lines; cut it"
+                )  # fmt: skip
                 raise InputError(
                     f"{self.name}: line {line} is longer than {LONGEST_SKIPPED >> 20} MiB, too "
-                    "long for --on-invalid skip-line; use replace"
+                    f"long {way_out}"
                 )
             if cut:
                 yield self._clean(data[:cut], line, offset)

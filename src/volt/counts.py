@@ -105,6 +105,9 @@ class WordCounts:
     """Each input's name and lines, in order; not saved."""
     samples: list[bytes] = field(default_factory=list, repr=False)
     """The first lines of each text, as counted, for what the report says of files; not saved."""
+    weighted_lines: Fraction | None = None
+    """Lines, each times its weight as its words are; not saved, and None where counts files are
+    among the inputs, which do not tell."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -186,6 +189,7 @@ def count(
     totals = CountTotals()
     lines_of: list[tuple[str, int]] = []
     samples: list[bytes] = []
+    weighted_lines = Fraction(0)
     with progress.stage("Counting words", plan.size(), "B") as report:
         done = 0
         for one in plan.inputs:
@@ -193,6 +197,7 @@ def count(
             read, sample = plan.read(one, counter, report_blocks(report, done, size))
             totals += read
             lines_of.append((one.name, read.lines))
+            weighted_lines += one.source.weight * read.lines
             samples += [sample] if len(samples) < SAMPLED_INPUTS else []
             done += size or 0
             report(done)
@@ -209,7 +214,10 @@ def count(
         max_undercount=counted["max_undercount"],
     )
     check_totals(totals)
-    return WordCounts(plan.rule, text, offsets, counts, totals, plan.unit, lines_of, samples)
+    return WordCounts(
+        plan.rule, text, offsets, counts, totals, plan.unit, lines_of, samples,
+        None if any(one.is_counts for one in plan.inputs) else weighted_lines,
+    )  # fmt: skip
 
 
 def check_totals(totals: CountTotals) -> None:
@@ -342,6 +350,11 @@ class _Opened:
             if input_format == "auto" and head.startswith(CANDIDATES_HEAD):
                 raise InputError(f"{self.name}: a candidates file, neither text nor counts")
             self.is_counts = input_format == "counts" or (input_format == "auto" and has_header)
+            if self.is_counts and self.source.normalizer is not None:
+                raise SettingsError(
+                    f"{self.name}: a counts file, but the tokenizer has a normaliser, which must "
+                    "see the text: name the text itself"
+                )
             if self.is_counts and has_header:
                 self.header = self._parse(stream.readline(1 << 16))
                 self.file_unit = self.header["unit"]
@@ -429,8 +442,11 @@ def _read_text(
         raise InputError(f"{one.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
     skip = 3 if head == b"\xef\xbb\xbf" else 0
     stream.read(skip)
-    if plan.rule.normalize != "none" or plan.on_invalid != "error":
-        clean = CleanText(stream, one.name, plan.on_invalid, plan.rule.normalize, offset=skip)
+    normalizer = one.source.normalizer
+    if plan.rule.normalize != "none" or plan.on_invalid != "error" or normalizer is not None:
+        clean = CleanText(
+            stream, one.name, plan.on_invalid, plan.rule.normalize, normalizer, offset=skip
+        )
         stream = cast(BinaryIO, io.BufferedReader(_BlockReader(clean.blocks(plan.block))))
     _skip(stream, start.offset, one.name)
     buffer = plan.buffer

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from volt.candidates import candidates
-from volt.checkpoint import open_checkpoint
 from volt.corpus import Text
 from volt.counts import WordCounts, WordRule, check_at_least, thread_count
 from volt.errors import InputError, SettingsError
 from volt.learn import measure as with_measures
 from volt.progress import Progress
-from volt.refitting import RefitResult, Tokenizers, count_for, fit, readable, signed
+from volt.refitting import RefitResult, Tokenizers, count_for, fit, open_model, readable, signed
 from volt.tokenizer import Tokenizer
 from volt.vocabulary import Token, Vocabulary
 
@@ -62,7 +61,8 @@ def extend(
             f"only tokenizers that merge can be extended: in {old.encoding} a new token would "
             "compete with the old ones, and change how text is cut that has nothing to do with it"
         )
-    checkpoint = None if model is None else open_checkpoint(model, len(old))
+    messages = list(original.messages)
+    checkpoint = None if model is None else open_model(model, old, messages)
     counts = count_for(old, on, options, threads, progress)
 
     # 1. The words in old tokens; what text never gives does not merge.
@@ -92,7 +92,7 @@ def extend(
         id_map=np.arange(len(old), dtype=np.int64),
         before=fit(old, counts, threads),
         after=fit(vocabulary, counts, threads),
-        messages=list(original.messages),
+        messages=messages,
         parts=[list(whole) for whole, _, _ in parts],
         checkpoint=checkpoint,
     )

@@ -18,8 +18,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,11 @@ from numpy.typing import NDArray
 from volt._version import __version__
 from volt.candidates import UNKNOWN, Candidates, _resample
 from volt.checkpoint import Checkpoint, NewRows, open_checkpoint
-from volt.corpus import CleanText, Source, Text, find_sources
+from volt.corpus import Text, find_sources
 from volt.counts import WordCounts, WordRule, thread_count
 from volt.criteria import curve_scores, muv
 from volt.entropy import entropy_per_length
-from volt.errors import InputError, SettingsError
+from volt.errors import InputError, SettingsError, VoltError
 from volt.files import atomic_folder
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
@@ -53,7 +54,6 @@ from volt.learn import (
 )
 from volt.learn import measure as with_measures
 from volt.measured import measure, token_frequencies, token_lengths, word_lengths
-from volt.normalizers import Normalizer
 from volt.progress import Progress
 from volt.selection import Choice, choose
 from volt.tokenizer import Tokenizer
@@ -66,6 +66,8 @@ CHOICE_OPTIONS = (
 """The fields of `LearnSettings` that say how to choose, not what to choose from."""
 LONGEST_SPACED_WORD = 10_000
 """Where only spaces end a word, it may be long."""
+MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model")
+"""Of the files in a model's folder, those that number tokens as the model does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +109,8 @@ def read_tokenizer(tokenizer: Tokenizers, form: str | None = None) -> Original:
     form = form or detect(path)
     if FORMATS[form].merge_rule is None:
         raise SettingsError(
-            f"{path}: a {FORMATS[form].toolkit} file has tokens, not how text is cut into them; "
-            "name the tokenizer's own file"
+            f"{path}: a list of tokens (format {form}), without how text is cut into them; name "
+            "the tokenizer's own file"
         )
     vocabulary, messages = import_vocabulary(path, form)
     return Original(vocabulary, path, form, messages)
@@ -121,7 +123,7 @@ class Fit:
     size: int
     tokens: float
     tokens_per_line: float | None
-    """None where the words came without lines."""
+    """A line counts as often as its words do. None where counts do not tell of lines."""
     entropy_per_character: float
     """Nats: token entropy times tokens over characters."""
 
@@ -181,8 +183,6 @@ class RefitResult:
                 rows = (f'"{first + i}": {parts}' for i, parts in enumerate(self.parts))
                 text = "{\n" + ",\n".join(rows) + "\n}\n"
                 (temporary / "parts.json").write_text(text, encoding="utf-8")
-            summary = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
-            (temporary / "refit.json").write_text(summary + "\n", encoding="utf-8")
             messages = self.original.files(self.vocabulary, self.id_map, temporary)
             if self.checkpoint is not None:
                 files = {}
@@ -190,6 +190,9 @@ class RefitResult:
                     files = rewritten(self.original.path, self.vocabulary, self.id_map)
                 new = NewRows(self.id_map, self.parts)
                 messages += self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
+            told = {**self.summary(), "messages": [*self.messages, *messages]}
+            summary = json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False)
+            (temporary / "refit.json").write_text(summary + "\n", encoding="utf-8")
         return messages
 
 
@@ -220,11 +223,11 @@ def refit(
     # 1. The tokenizer, the model that uses it, the words of the text.
     original = readable(tokenizer, form)
     old = _with_last_pairs(original.vocabulary)
-    checkpoint = None if model is None else open_checkpoint(model, len(old))
+    messages = list(original.messages)
+    checkpoint = None if model is None else open_model(model, old, messages)
     counts = count_for(old, on, options, threads, progress)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
-    messages = list(original.messages)
     pinned = checkpoint.special_ids if checkpoint is not None else set()
     choose_from = _choose_merged if old.look_up is None else _choose_looked_up
     chosen = choose_from(old, counts, settings, pinned, threads, progress, messages)
@@ -265,6 +268,40 @@ def readable(tokenizer: Tokenizers, form: str | None) -> Original:
     return original
 
 
+def open_model(
+    model: str | os.PathLike[str], vocabulary: Vocabulary, messages: list[str]
+) -> Checkpoint:
+    """The checkpoint, if the tokenizer in its folder has the tokens of this one."""
+    checkpoint = open_checkpoint(model, len(vocabulary))
+    file = next((checkpoint.folder / name for name in MODEL_TOKENIZERS
+                 if (checkpoint.folder / name).exists()), None)  # fmt: skip
+    if file is None:
+        messages.append(
+            f"{checkpoint.folder}: no {' or '.join(MODEL_TOKENIZERS)}; that the tokenizer is the "
+            "model's was not checked"
+        )
+        return checkpoint
+    try:
+        theirs = import_vocabulary(file)[0].texts
+    except VoltError as error:
+        messages.append(f"that the tokenizer is the model's was not checked: {error}")
+        return checkpoint
+    mine = vocabulary.texts
+    if file.name == "tokenizer.model":  # tokens that were added later are in other files
+        mine = mine[: len(theirs)]
+    for i, (one, other) in enumerate(zip_longest(theirs, mine)):
+        if one != other:
+            raise InputError(
+                f"{file}: token {i} is {_quoted(one)} here, but {_quoted(other)} in the tokenizer "
+                "given: it is not the tokenizer of this model"
+            )
+    return checkpoint
+
+
+def _quoted(text: str | None) -> str:
+    return "none" if text is None else repr(text[:60])
+
+
 def _with_last_pairs(vocabulary: Vocabulary) -> Vocabulary:
     """Under rule `concat` any two tokens of a lower rank will do for parents: take those that text
     merges a token from, if they are, so that a smaller vocabulary needs no others."""
@@ -293,8 +330,6 @@ def count_for(
     rule = vocabulary.rule
     if isinstance(on, WordCounts):
         return _counted(on, options, threads, progress)
-    if vocabulary.normalizer is not None:
-        on = [_normalized(source, vocabulary.normalizer) for source in find_sources(on)]
     # Tokens that are looked up may reach over all but spaces, and some that are merged.
     reaching = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
     spaced = reaching and rule.pretokenizer == "metaspace"
@@ -305,20 +340,13 @@ def count_for(
     }
     if clash := fixed.keys() & options.keys():
         raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
-    counts = _counted(on, {**fixed, **options}, threads, progress)
+    options = {**fixed, **options}
+    if vocabulary.normalizer is not None:
+        where = {name: options.pop(name) for name in ("glob", "weights") if name in options}
+        found = find_sources(on, **where)
+        on = [replace(source, normalizer=vocabulary.normalizer) for source in found]
+    counts = _counted(on, options, threads, progress)
     return _after_spaces(counts, rule) if spaced else counts
-
-
-def _normalized(source: Source, normalizer: Normalizer) -> Iterator[str]:
-    """The lines of a text as the tokenizer sees them."""
-    if source.weight != 1:
-        raise SettingsError(
-            f"{source.name}: the tokenizer has a normaliser, with which texts can't be weighted"
-        )
-    with source.open() as stream:
-        clean = CleanText(stream, source.name, "error", "none", normalizer)
-        for block in clean.blocks():
-            yield from block.decode().removesuffix("\n").split("\n")
 
 
 def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
@@ -373,9 +401,10 @@ def _choose_merged(
 
     if settings.size is not None:
         ranking = ids[rank_candidates(found, settings.rank or "merge")]
-        wanted = _fill(settings.size, ranking.tolist(), close)
+        wanted = _fill(settings.size, ranking.tolist(), close, "volt extend adds some")
         return _Chosen(close(wanted), always | wanted, settings.size)
     used = int(np.count_nonzero(found.merge_counts))
+    _need_two(used, len(old) - len(always))
     sizes = _sizes(settings, used, messages)
     draws = [found.draw(number) for number in range(found.draws)]
     ranking = rank_candidates(found, settings.rank or "frequency")
@@ -391,7 +420,18 @@ def _choose_merged(
     return _Chosen(close(wanted), always | wanted, size, choices, steps)
 
 
-def _fill(size: int, ranking: list[int], close: Callable[[Iterable[int]], set[int]]) -> set[int]:
+def _need_two(used: int, droppable: int) -> None:
+    if used < 2:
+        raise InputError(
+            f"of the {droppable:,} tokens that could be dropped, the text has {used or 'none'}: "
+            "too few to choose a size; is this text that the tokenizer was made for? --size "
+            "needs no choice"
+        )
+
+
+def _fill(
+    size: int, ranking: list[int], close: Callable[[Iterable[int]], set[int]], way_out: str
+) -> set[int]:
     """As many of the best tokens as make a vocabulary of this size, or just below it where
     scaffolds come in twos."""
     least = len(close(()))
@@ -403,8 +443,7 @@ def _fill(size: int, ranking: list[int], close: Callable[[Iterable[int]], set[in
     most = len(close(ranking))
     if size > most:
         raise SettingsError(
-            f"--size {size:,}: the tokenizer has {most:,} tokens that text gives; volt extend "
-            "adds some"
+            f"--size {size:,}: the tokenizer has {most:,} tokens that text gives; {way_out}"
         )
     low, high = 0, len(ranking)
     while low < high:
@@ -452,7 +491,8 @@ def _choose_looked_up(
     pieces = [i for i, token in enumerate(old.tokens) if i not in always and i not in never]
     ranking = sorted(pieces, key=lambda i: -int(frequency[i]))  # stable: lower ids first
     if settings.size is not None:
-        wanted = _fill(settings.size, ranking, lambda wanted: always.union(wanted))
+        close = always.union
+        wanted = _fill(settings.size, ranking, close, "ask for no more")
         return _Chosen(always | wanted, always | wanted, settings.size)
     if settings.criterion != "muv" or settings.rank == "merge":
         raise SettingsError(
@@ -460,6 +500,7 @@ def _choose_looked_up(
             f"{old.encoding} tokens have none: use muv, or --size"
         )
     used = sum(int(frequency[i]) > 0 for i in ranking)
+    _need_two(used, len(old) - len(always))
     sizes = _sizes(settings, used, messages)
     frequencies = []
     for size in sizes.tolist():
@@ -566,13 +607,13 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
     no_draws = np.zeros((len(counts), 0), np.uint64)
     frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts, no_draws)[:, 0]
     tokens = int(frequency.sum()) / counts.unit
-    lines = counts.totals.lines
+    lines = counts.weighted_lines
     characters = int(word_lengths(counts) @ counts.counts)
     nats = entropy_per_length(frequency, np.ones(len(frequency)), "occurrences")
     return Fit(
         size=len(vocabulary),
         tokens=tokens,
-        tokens_per_line=tokens / lines if lines else None,
+        tokens_per_line=tokens / float(lines) if lines else None,
         entropy_per_character=nats * float(frequency.sum()) / max(1, characters),
     )
 
