@@ -44,7 +44,7 @@ demo: $(INSTALLED)
 	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
 
 test: $(TOOLS) demo lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(TOOLS)
 	$(BIN)/ruff check .
