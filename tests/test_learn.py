@@ -842,7 +842,7 @@ def test_the_files_to_be_damaged_are_good():
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("format",), 3, "format: 3; this volt reads up to 2"),
+        (("format",), 4, "format: 4; this volt reads up to 3"),
         (("format",), ..., "format: missing"),
         (("format",), True, "format: True is no int"),
         (("pretokenizer",), "gpt", "pretokenizer: 'gpt' is none of"),
