@@ -92,6 +92,15 @@ def test_values_that_are_missing_at_an_end_do_not_hide_it():
     assert "last" in choose(Score("renyi", sizes, values, 4)).doubts[0]
 
 
+def test_a_choice_that_no_draw_makes_is_in_doubt():
+    choice = choose(score(4, "zipf"), [score(6, "zipf")] * 20)
+    assert (choice.size, choice.interval) == (5000, (7000, 7000))
+    assert choice.doubts == ("resampled counts, which lack rare words, choose 7,000 instead",)
+    near = choose(score(4), [score(5)] * 10 + [score(6)] * 10)
+    assert near.doubts[0].endswith("choose 6,000 to 7,000 instead")
+    assert choose(score(4), [score(4)] * 10 + [score(6)] * 10).doubts == ()
+
+
 def test_an_interval_over_half_of_s_is_in_doubt():
     sizes = SIZES[:9]  # 1,000 to 9,000: half of S is 4,000
     half = choose(score(4, sizes=sizes), [score(2, sizes=sizes), score(6, sizes=sizes)])

@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "hash.hpp"
 #include "marked_words.hpp"
 #include "parallel.hpp"
 #include "scan.hpp"
@@ -21,19 +22,6 @@ namespace {
 
 constexpr size_t kSegment = 256 * 1024;   // validate and scan this much at a time, to stay in cache
 constexpr size_t kArenaChunk = 1 << 20;
-
-inline uint64_t load(const uint8_t* p) {
-  uint64_t value;
-  std::memcpy(&value, p, 8);
-  return value;
-}
-
-// Multiply to 128 bits and fold: the mixing step of wyhash.
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
 
 uint64_t hash_long(const uint8_t* p, size_t bytes) {
   uint64_t hash = bytes;

@@ -12,10 +12,12 @@
 #include <utility>
 
 #include "boundaries.hpp"
+#include "hash.hpp"
 #include "huge.hpp"
 #include "parallel.hpp"
 #include "scan.hpp"
 #include "unicode.hpp"
+#include "word_cache.hpp"
 
 namespace volt {
 namespace {
@@ -26,19 +28,6 @@ constexpr size_t kMostPairs = size_t{1} << 26;
 constexpr uint32_t kWhole = 0xFFFFFFFF;      // the longest word of a scanner: none is cut
 constexpr size_t kChunk = 64 * 1024;         // a thread takes about this much text at a time
 constexpr uint8_t kMarkText[] = {0xE2, 0x96, 0x81};  // U+2581
-
-inline uint64_t load(const uint8_t* p) {
-  uint64_t value;
-  std::memcpy(&value, p, 8);
-  return value;
-}
-
-// Multiply to 128 bits and fold: the mixing step of wyhash.
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
 
 // kLowBytes[8 + n] keeps the first n bytes of a little-endian integer, all for n >= 8, none for n <= 0.
 constexpr std::array<uint64_t, 24> kLowBytes = [] {
@@ -374,69 +363,6 @@ class Coin {
   }
   double probability_;
   uint64_t state_;
-};
-
-// What common words became. A key is the bytes of a word, the last one its length; 0: empty. Of the
-// two slots of a bucket the first is for the word that was seen more often: a new word goes into the
-// second, and changes places with the first when it is seen again.
-template <size_t kWords, size_t kIds>
-class WordCache {
- public:
-  struct Slot {  // a cache line
-    uint64_t key[kWords];
-    uint32_t size;
-    uint32_t ids[kIds];
-  };
-  static constexpr size_t kMostBytes = 8 * kWords - 1, kMostIds = kIds;
-
-  void prefetch(uint64_t hash) const { __builtin_prefetch(bucket_of(hash)); }
-  // The slot of the word, or null.
-  const Slot* find(const uint64_t* key, uint64_t hash) {
-    Slot* bucket = bucket_of(hash);
-    if (equal(bucket[0].key, key)) [[likely]] return bucket;
-    if (!equal(bucket[1].key, key)) return nullptr;
-    std::swap(bucket[0], bucket[1]);
-    return bucket;
-  }
-  void add(const uint64_t* key, uint64_t hash, const uint32_t* ids, const uint32_t* end) {
-    if (end - ids > static_cast<ptrdiff_t>(kIds)) return;
-    if (++added_ > slots_.size() && slots_.size() < kMostSlots) grow();
-    Slot& slot = bucket_of(hash)[1];
-    std::copy_n(key, kWords, slot.key);
-    slot.size = static_cast<uint32_t>(end - ids);
-    std::copy(ids, end, slot.ids);
-  }
-  static uint64_t hash_of(const uint64_t* key) {
-    uint64_t hash = mix(key[0] ^ 0x9E3779B97F4A7C15ull, key[1] ^ 0xE7037ED1A0B428DBull);
-    if (kWords == 4) hash = mix(key[2] ^ hash, key[3] ^ 0xA0761D6478BD642Full);
-    return hash;
-  }
-
- private:
-  static constexpr size_t kFirstSlots = 1 << 9, kMostSlots = 1 << 17;
-
-  Slot* bucket_of(uint64_t hash) { return &slots_[hash >> shift_ << 1]; }
-  const Slot* bucket_of(uint64_t hash) const { return &slots_[hash >> shift_ << 1]; }
-  static bool equal(const uint64_t* a, const uint64_t* b) {
-    uint64_t difference = 0;
-    for (size_t i = 0; i < kWords; ++i) difference |= a[i] ^ b[i];
-    return difference == 0;
-  }
-  void grow() {
-    HugeVector<Slot> old(slots_.size() * 4);
-    old.swap(slots_);
-    shift_ -= 2;
-    added_ = 0;
-    for (const Slot& slot : old)
-      if (slot.key[kWords - 1] != 0) {
-        Slot* bucket = bucket_of(hash_of(slot.key));
-        bucket[bucket[0].key[kWords - 1] != 0] = slot;
-      }
-  }
-
-  HugeVector<Slot> slots_ = HugeVector<Slot>(kFirstSlots);
-  unsigned shift_ = 64 - 8;  // a bucket is two slots
-  size_t added_ = 0;
 };
 
 // Encodes words for one thread at a time, and remembers what common words became.

@@ -73,6 +73,9 @@ def _doubts(
             f"resampled counts choose anything from {interval[0]:,} to {interval[1]:,}, more than "
             f"half of {tried}"
         )
+    if interval and score.size is not None and not interval[0] <= score.size <= interval[1]:
+        instead = " to ".join(f"{size:,}" for size in sorted(set(interval)))
+        doubts.append(f"resampled counts, which lack rare words, choose {instead} instead")
     if None in picks:
         doubts.append(f"in {sum(p is None for p in picks)} of {len(picks)} draws no size meets it")
     return doubts

@@ -103,6 +103,17 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Write here.  [default: stdout]", show_default=False),
 ]
+Length = Annotated[
+    Literal["types", "occurrences"], typer.Option(help="Mean length in the entropy.")
+]
+Gamma = Annotated[float, typer.Option(help="Weight of the plan's entropy.")]
+Epsilon = Annotated[float, typer.Option(help="Relative play of a token's mass.")]
+Threshold = Annotated[float, typer.Option(help="Drop tokens that get less of what they ask for.")]
+ModelWidth = Annotated[
+    int, typer.Option(min=1, help="Embedding width, the price of a token in mdl.")
+]
+Bootstrap = Annotated[int, typer.Option(min=0, help="Draws for the intervals.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
 Threads = Annotated[
     int | None,
     typer.Option(min=1, help="Threads.  [default: one a core]", show_default=False),

@@ -82,23 +82,13 @@ def refit(
             show_default=False,
         ),
     ] = None,
-    length: Annotated[
-        Literal["types", "occurrences"], typer.Option(help="Mean length in the entropy.")
-    ] = DEFAULT.length,
-    gamma: Annotated[float, typer.Option(help="Weight of the plan's entropy.")] = DEFAULT.gamma,
-    epsilon: Annotated[
-        float, typer.Option(help="Relative play of a token's mass.")
-    ] = DEFAULT.epsilon,
-    threshold: Annotated[
-        float, typer.Option(help="Drop tokens that get less of what they ask for.")
-    ] = DEFAULT.threshold,
-    model_width: Annotated[
-        int, typer.Option(min=1, help="Embedding width, the price of a token in mdl.")
-    ] = DEFAULT.model_width,
-    bootstrap: Annotated[
-        int, typer.Option(min=0, help="Draws for the intervals.")
-    ] = DEFAULT.bootstrap,
-    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = DEFAULT.seed,
+    length: options.Length = DEFAULT.length,
+    gamma: options.Gamma = DEFAULT.gamma,
+    epsilon: options.Epsilon = DEFAULT.epsilon,
+    threshold: options.Threshold = DEFAULT.threshold,
+    model_width: options.ModelWidth = DEFAULT.model_width,
+    bootstrap: options.Bootstrap = DEFAULT.bootstrap,
+    seed: options.Seed = DEFAULT.seed,
     on_invalid: options.OnInvalid = "error",
     min_count: options.MinCount = 1,
     weight: options.Weights = None,
