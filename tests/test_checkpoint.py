@@ -17,7 +17,7 @@ from interop.samples import learned, sample_lines
 from volt import InputError, Tokenizer
 from volt.checkpoint import NewRows, _to_bfloat16, open_checkpoint
 from volt.refitting import open_model
-from volt.vocabulary import Token
+from volt.tokens import Token
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import volt
 from volt import WordRule, _core, reference
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import Token, Vocabulary, build_vocabulary
+from volt.tokens import Token
+from volt.vocabulary import Vocabulary, build_vocabulary
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 RULES = ["pairs", "concat"]

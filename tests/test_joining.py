@@ -11,7 +11,8 @@ import volt
 from volt import SettingsError, Tokenizer
 from volt.joining import join
 from volt.learn import find_unreachable
-from volt.vocabulary import Vocabulary, build_vocabulary, load_vocabulary
+from volt.vocabulary import Vocabulary, build_vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 ALPHABET = "abcd"
 

@@ -27,7 +27,9 @@ from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.files import atomic_folder
 from volt.frequencies import frequencies_at, push_down, rank_candidates, token_set
 from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import FORMAT, Token, Vocabulary, load_vocabulary
+from volt.tokens import Token
+from volt.vocabulary import FORMAT, Vocabulary
+from volt.vocabulary_reader import _columns, _Reader, load_vocabulary
 
 pipeline = sys.modules["volt.learn"]  # `volt.learn` is the function
 
@@ -81,7 +83,7 @@ def slow_frequencies(vocabulary, counts):
 
 def characters_of(vocabulary, token):
     """How many characters of text a character or merged token stands for; bytes if byte-level."""
-    text = vocabulary.plain_text(token)
+    text = vocabulary.plain_text(token.text)
     return len(text) if vocabulary.rule.pretokenizer == "byte-level" else len(text.decode())
 
 
@@ -366,7 +368,9 @@ def test_a_token_that_its_own_merges_do_not_reach_is_listed(pretokenizer, merge_
         volt.WordRule(pretokenizer), tokens, merge_rule=merge_rule,
         unknown="byte" if pretokenizer == "byte-level" else "unk",
     )  # fmt: skip
-    measured = pipeline.measure(vocabulary, volt.count([["abcd"]], pretokenizer=pretokenizer), 1)
+    measured = pipeline.measure(
+        vocabulary, volt.count([["abcd"]], pretokenizer=pretokenizer), 1
+    ).vocabulary
     assert [tokens[number].text for number in measured.unreachable] == ["abcd" + final]
     assert slow_unreachable(measured) == measured.unreachable
 
@@ -951,6 +955,20 @@ def test_any_field_of_any_type_gives_a_volterror_or_a_vocabulary_that_works(data
         load_data(data)
     except VoltError as error:
         assert "volt.json" in str(error) or "vocabulary" in str(error)
+
+
+@settings(max_examples=250)
+@given(st.sampled_from(GOOD), st.randoms(), values)
+def test_tokens_read_at_once_are_those_read_one_by_one(data, generator, value):
+    rows = json.loads(json.dumps(data["tokens"]))
+    key = generator.choice(["id", "text", "kind", "parents", "rank", "scaffold", "score", "more"])
+    generator.choice(rows)[key] = value
+    scored = data["encoding"] == "unigram"
+    try:
+        at_once = _columns(rows, 0, scored)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return  # then they are read one by one
+    assert at_once == [_Reader("", {})._token("", row, i, scored) for i, row in enumerate(rows)]
 
 
 @settings(max_examples=100)

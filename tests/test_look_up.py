@@ -15,7 +15,9 @@ from volt import WordRule, reference
 from volt.candidates import BYTE_LETTERS
 from volt.learn import find_unreachable
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import LookUp, Token, Vocabulary, load_vocabulary
+from volt.tokens import Token
+from volt.vocabulary import LookUp, Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 LETTERS = st.text("ab", min_size=1, max_size=12)
 TEXTS = st.text("aab bc. 1#\t\n\r▁é日\u00a0\0", max_size=40)
@@ -129,7 +131,7 @@ def test_offsets_cover_the_text(vocabulary, text):
         covered |= set(range(start, end))
         piece = vocabulary.tokens[token]
         if piece.kind in ("character", "piece") and vocabulary.rule.pretokenizer != "byte-level":
-            plain = vocabulary.plain_text(piece).decode()
+            plain = vocabulary.plain_text(piece.text).decode()
             assert text[start:end] in (plain, plain.removeprefix(" "))
     blanks = " \t\r\n" if vocabulary.rule.pretokenizer == "whitespace" else ""
     assert all(i in covered or character in blanks for i, character in enumerate(text))

@@ -13,7 +13,8 @@ from volt import SettingsError, Tokenizer, reference
 from volt.frequencies import push_down, rank_candidates, token_set
 from volt.learn import find_unreachable
 from volt.measured import measure
-from volt.vocabulary import LookUp, Token, Vocabulary
+from volt.tokens import Token
+from volt.vocabulary import LookUp, Vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
 

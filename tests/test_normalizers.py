@@ -26,7 +26,8 @@ from volt.normalizers import (
     StripAccents,
     read_normalizer,
 )
-from volt.vocabulary import LookUp, Token, Vocabulary
+from volt.tokens import Token
+from volt.vocabulary import LookUp, Vocabulary
 
 # ------------------------------------------------------------------------- a table of characters
 

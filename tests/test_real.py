@@ -163,7 +163,7 @@ def test_curves_and_choices_are_those_saved_before(volt_data, name):
         assert max(solution.character_error, solution.token_error) <= 1e-9
     assert len(result.steps) >= 3
     spelled = (t for t in result.vocabulary.tokens if t.kind in ("character", "merged"))
-    covered = sum(t.frequency * len(result.vocabulary.plain_text(t).decode()) for t in spelled)
+    covered = sum(t.frequency * len(result.vocabulary.plain_text(t.text).decode()) for t in spelled)
     assert covered == result.curve.characters
     wanted = json.loads((GOLDEN / f"{name}.json").read_text())
     assert_close(json.loads(json.dumps(numbers(result))), wanted, name)

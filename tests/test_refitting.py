@@ -17,7 +17,9 @@ from volt import InputError, SettingsError, Tokenizer
 from volt.learn import find_unreachable
 from volt.progress import Progress
 from volt.refitting import count_for, fit, read_tokenizer
-from volt.vocabulary import Token, Vocabulary, load_vocabulary
+from volt.tokens import Token
+from volt.vocabulary import Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
 lines = st.text("abcd é\tx", max_size=24)

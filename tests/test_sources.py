@@ -276,7 +276,7 @@ def test_every_token_is_reached_and_frequencies_are_those_of_the_vocabulary(case
     found = make(counts, encoding, number)
     some = np.flatnonzero(np.random.default_rng(seed).random(len(found)) < 0.5)
     vocabulary = build_piece_vocabulary(found, some[some >= found.alphabet_size])
-    measured = volt.learn.__globals__["measure"](vocabulary, counts, 1)
+    measured = volt.learn.__globals__["measure"](vocabulary, counts, 1).vocabulary
     assert measured.unreachable == []
     inside = found.best(0)
     inside[some] = True

@@ -270,7 +270,7 @@ def test_offsets_cover_the_text_in_order(tok, text, everything):
         covered.update(range(start, end))
         if tok.vocabulary.tokens[token].kind == "merged" and tok is not BYTE_LEVEL:
             # Alone, the token is the text of its span.
-            piece = tok.vocabulary.plain_text(tok.vocabulary.tokens[token]).decode()
+            piece = tok.vocabulary.plain_text(tok.tokens[token]).decode()
             assert text[start:end] == piece or (start == 0 and " " + text[start:end] == piece)
     left = {i for i in range(len(text)) if i not in covered}
     assert all(tok is WHITESPACE and text[i] in " \t\r\n" for i in left)

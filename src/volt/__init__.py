@@ -10,7 +10,8 @@ from volt.learn import LearnResult, LearnSettings, learn
 from volt.search import SearchResult, search
 from volt.sources import candidates_from
 from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import Vocabulary, load_vocabulary
+from volt.vocabulary import Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 if TYPE_CHECKING:
     from volt import formats

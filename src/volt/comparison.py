@@ -22,7 +22,8 @@ from volt.corpus import Text, find_sources, invalid_utf8
 from volt.errors import InputError, SettingsError, VoltError
 from volt.formats import import_vocabulary
 from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import LETTER_BYTES, SPELLED, Vocabulary
+from volt.tokens import SPELLED
+from volt.vocabulary import LETTER_BYTES, Vocabulary
 
 ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""
@@ -216,9 +217,8 @@ def _from_volt(tokenizer: Tokenizer, messages: list[str]) -> Subject:
 def _volt_texts(vocabulary: Vocabulary) -> list[bytes]:
     final = vocabulary.rule.pretokenizer == "whitespace"
     return [
-        vocabulary.plain_text(token) + (b"\0" if final and token.text.endswith("</w>") else b"")
-        for token in vocabulary.tokens
-        if token.kind in SPELLED
+        vocabulary.plain_text(text) + (b"\0" if final and text.endswith("</w>") else b"")
+        for text in vocabulary.of_kind(*SPELLED)
     ]
 
 

@@ -50,6 +50,8 @@ SAMPLE = 1 << 20
 """Bytes of a text that are kept as its sample, at most."""
 SAMPLED_INPUTS = 40
 """Only so many inputs have one."""
+SMALL_BLOCK = 2 * SAMPLE
+"""What is read at a time of files that are smaller: packed ones hold more."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,9 @@ class CountPlan:
     @cached_property
     def buffer(self) -> bytearray:
         """For all inputs: to make one takes longer than to read a small file."""
-        return bytearray(self.block)
+        sizes = [one.source.size() for one in self.inputs]
+        largest = max((self.block if size is None else size for size in sizes), default=0)
+        return bytearray(min(self.block, max(largest + 1, SMALL_BLOCK)))
 
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""

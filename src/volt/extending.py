@@ -23,7 +23,8 @@ from volt.learn import measure as with_measures
 from volt.progress import Progress
 from volt.refitting import RefitResult, Tokenizers, count_for, fit, open_model, readable, signed
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import Token, Vocabulary
+from volt.tokens import Token
+from volt.vocabulary import Vocabulary
 
 RUN_ON = 2
 """How many times as many merges are made as tokens are added. More (4, 10) chose the same tokens on
@@ -83,7 +84,7 @@ def extend(
     vocabulary = replace(
         old, tokens=tokens, unit=counts.unit, unreachable=[], self_test=[], signature=""
     )
-    vocabulary = with_measures(vocabulary, counts, threads)
+    vocabulary = with_measures(vocabulary, counts, threads).vocabulary
     details = {"add": add, "min": min_frequency}
     vocabulary = signed(vocabulary, "extend", old, counts, details)
     return RefitResult(

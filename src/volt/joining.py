@@ -33,7 +33,8 @@ from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder
 from volt.learn import find_unreachable, measure, self_test_texts
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import Kind, MergeRule, Token, Unknown, Vocabulary
+from volt.tokens import Kind, Token
+from volt.vocabulary import MergeRule, Unknown, Vocabulary
 
 SAME = ("encoding", "merge_rule", "unknown_token", "fuse_unknown", "look_up")
 """What the parts have to agree on, beside how text becomes words."""
@@ -125,7 +126,7 @@ def join(
         self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
     )
     if counts is not None:
-        vocabulary = measure(replace(vocabulary, unit=counts.unit), counts, threads)
+        vocabulary = measure(replace(vocabulary, unit=counts.unit), counts, threads).vocabulary
     else:
         vocabulary = _summed(vocabulary, parts)
     ids = vocabulary.ids

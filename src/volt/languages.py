@@ -27,7 +27,8 @@ from volt.errors import InputError, SettingsError
 from volt.learn import LearnResult, LearnSettings, learn
 from volt.progress import Progress
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import SPELLED, Vocabulary
+from volt.tokens import SPELLED
+from volt.vocabulary import Vocabulary
 
 UNIT = 1000
 """Weights that follow from a temperature are whole numbers of 1/UNIT."""
@@ -137,12 +138,12 @@ def learn_languages(
     if min_share is not None:
         from volt.shares import raise_shares
 
-        before = {code: int(row.sum()) for code, row in usage(result.vocabulary, counts).items()}
+        before = {code: int(row.sum()) for code, row in usage(result.tokenizer, counts).items()}
         result, told = raise_shares(result, counts, exact, min_share, threads)
         messages += told
     table, told = language_table(
-        result.vocabulary, counts, exact, temperature=temperature, reference=reference,
-        parallel=parallel, threads=threads,
+        result.tokenizer, counts, exact, temperature=temperature, reference=reference,
+        parallel=parallel,
     )  # fmt: skip
     messages += told
     if min_share is not None:
@@ -153,18 +154,17 @@ def learn_languages(
 
 
 def language_table(
-    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
     counts: Mapping[str, WordCounts],
     weights: Mapping[str, Fraction],
     *,
     temperature: Temperature | None = None,
     reference: str | None = None,
     parallel: Mapping[str, str | Path] | None = None,
-    threads: int | None = None,
 ) -> tuple[LanguageTable, list[str]]:
     """The table with parity, and what to tell."""
-    rows = language_rows(vocabulary, counts, weights, threads)
-    rows, reference, told = _with_parity(rows, vocabulary, reference, parallel, threads)
+    rows = language_rows(tokenizer, counts, weights)
+    rows, reference, told = _with_parity(rows, tokenizer, reference, parallel)
     shown = None if temperature is None else str(temperature)
     return LanguageTable(rows, reference, bool(parallel), shown), told
 
@@ -301,11 +301,8 @@ def combine(
 # ----------------------------------------------------------------------------------------- measure
 
 
-def usage(
-    vocabulary: Vocabulary, counts: Mapping[str, WordCounts], threads: int | None = None
-) -> dict[str, NDArray[np.int64]]:
+def usage(tokenizer: Tokenizer, counts: Mapping[str, WordCounts]) -> dict[str, NDArray[np.int64]]:
     """How often each token occurs in the text of each language, in the unit of its counts."""
-    tokenizer = Tokenizer(vocabulary, threads=threads)
     return {code: _usage(tokenizer, one)[0] for code, one in counts.items()}
 
 
@@ -327,7 +324,7 @@ def _usage(tokenizer: Tokenizer, one: WordCounts) -> tuple[NDArray[np.int64], ND
 
 def spelled(vocabulary: Vocabulary) -> NDArray[np.bool_]:
     """Which tokens stand for text of their own."""
-    return np.array([token.kind in SPELLED for token in vocabulary.tokens], bool)
+    return vocabulary.columns.are(*SPELLED)
 
 
 def ownership(used: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
@@ -347,13 +344,12 @@ def shares_of(used: Mapping[str, NDArray[np.int64]], own: NDArray[np.bool_]) -> 
 
 
 def language_rows(
-    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
     counts: Mapping[str, WordCounts],
     weights: Mapping[str, Fraction] | None = None,
-    threads: int | None = None,
 ) -> list[Language]:
     """The table, without parity: every word type of every language is encoded."""
-    tokenizer = Tokenizer(vocabulary, threads=threads)
+    vocabulary = tokenizer.vocabulary
     measured = {code: _usage(tokenizer, one) for code, one in counts.items()}
     used = {code: found for code, (found, _) in measured.items()}
     shares = shares_of(used, spelled(vocabulary))
@@ -437,10 +433,9 @@ def parity(
 
 def _with_parity(
     rows: list[Language],
-    vocabulary: Vocabulary,
+    tokenizer: Tokenizer,
     reference: str | None,
     parallel: Mapping[str, str | Path] | None,
-    threads: int | None,
 ) -> tuple[list[Language], str, list[str]]:
     codes = list(parallel) if parallel else [row.code for row in rows]
     if reference is None:
@@ -448,7 +443,7 @@ def _with_parity(
     if reference not in codes:
         raise SettingsError(f"the reference {reference!r} is none of {', '.join(codes)}")
     if parallel:
-        ratios = parity(Tokenizer(vocabulary, threads=threads), parallel, reference)
+        ratios = parity(tokenizer, parallel, reference)
         return [replace(row, parity=ratios.get(row.code)) for row in rows], reference, []
     against = next(row for row in rows if row.code == reference)
     other = [row.code for row in rows if row.lines != against.lines or not row.lines]

@@ -41,14 +41,13 @@ from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
 from volt.sources import DEFAULT_ENCODING, Source, SourceKind, candidates_from, parse_source
 from volt.tokenizer import Tokenizer
+from volt.tokens import SPELLED
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
-    SPELLED,
     Encoding,
     MergeEncoding,
     MergeRule,
-    Token,
     Unknown,
     Vocabulary,
     build_vocabulary,
@@ -107,7 +106,8 @@ class Step:
 class LearnResult:
     """Everything `learn` found."""
 
-    vocabulary: Vocabulary
+    tokenizer: Tokenizer
+    """With the vocabulary, ready to encode."""
     counts: WordCounts = field(repr=False)
     candidates: Candidates = field(repr=False)
     steps: list[Step] = field(repr=False)
@@ -129,6 +129,10 @@ class LearnResult:
     """What the vocabulary is to each language, if they were named."""
     source: SourceKind = "bpe"
     """Where the candidates come from."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.tokenizer.vocabulary
 
     @property
     def curve(self) -> Curve:
@@ -373,15 +377,14 @@ def learn(
     vocabulary = _built(found, chosen, settings)
 
     # 6. Measure it: encode every word type with it.
-    vocabulary = measure(vocabulary, counts, threads)
-    vocabulary = replace(
-        vocabulary, signature=_signature(counts, vocabulary, sizes, chosen_size, settings)
-    )
+    tokenizer = measure(vocabulary, counts, threads)
+    signature = _signature(counts, vocabulary, sizes, chosen_size, settings)
+    tokenizer = tokenizer.with_vocabulary(replace(tokenizer.vocabulary, signature=signature))
 
     decided = next((one for one in choices if one.criterion == settings.decides), None)
     messages += [f"{chosen_size:,}: {doubt}" for doubt in (decided.doubts if decided else ())]
     return LearnResult(
-        vocabulary=vocabulary,
+        tokenizer=tokenizer,
         counts=counts,
         candidates=found,
         steps=steps,
@@ -606,7 +609,7 @@ def _tokens_for_size(found: Candidates, size: int, settings: LearnSettings) -> N
     return ranking[:low]
 
 
-def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Vocabulary:
+def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Tokenizer:
     """Frequencies, unreachable tokens and the self-test, all by encoding with the vocabulary."""
     tokenizer = Tokenizer(vocabulary, threads=threads)
     ids, offsets = tokenizer.encode_words(counts)
@@ -614,11 +617,12 @@ def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Vocabul
     weights = np.repeat(counts.counts, repeats)
     frequencies = np.zeros(len(vocabulary), np.uint64)
     np.add.at(frequencies, ids, weights)
-    return replace(
-        vocabulary.with_frequencies(frequencies.tolist()),
+    measured = replace(
+        vocabulary.with_frequencies(frequencies),
         unreachable=find_unreachable(tokenizer),
         self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
     )
+    return tokenizer.with_vocabulary(measured)
 
 
 def find_unreachable(tokenizer: Tokenizer) -> list[int]:
@@ -629,21 +633,23 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     can.
     """
     vocabulary = tokenizer.vocabulary
-    rule = vocabulary.rule
+    rule, texts = vocabulary.rule, vocabulary.texts
     mark = vocabulary.look_up.mark if vocabulary.look_up is not None else ""
     known = {text.removesuffix(WORD_FINAL) for text in vocabulary.of_kind("character")}
     stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
-    numbers: list[int] = []
-    words: list[bytes] = []
-    for number, token in enumerate(vocabulary.tokens):
-        if token.kind not in SPELLED or (mark and token.text.startswith(mark)):
-            continue
-        marks_end = rule.pretokenizer == "whitespace" and not mark
-        inner = marks_end and not token.text.endswith(WORD_FINAL)
-        metaspace = rule.pretokenizer == "metaspace"
-        text = token.text.encode() if metaspace else vocabulary.plain_text(token)
-        numbers.append(number)
-        words.append(text + stranger if inner else text)
+    numbers = [
+        number for number in np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
+        if not (mark and texts[number].startswith(mark))
+    ]  # fmt: skip
+    if rule.pretokenizer == "metaspace":
+        words = [texts[number].encode() for number in numbers]
+    else:
+        words = [vocabulary.plain_text(texts[number]) for number in numbers]
+    if rule.pretokenizer == "whitespace" and not mark:
+        words = [
+            word if texts[number].endswith(WORD_FINAL) else word + stranger
+            for number, word in zip(numbers, words, strict=True)
+        ]
     offsets = np.array([0, *accumulate(map(len, words))], np.uint64)
     joined = np.frombuffer(b"".join(words), np.uint8)
     ids, ends = tokenizer.encode_words(
@@ -676,14 +682,14 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
     """A few dozen texts: fixed ones, and tokens of the vocabulary strung together. None is a
     sentence of the corpus."""
 
-    def text_of(token: Token) -> str:
+    def text_of(token: str) -> str:
         return vocabulary.plain_text(token).decode(errors="ignore")
 
-    parts = [token for token in vocabulary.tokens if token.kind in SPELLED]
+    parts = vocabulary.of_kind(*SPELLED)
     if vocabulary.rule.pretokenizer == "byte-level":
         parts = [token for token in parts if text_of(token).strip(" \t\r\n")]
     elif vocabulary.rule.pretokenizer == "metaspace":
-        parts = [token for token in parts if token.text.strip("▁ \t\r\n")]
+        parts = [token for token in parts if token.strip("▁ \t\r\n")]
     strung = [
         "".join(text_of(parts[(start * 7919 + i * 104729) % len(parts)]) for i in range(5))
         for start in range(24)

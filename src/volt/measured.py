@@ -9,6 +9,7 @@ occurs and as often as something was made from it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,7 +22,8 @@ from volt.errors import SettingsError
 from volt.formats.merges import last_pairs
 from volt.learn import find_unreachable
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import Token, Vocabulary
+from volt.tokens import Token
+from volt.vocabulary import Vocabulary
 
 Order = Literal["rank", "use"]
 
@@ -132,10 +134,10 @@ def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
     return np.diff(starts[counts.offsets.astype(np.int64)]).astype(np.uint64)
 
 
-def token_lengths(vocabulary: Vocabulary, tokens: list[Token]) -> NDArray[np.int64]:
+def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
     """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
     code = "latin-1" if vocabulary.rule.pretokenizer == "byte-level" else "utf-8"
-    texts = [vocabulary.plain_text(token) if _spells(token) else b"" for token in tokens]
+    texts = [vocabulary.plain_text(token.text) if _spells(token) else b"" for token in tokens]
     return np.array([len(text.decode(code)) for text in texts], np.int64)
 
 

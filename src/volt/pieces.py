@@ -21,17 +21,17 @@ from volt.candidates import FREQUENT, WORD_FINAL, Candidates, Curve
 from volt.counts import WordCounts, check_choice
 from volt.errors import InputError, VoltError
 from volt.progress import Report
+from volt.tokens import Token, Tokens
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
     LETTER_BYTES,
     Encoding,
     LookUp,
-    Token,
     Unknown,
     Vocabulary,
     check_unique,
+    fixed_tokens,
     resolve_unknown,
-    spelled_bytes,
 )
 
 LookUpEncoding = Literal["longest", "unigram"]
@@ -315,15 +315,13 @@ def build_piece_vocabulary(
         inside[found.unknown] = False
     if not inside.any():
         raise InputError("not one character is in the vocabulary: raise --coverage")
-    tokens = [Token(text, "special") for text in special]
-    tokens += [Token(text, "symbol") for text in symbols]
-    tokens += spelled_bytes(found.rule.pretokenizer, unknown)
-    tokens += [
+    fixed = fixed_tokens(found.rule.pretokenizer, unknown, special, symbols)
+    tokens = fixed + Tokens.of(
         Token(found.tokens[i], "character" if i < found.alphabet_size else "piece",
               score=float(scores[i]))
         for i in np.flatnonzero(inside).tolist()
-    ]  # fmt: skip
-    check_unique([token.text for token in tokens])
+    )  # fmt: skip
+    check_unique(tokens.texts)
     lowest = float(scores[inside].min()) if encoding == "unigram" else 0.0
     return Vocabulary(
         rule=found.rule,

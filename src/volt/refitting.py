@@ -57,7 +57,9 @@ from volt.measured import measure, token_frequencies, token_lengths, word_length
 from volt.progress import Progress
 from volt.selection import Choice, choose
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import SPELLED, Kind, Token, Vocabulary, load_vocabulary
+from volt.tokens import SPELLED, Kind, Token
+from volt.vocabulary import Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 CHOICE_OPTIONS = (
     "criterion", "size", "sizes", "multilingual", "rank", "length", "gamma", "epsilon",
@@ -234,7 +236,8 @@ def refit(
 
     # 3. The vocabulary of what was chosen, measured by encoding every word type with it.
     vocabulary, id_map = restrict(old, chosen.kept, chosen.wanted)
-    vocabulary = with_measures(replace(vocabulary, unit=counts.unit), counts, threads)
+    vocabulary = replace(vocabulary, unit=counts.unit)
+    vocabulary = with_measures(vocabulary, counts, threads).vocabulary
     sizes = settings.sizes or "paper"
     details = {"crit": settings.decides, "chose": chosen.size, "rank": settings.rank or "auto",
                "sizes": sizes if isinstance(sizes, str) else ",".join(map(str, sizes)),

@@ -27,6 +27,7 @@ from volt.joining import Joined, join
 from volt.learn import BILINGUAL_SIZES, MULTILINGUAL_SIZES, LearnResult, LearnSettings, learn
 from volt.progress import Progress
 from volt.sizes import parse_sizes
+from volt.tokenizer import Tokenizer
 from volt.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def learn_languages_by_script(
     )
     result = learn_scripts(balanced, threads=threads, progress=progress, **options)
     table, told = language_table(
-        result.vocabulary, counts, exact, temperature=chosen["temperature"], threads=threads,
-        **about,
+        Tokenizer(result.vocabulary, threads=threads), counts, exact,
+        temperature=chosen["temperature"], **about,
     )  # fmt: skip
     return replace(result, languages=table, messages=[*result.messages, *told])

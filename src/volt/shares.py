@@ -22,6 +22,7 @@ from volt.counts import WordCounts
 from volt.errors import InputError, SettingsError
 from volt.languages import ownership, shares_of, spelled, usage
 from volt.learn import LearnResult, measure
+from volt.tokenizer import Tokenizer
 from volt.vocabulary import MergeEncoding, Vocabulary, build_vocabulary, closure
 
 ROUNDS = 40
@@ -55,7 +56,7 @@ def raise_shares(
     vocabulary = first
     raised: dict[str, float] = {}
     for _ in range(ROUNDS):
-        used = usage(vocabulary, counts, threads)
+        used = usage(Tokenizer(vocabulary, threads=threads), counts)
         shares = shares_of(used, spelled(vocabulary))
         lacking = [code for code, share in shares.items() if share < floor]
         raised |= {code: shares[code] for code in lacking if code not in raised}
@@ -81,16 +82,16 @@ def raise_shares(
         )
     if not raised:
         return result, [f"every language has a share of {floor:g} without help"]
-    vocabulary = measure(vocabulary, result.counts, threads)
+    tokenizer = measure(vocabulary, result.counts, threads)
     signature = re.sub(r"\|size:\d+", f"|size:{len(vocabulary)}", first.signature)
-    vocabulary = replace(vocabulary, signature=f"{signature}|floor:{floor:g}")
+    measured = replace(tokenizer.vocabulary, signature=f"{signature}|floor:{floor:g}")
     chosen = np.flatnonzero(kept)
     chosen = chosen[chosen >= found.alphabet_size]
     listed = ", ".join(f"{code} from {share:.4f}" for code, share in raised.items())
     message = f"raised to a share of {floor:g}: {listed}; {int((kept & ~started).sum()):,} tokens"
     return replace(
         result,
-        vocabulary=vocabulary,
+        tokenizer=tokenizer.with_vocabulary(measured),
         closure_size=int(closure(found, kept).sum()),
         overlap=(
             float((chosen < found.alphabet_size + len(chosen)).mean())
@@ -118,7 +119,7 @@ def _finest(
     every = build_vocabulary(
         found, range(len(found)), merge_rule="pairs", unknown=like.unknown, special=special
     )
-    used = np.stack(list(usage(every, counts, threads).values()))
+    used = np.stack(list(usage(Tokenizer(every, threads=threads), counts).values()))
     table = np.zeros((len(counts), len(found)), np.int64)
     ids = every.ids
     of = [ids[text] for text in found.tokens if text != UNKNOWN]

@@ -31,7 +31,9 @@ from volt.counts import MOST, WordCounts, WordRule, check_at_least, check_choice
 from volt.errors import InputError, SettingsError
 from volt.pieces import CURVE_SIZES, LookUpEncoding, Mark, measure_pieces
 from volt.progress import Progress
-from volt.vocabulary import SPELLED, Encoding, MergeEncoding, Token, Vocabulary, load_vocabulary
+from volt.tokens import SPELLED, Token
+from volt.vocabulary import Encoding, MergeEncoding, Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 SourceKind = Literal["bpe", "wordpiece", "unigram", "substring", "file"]
 DEFAULT_NUMBER = {
@@ -512,7 +514,7 @@ def file_tokens(path: Path, rule: WordRule, mark: Mark) -> tuple[list[str], list
 def _moved(vocabulary: Vocabulary, token: Token, rule: WordRule, mark: Mark) -> list[str]:
     """A token in the marks of another rule; both ways where its own do not tell."""
     try:
-        text = vocabulary.plain_text(token).decode()
+        text = vocabulary.plain_text(token.text).decode()
     except UnicodeDecodeError:  # a part of a character
         return [token.text] if rule.pretokenizer == vocabulary.rule.pretokenizer else []
     starts: bool | None = None

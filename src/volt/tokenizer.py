@@ -19,6 +19,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import accumulate
@@ -33,7 +34,9 @@ from volt.corpus import CleanText, Source, Text, find_sources, invalid_utf8
 from volt.counts import WordCounts, _BlockReader, check_choice, thread_count
 from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
-from volt.vocabulary import KINDS, SPELLED, LookUp, Token, Vocabulary, load_vocabulary
+from volt.tokens import NO_TOKEN, SPELLED
+from volt.vocabulary import LookUp, Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 Ids = Sequence[int] | NDArray[Any]
@@ -76,6 +79,12 @@ class Tokenizer:
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
         self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
         self._merges = vocabulary.look_up is None
+
+    def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
+        """A tokenizer of the same tokens, of which other things are said: how often they occur."""
+        other = copy(self)
+        other.vocabulary = vocabulary
+        return other
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (self.vocabulary, self.threads)
@@ -545,9 +554,7 @@ class Tokenizer:
     @cached_property
     def _pieces(self) -> list[bytes]:
         """The bytes each token stands for, by id."""
-        tokens = self.vocabulary.tokens
-        marks = _word_marks(self.vocabulary)[: len(tokens)]
-        return _texts(self.vocabulary, tokens, marks)
+        return _texts(self.vocabulary, _word_marks(self.vocabulary))[: len(self)]
 
     @cached_property
     def _special(self) -> frozenset[int]:
@@ -605,12 +612,11 @@ def _print_table(texts: Iterable[str]) -> _core.PrintTable:
 
 
 def _native(vocabulary: Vocabulary) -> _core.Encoder:
-    pool = vocabulary.pool
+    pool = vocabulary.pool_columns
     marks = _word_marks(vocabulary)
-    texts = _texts(vocabulary, pool, marks)
-    merges = [token.parents or (0, 0) for token in pool]
+    texts = _texts(vocabulary, marks)
+    parents = np.maximum(pool.parents, 0).astype(np.uint32)
     unknown = vocabulary.unknown_id
-    number = {kind: i for i, kind in enumerate(KINDS)}
     look_up = vocabulary.look_up or LookUp()
     try:
         return _core.Encoder(
@@ -618,12 +624,12 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
             vocabulary.merge_rule,
             np.frombuffer(b"".join(texts), np.uint8),
             np.array([0, *accumulate(map(len, texts))], np.uint64),
-            np.array([number[token.kind] for token in pool], np.uint8),
+            pool.kinds,
             np.array(marks, np.uint8),
-            np.array([left for left, _ in merges], np.uint32),
-            np.array([right for _, right in merges], np.uint32),
-            np.maximum([token.rank for token in pool], 0).astype(np.uint64),
-            np.array([token.score for token in pool], np.float64),
+            np.ascontiguousarray(parents[:, 0]),
+            np.ascontiguousarray(parents[:, 1]),
+            np.maximum(pool.ranks, 0).astype(np.uint64),
+            pool.scores,
             len(vocabulary),
             -1 if unknown is None else unknown,
             vocabulary.fuse_unknown,
@@ -634,7 +640,7 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
                 look_up.arithmetic == "float32",
                 look_up.restart == "space",
                 look_up.unknown_score,
-                max((token.score for token in pool if token.kind in SPELLED), default=0.0),
+                max(pool.scores[pool.are(*SPELLED)].tolist(), default=0.0),
                 vocabulary.word_ends == "spaces",
             ),
         )
@@ -647,40 +653,43 @@ END_MARK, START_MARK = 1, 2
 
 def _word_marks(vocabulary: Vocabulary) -> list[int]:
     """Which tokens of the pool belong to the end or the start of a word, and show it."""
-    pool = vocabulary.pool
+    pool = vocabulary.pool_columns
     marks = [0] * len(pool)
     if vocabulary.rule.pretokenizer != "whitespace":
         return marks
     if vocabulary.look_up is not None and vocabulary.look_up.mark:
         inner = vocabulary.look_up.mark
-        return [0 if token.text.startswith(inner) else START_MARK for token in pool]
+        return [0 if text.startswith(inner) else START_MARK for text in pool.texts]
     if vocabulary.look_up is not None:
-        return [END_MARK * token.text.endswith(WORD_FINAL) for token in pool]
+        return [END_MARK * text.endswith(WORD_FINAL) for text in pool.texts]
     # Not every text that ends in `</w>` carries the mark; the parents tell.
-    for i in sorted(range(len(pool)), key=lambda i: pool[i].rank):
-        parents = pool[i].parents
-        if parents is not None:
-            marks[i] = marks[parents[1]]
-        elif pool[i].kind == "character":
-            marks[i] = END_MARK * (len(pool[i].text) > 1)
+    for i in np.flatnonzero(pool.are("character")).tolist():
+        marks[i] = END_MARK * (len(pool.texts[i]) > 1)
+    second = pool.parents[:, 1].tolist()
+    for i in np.argsort(pool.ranks, kind="stable").tolist():
+        if second[i] != NO_TOKEN:
+            marks[i] = marks[second[i]]
     return marks
 
 
-def _texts(vocabulary: Vocabulary, tokens: Sequence[Token], marks: Sequence[int]) -> list[bytes]:
-    """The bytes each token stands for; of a special token or symbol its name."""
+def _texts(vocabulary: Vocabulary, marks: Sequence[int]) -> list[bytes]:
+    """The bytes each token of the pool stands for; of a special token or symbol its name."""
     look_up, pretokenizer = vocabulary.look_up, vocabulary.rule.pretokenizer
+    pool = vocabulary.pool_columns
     if pretokenizer == "whitespace" and not (look_up is not None and look_up.mark):
         found = [
-            (token.text.removesuffix(WORD_FINAL) if mark == END_MARK else token.text).encode()
-            for token, mark in zip(tokens, marks, strict=True)
+            (text.removesuffix(WORD_FINAL) if mark == END_MARK else text).encode()
+            for text, mark in zip(pool.texts, marks, strict=True)
         ]
     elif pretokenizer == "metaspace":
-        found = [token.text.replace("▁", " ").encode() for token in tokens]
+        found = [text.replace("▁", " ").encode() for text in pool.texts]
     else:
-        found = [vocabulary.plain_text(token) if token.kind in SPELLED else b"" for token in tokens]
-    for i, token in enumerate(tokens):
-        if token.kind == "byte":
-            found[i] = bytes([int(token.text[3:5], 16)])
-        elif token.kind in _NAMES:
-            found[i] = token.text.encode()
+        found = [
+            vocabulary.plain_text(text) if spelled else b""
+            for text, spelled in zip(pool.texts, pool.are(*SPELLED).tolist(), strict=True)
+        ]
+    for i in np.flatnonzero(pool.are("byte")).tolist():
+        found[i] = bytes([int(pool.texts[i][3:5], 16)])
+    for i in np.flatnonzero(pool.are("special", "symbol")).tolist():
+        found[i] = pool.texts[i].encode()
     return found

@@ -11,7 +11,8 @@ import volt
 from volt import WordRule
 from volt.candidates import BYTE_LETTERS
 from volt.learn import FIXED_TEXTS, measure
-from volt.vocabulary import LookUp, Token, Vocabulary, build_vocabulary
+from volt.tokens import Token
+from volt.vocabulary import LookUp, Vocabulary, build_vocabulary
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 SPACES = " \t\n\r\u00a0\u2003\u3000\u200b\u0085\u2028\ufeff\0"
@@ -62,7 +63,7 @@ def any_text_for(pretokenizer: str):
 def token_texts(vocabulary: Vocabulary):
     """Tokens of the vocabulary strung together."""
     parts = [
-        vocabulary.plain_text(token).decode(errors="ignore")
+        vocabulary.plain_text(token.text).decode(errors="ignore")
         for token in vocabulary.tokens
         if token.kind in ("character", "merged")
     ]
@@ -103,7 +104,7 @@ def learned(
         unknown=unknown,
         symbols=symbols,
     )
-    return measure(vocabulary, counts, 1)
+    return measure(vocabulary, counts, 1).vocabulary
 
 
 def looked_up(pretokenizer, encoding, unknown, exact=True):
@@ -139,7 +140,7 @@ def looked_up(pretokenizer, encoding, unknown, exact=True):
         fuse_unknown=encoding == "unigram" and unknown == "unk",
         look_up=LookUp(mark=mark, unknown_score=lowest - 10.0),
     )
-    return measure(vocabulary, counts, 1)
+    return measure(vocabulary, counts, 1).vocabulary
 
 
 @lru_cache

@@ -43,7 +43,7 @@ def merge(
     """Join vocabularies into one that is closed, with a map of the ids of each."""
     from volt.counts import count
     from volt.joining import join
-    from volt.vocabulary import load_vocabulary
+    from volt.vocabulary_reader import load_vocabulary
 
     if output is None:
         raise SettingsError("name the folder to write with -o")

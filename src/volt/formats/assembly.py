@@ -17,20 +17,17 @@ from volt.errors import InputError
 from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.normalizers import Normalizer
 from volt.tokenizer import Tokenizer, read_printed
+from volt.tokens import Kind, Token
 from volt.vocabulary import (
     LETTER_BYTES,
-    MOST_BYTES,
-    MOST_TOKENS,
     Encoding,
-    Kind,
     LookUp,
     MergeRule,
-    Token,
     Unknown,
     Vocabulary,
     WordEnds,
-    _Reader,
 )
+from volt.vocabulary_reader import MOST_BYTES, MOST_TOKENS, check_vocabulary
 
 LONGEST_TOKEN = 1024
 """Characters. A token is cut at every place to see what it is made from."""
@@ -154,7 +151,7 @@ def assemble(pieces: Pieces) -> Vocabulary:
         word_ends=_word_ends(pieces, ranks),
         normalizer=pieces.normalizer,
     )
-    _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()  # every check of a load
+    check_vocabulary(vocabulary, pieces.name)
     if pieces.pairs is not None and rule == "concat":
         _check_concat(vocabulary, pieces, pieces.pairs)
     return _measured(vocabulary, pieces)
@@ -181,7 +178,7 @@ def _assemble_look_up(pieces: Pieces) -> Vocabulary:
         look_up=pieces.look_up,
         normalizer=pieces.normalizer,
     )
-    _Reader(pieces.name, json.loads(vocabulary.to_json())).vocabulary()
+    check_vocabulary(vocabulary, pieces.name)
     return _measured(vocabulary, pieces)
 
 

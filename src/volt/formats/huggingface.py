@@ -49,7 +49,8 @@ from volt.normalizers import (
     UnicodeForm,
     character_map,
 )
-from volt.vocabulary import HIGHEST_SCORE, Kind, LookUp, Vocabulary
+from volt.tokens import Kind
+from volt.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 ANY_LENGTH = 1_000_000_000
 """For `max_input_chars_per_word`."""

@@ -26,7 +26,8 @@ from volt import reference
 from volt.candidates import WORD_FINAL
 from volt.counts import Pretokenizer, WordCounts
 from volt.tokenizer import Tokenizer
-from volt.vocabulary import MergeRule, Token, Vocabulary
+from volt.tokens import Token
+from volt.vocabulary import MergeRule, Vocabulary
 
 Pair = tuple[str, str]
 

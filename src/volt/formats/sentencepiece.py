@@ -26,7 +26,8 @@ from volt.formats.refusals import (
     need_space_mark,
     need_unknown_score,
 )
-from volt.vocabulary import SPELLED, Kind, LookUp, Vocabulary
+from volt.tokens import SPELLED, Kind
+from volt.vocabulary import LookUp, Vocabulary
 
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 TYPES: dict[Kind, int] = {

@@ -50,7 +50,7 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
                     "in tiktoken ids are ranks, but here they are not in the order of the merges"
                 )
             last = token.rank
-        code = base64.b64encode(vocabulary.plain_text(token)).decode()
+        code = base64.b64encode(vocabulary.plain_text(token.text)).decode()
         lines.append(f"{code} {number}\n")
     settings = {"pat_str": PATTERN, "special_tokens": special}
     return {

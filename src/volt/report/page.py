@@ -21,7 +21,8 @@ from volt.errors import InputError
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_excerpt, packed_vocabulary
 from volt.report.data import load_report
-from volt.vocabulary import Vocabulary, load_vocabulary
+from volt.vocabulary import Vocabulary
+from volt.vocabulary_reader import load_vocabulary
 
 if TYPE_CHECKING:
     from volt.comparison import Comparison

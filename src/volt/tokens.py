@@ -1,0 +1,148 @@
+"""Tokens of a vocabulary, in columns.
+
+There are very many. To make, read and write them all is quick by columns; one alone is a `Token`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, get_args, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = Literal["special", "symbol", "byte", "character", "merged", "piece"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SPELLED: tuple[Kind, ...] = ("character", "merged", "piece")
+"""The kinds of token that stand for text of their own."""
+NO_TOKEN = -1
+
+
+class Token(NamedTuple):
+    """One token. A merged token joins two others, `parents`, which come before it; `rank` orders
+    the merges. A scaffold was not chosen itself, others are made from it. Only the `unigram`
+    encoding has scores."""
+
+    text: str
+    kind: Kind
+    parents: tuple[int, int] | None = None
+    rank: int = -1
+    scaffold: bool = False
+    frequency: int = 0
+    score: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens(Sequence[Token]):
+    """A list of tokens, of which each field is a column."""
+
+    texts: list[str]
+    kinds: NDArray[np.uint8]
+    """Each kind as its place in KINDS."""
+    parents: NDArray[np.int64]
+    """Two a token; NO_TOKEN, twice, where it has none."""
+    ranks: NDArray[np.int64]
+    scaffolds: NDArray[np.bool_]
+    frequencies: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+    @staticmethod
+    def of(tokens: Iterable[Token]) -> Tokens:
+        if isinstance(tokens, Tokens):
+            return tokens
+        tokens = list(tokens)
+        if not tokens:
+            return Tokens.made([], [])
+        texts, kinds, parents, ranks, scaffolds, frequencies, scores = zip(*tokens, strict=True)
+        return Tokens(
+            list(texts),
+            kind_numbers(kinds),
+            np.array([both or (NO_TOKEN, NO_TOKEN) for both in parents], np.int64),
+            np.array(ranks, np.int64),
+            np.array(scaffolds, bool),
+            np.array(frequencies, np.int64),
+            np.array(scores, np.float64),
+        )
+
+    @staticmethod
+    def made(
+        texts: list[str],
+        kinds: Sequence[Kind],
+        *,
+        parents: NDArray[np.int64] | None = None,
+        ranks: NDArray[np.int64] | None = None,
+        scaffolds: NDArray[np.bool_] | None = None,
+    ) -> Tokens:
+        """Tokens not counted yet; those without parents by default."""
+        size = len(texts)
+        return Tokens(
+            texts,
+            kind_numbers(kinds),
+            np.full((size, 2), NO_TOKEN, np.int64) if parents is None else parents,
+            np.full(size, -1, np.int64) if ranks is None else ranks,
+            np.zeros(size, bool) if scaffolds is None else scaffolds,
+            np.zeros(size, np.int64),
+            np.zeros(size, np.float64),
+        )
+
+    def __add__(self, other: Tokens) -> Tokens:
+        if not len(other):
+            return self
+        return Tokens(
+            self.texts + other.texts,
+            np.concatenate([self.kinds, other.kinds]),
+            np.concatenate([self.parents, other.parents]),
+            np.concatenate([self.ranks, other.ranks]),
+            np.concatenate([self.scaffolds, other.scaffolds]),
+            np.concatenate([self.frequencies, other.frequencies]),
+            np.concatenate([self.scores, other.scores]),
+        )
+
+    def with_frequencies(self, frequencies: Sequence[int] | NDArray[np.integer[Any]]) -> Tokens:
+        return replace(self, frequencies=np.asarray(frequencies, np.int64).reshape(len(self)))
+
+    def are(self, *kinds: Kind) -> NDArray[np.bool_]:
+        """Which tokens are of one of these kinds."""
+        return np.isin(self.kinds, kind_numbers(kinds))
+
+    # ----------------------------------------------------------------------------------- as a list
+
+    def plain(self) -> list[list[Any]]:
+        """The columns as lists."""
+        return [self.texts, *(column.tolist() for column in (
+            self.kinds, self.parents, self.ranks, self.scaffolds, self.frequencies, self.scores
+        ))]  # fmt: skip
+
+    @cached_property
+    def _rows(self) -> list[Token]:
+        texts, kinds, parents, *others = self.plain()
+        names = [KINDS[kind] for kind in kinds]
+        pairs = [None if left < 0 else (left, right) for left, right in parents]
+        return list(map(Token, texts, names, pairs, *others))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[Token]:
+        return iter(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Token: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Token]: ...
+
+    def __getitem__(self, place: int | slice) -> Token | list[Token]:
+        return self._rows[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._rows == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def kind_numbers(kinds: Iterable[Kind]) -> NDArray[np.uint8]:
+    numbers = {kind: number for number, kind in enumerate(KINDS)}
+    return np.array([numbers[kind] for kind in kinds], np.uint8)
