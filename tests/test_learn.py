@@ -16,7 +16,7 @@ from string import ascii_letters, digits
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import volt
@@ -27,8 +27,8 @@ from volt.errors import InputError, SettingsError, TransportError, VoltError
 from volt.files import atomic_folder
 from volt.frequencies import frequencies_at, push_down, rank_candidates, token_set
 from volt.tokenizer import Tokenizer, load
-from volt.tokens import Token
-from volt.vocabulary import FORMAT, Vocabulary
+from volt.tokens import KINDS, Token, Tokens
+from volt.vocabulary import FORMAT, Vocabulary, _token_rows
 from volt.vocabulary_reader import _columns, _Reader, load_vocabulary
 
 pipeline = sys.modules["volt.learn"]  # `volt.learn` is the function
@@ -980,3 +980,25 @@ def test_any_bytes_give_a_volterror_or_a_vocabulary_that_works(data, generator, 
         text[at : at + generator.randrange(4)] = piece
     with contextlib.suppress(VoltError):
         load_data(bytes(text))
+
+
+tokens_to_write = st.lists(
+    st.builds(
+        Token,
+        text=st.text(st.characters(exclude_categories=["Cs"]), max_size=4),
+        kind=st.sampled_from(KINDS),
+        parents=st.none() | st.tuples(st.integers(0, 2**40), st.integers(0, 2**40)),
+        rank=st.integers(0, 2**62),
+        scaffold=st.booleans(),
+        frequency=st.integers(0, 2**63 - 1),
+        score=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    max_size=4,
+)
+
+
+@given(tokens_to_write, st.booleans())
+@example([Token("".join(map(chr, range(0x80))) + '\\"é\U0001f9ff', "symbol")], False)
+def test_tokens_are_written_as_json_writes_them(tokens, scored):
+    written = _token_rows(Tokens.of(tokens), 0, scored)
+    assert written.decode() == reference.token_rows(tokens, scored)

@@ -63,11 +63,11 @@ struct BufferView {
 };
 
 // The words of a list must lie inside its text.
-void check_offsets(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets) {
+void check_offsets(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets, bool empty = false) {
   if (offsets.size() == 0 || offsets.data()[0] != 0 || offsets.data()[offsets.size() - 1] != text.size())
     throw std::invalid_argument("offsets do not span the text");
   for (size_t i = 1; i < offsets.size(); ++i)
-    if (offsets.data()[i - 1] >= offsets.data()[i])
+    if (offsets.data()[i - 1] + (empty ? 0 : 1) > offsets.data()[i])
       throw std::invalid_argument("an empty word, or offsets out of order");
 }
 
@@ -652,6 +652,24 @@ NB_MODULE(_core, m) {
     const std::string out = volt::write_rows(text.data(), offsets.data(), numbers.data(), rows, columns);
     return nb::bytes(out.data(), out.size());
   }, "text"_a, "offsets"_a, "numbers"_a, "Lines of row number, text and numbers, between tabs.");
+  m.def("write_tokens", [](const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                           const ArrayIn<uint8_t>& kinds, const ArrayIn<int64_t>& parents,
+                           const ArrayIn<int64_t>& ranks, const ArrayIn<uint8_t>& scaffolds,
+                           const ArrayIn<int64_t>& frequencies, std::vector<std::string> scores,
+                           std::vector<std::string> names, uint64_t first_id) {
+    check_offsets(text, offsets, true);
+    const size_t size = offsets.size() - 1;
+    if (kinds.size() != size || parents.size() != 2 * size || ranks.size() != size ||
+        scaffolds.size() != size || frequencies.size() != size || (!scores.empty() && scores.size() != size))
+      throw std::invalid_argument("columns of different lengths");
+    for (size_t row = 0; row < size; ++row)
+      if (kinds.data()[row] >= names.size()) throw std::invalid_argument("a kind without a name");
+    const std::string out = volt::write_tokens(
+        {text.data(), offsets.data(), kinds.data(), parents.data(), ranks.data(), scaffolds.data(),
+         frequencies.data(), std::move(scores), std::move(names), size}, first_id);
+    return nb::bytes(out.data(), out.size());
+  }, "text"_a, "offsets"_a, "kinds"_a, "parents"_a, "ranks"_a, "scaffolds"_a, "frequencies"_a, "scores"_a,
+     "names"_a, "first_id"_a, "Tokens as JSON objects, a line each.");
   m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "columns"_a, "pretokenizer"_a,
         "merges"_a, "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
   m.def("resample", [](const ArrayIn<uint64_t>& counts, size_t draws, uint64_t seed, unsigned threads) {

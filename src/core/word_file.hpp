@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "count.hpp"
 
@@ -16,6 +17,21 @@ std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint
 // Rows of a table: the number of the row, its text (escaped likewise), its numbers.
 std::string write_rows(const uint8_t* text, const uint64_t* offsets, const int64_t* numbers, size_t rows,
                        size_t columns);
+
+// Tokens as JSON objects, a line each, with a comma between: the columns of `volt.tokens.Tokens`.
+struct TokenColumns {
+  const uint8_t* text;
+  const uint64_t* offsets;
+  const uint8_t* kinds;         // indices of `names`
+  const int64_t* parents;       // two a token, -1 where it has none
+  const int64_t* ranks;
+  const uint8_t* scaffolds;
+  const int64_t* frequencies;
+  std::vector<std::string> scores;  // as JSON, empty where there is none; or no element at all
+  std::vector<std::string> names;
+  size_t size;
+};
+std::string write_tokens(const TokenColumns& tokens, uint64_t first_id);
 
 struct ReadResult {
   size_t consumed = 0;      // bytes of whole lines

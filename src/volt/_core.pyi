@@ -1,6 +1,6 @@
 """The native module: count, merge, transport's sums, encode. volt.reference has slow twins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 import numpy as np
@@ -91,6 +91,18 @@ class RankedLines:
 
 def write_words(text: _U8, offsets: _U64, counts: _U64) -> bytes: ...
 def write_rows(text: _U8, offsets: _U64, numbers: _I64) -> bytes: ...
+def write_tokens(
+    text: _U8,
+    offsets: _U64,
+    kinds: _U8,
+    parents: _I64,
+    ranks: _I64,
+    scaffolds: _U8,
+    frequencies: _I64,
+    scores: list[str],
+    names: Sequence[str],
+    first_id: int,
+) -> bytes: ...
 def learn_merges(
     text: _U8,
     offsets: _U64,

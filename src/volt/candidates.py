@@ -26,6 +26,7 @@ from volt.counts import WordCounts, WordRule, check_at_least, count, thread_coun
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 from volt.progress import Progress
+from volt.tokens import packed
 
 FORMAT = 1
 HEAD = "# volt candidates "
@@ -293,11 +294,9 @@ class Candidates:
                   **self.extra_header}  # fmt: skip
         stream.write(f"{HEAD}{json.dumps(header)}\n".encode())
         stream.write(("\t".join(COLUMNS) + "\n").encode())
-        texts = [token.encode() for token in self.tokens]
-        text = np.frombuffer(b"".join(texts), np.uint8)
-        offsets = np.cumsum([0, *map(len, texts)], dtype=np.uint64)
+        texts = packed([token.encode() for token in self.tokens])
         numbers = np.column_stack([self.parents, *self.count_columns, self.frequency, self.lengths])
-        stream.write(_core.write_rows(text, offsets, numbers.astype(np.int64).ravel()))
+        stream.write(_core.write_rows(*texts, numbers.astype(np.int64).ravel()))
 
 
 def load_candidates(path: str | os.PathLike[str]) -> Candidates:

@@ -308,7 +308,7 @@ def _signature(
     vocabulary: Vocabulary, parts: Sequence[Vocabulary], counts: WordCounts | None
 ) -> str:
     """One line that tells what was joined; equal lines, equal vocabularies."""
-    made = [part.signature or hashlib.sha256(part.to_json().encode()).hexdigest() for part in parts]
+    made = [part.signature or hashlib.sha256(part.to_bytes()).hexdigest() for part in parts]
     joined = hashlib.sha256("\n".join(made).encode()).hexdigest()
     rule = vocabulary.rule
     values: dict[str, Any] = {

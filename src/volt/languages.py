@@ -10,7 +10,9 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from pathlib import Path
@@ -34,6 +36,8 @@ UNIT = 1000
 """Weights that follow from a temperature are whole numbers of 1/UNIT."""
 HIGHEST_NUMERATOR = 1000
 """Of a temperature written as a fraction: 5, 3.3, 10/7."""
+SMALL_FILE = 1 << 26
+"""Files of fewer bytes are counted side by side."""
 SPACE_MARK_BYTES = 3
 """`▁` in text is spelled in so many byte tokens."""
 
@@ -194,16 +198,42 @@ def count_languages(
         raise SettingsError(f"a weight for {code!r}, which is none of {', '.join(sorted(texts))}")
     threads = thread_count(threads)
     counts: dict[str, WordCounts] = {}
-    with (progress or Progress()).stage("Counting words", len(texts), "languages") as report:
-        for code, text in texts.items():
-            counts[code] = count(text, threads=threads, **options)
-            if len(counts[code]) == 0:
+    with (
+        (progress or Progress()).stage("Counting words", len(texts), "languages") as report,
+        closing(_count_each(list(texts.values()), threads, options)) as counted,
+    ):
+        for code, one in zip(texts, counted, strict=True):
+            counts[code] = one
+            if len(one) == 0:
                 raise InputError(f"there is not one word in the text of {code}")
             report(len(counts))
     exact = {code: exact_weight((weights or {}).get(code, 1)) for code in texts}
     if temperature is not None:
         exact = balance({code: one.totals.lines for code, one in counts.items()}, temperature)
     return counts, combine(counts, exact, min_count=min_count, threads=threads), exact
+
+
+def _count_each(
+    texts: list[Text | Iterable[Text]], threads: int, options: dict[str, Any]
+) -> Generator[WordCounts, None, None]:
+    """The words of each text. Small files are counted side by side: threads that share one cost
+    more than they gain."""
+    if not all(map(_is_small, texts)):
+        yield from (count(text, threads=threads, **options) for text in texts)
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        yield from pool.map(lambda text: count(text, threads=1, **options), texts)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _is_small(text: Text | Iterable[Text]) -> bool:
+    files = text if isinstance(text, list) else [text]
+    return all(
+        isinstance(file, (str, Path)) and Path(file).is_file()
+        and Path(file).stat().st_size < SMALL_FILE for file in files
+    )  # fmt: skip
 
 
 def take_count_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -356,7 +386,7 @@ def language_rows(
     exact = weights or dict.fromkeys(counts, Fraction(1))
     lines = {code: one.totals.lines * exact[code] for code, one in counts.items()}
     all_lines = sum(lines.values()) or Fraction(1)
-    lead = _unknown_tokens(vocabulary)
+    lead = vocabulary.unknown_starts
     rows: list[Language] = []
     for code, one in counts.items():
         found, pieces = measured[code]
@@ -386,17 +416,6 @@ def language_rows(
             )
         )
     return rows
-
-
-def _unknown_tokens(vocabulary: Vocabulary) -> list[int]:
-    """The tokens that begin an unknown character: `<unk>`, or the bytes that do not go on with
-    one."""
-    if vocabulary.unknown_id is not None:
-        return [vocabulary.unknown_id]
-    first = [byte for byte in range(256) if byte & 0xC0 != 0x80]
-    ids = vocabulary.ids
-    return [ids[name] for byte in first if (name := f"<0x{byte:02X}>") in ids
-            and vocabulary.tokens[ids[name]].kind == "byte"]  # fmt: skip
 
 
 def _characters(one: WordCounts) -> NDArray[np.int64]:

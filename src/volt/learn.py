@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
-from itertools import accumulate
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -41,7 +40,7 @@ from volt.selection import Choice, choose
 from volt.sizes import parse_sizes
 from volt.sources import DEFAULT_ENCODING, Source, SourceKind, candidates_from, parse_source
 from volt.tokenizer import Tokenizer
-from volt.tokens import SPELLED
+from volt.tokens import SPELLED, packed
 from volt.transport import EPSILON, GAMMA, THRESHOLD, TransportProblem, TransportSolution, solve
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
@@ -650,10 +649,8 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
             word if texts[number].endswith(WORD_FINAL) else word + stranger
             for number, word in zip(numbers, words, strict=True)
         ]
-    offsets = np.array([0, *accumulate(map(len, words))], np.uint64)
-    joined = np.frombuffer(b"".join(words), np.uint8)
     ids, ends = tokenizer.encode_words(
-        WordCounts(rule, joined, offsets, np.ones(len(words), np.uint64))
+        WordCounts(rule, *packed(words), np.ones(len(words), np.uint64))
     )
     starts = ends[:-1].astype(np.int64)
     expected = np.array([1 + word.endswith(stranger) for word in words])

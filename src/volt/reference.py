@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import heapq
+import json
 import math
 import re
 import statistics
@@ -27,6 +28,7 @@ import numpy as np
 from volt import _core
 
 if TYPE_CHECKING:
+    from volt.tokens import Token
     from volt.vocabulary import LookUp, Vocabulary
 
 OTHER, LETTER, MARK, NUMBER, SPACE = range(5)
@@ -855,3 +857,21 @@ def draws(seed: int, line: int, word: int) -> Iterator[float]:
     while True:
         yield (step(state) >> 11) * 2.0**-53
         state = (state + golden) & mask
+
+
+# ------------------------------------------------------------------------------ tokens -> volt.json
+
+
+def token_rows(tokens: Iterable[Token], scored: bool) -> str:
+    """The tokens as JSON objects, a line each."""
+    rows: list[str] = []
+    for number, token in enumerate(tokens):
+        row: dict[str, Any] = {"id": number, "text": token.text, "kind": token.kind}
+        if token.parents is not None:
+            row |= {"parents": list(token.parents), "rank": token.rank}
+        if scored and token.kind in ("character", "merged", "piece"):
+            row["score"] = token.score
+        if token.scaffold:
+            row["scaffold"] = True
+        rows.append(json.dumps({**row, "frequency": token.frequency}, ensure_ascii=False))
+    return ",\n".join(rows)

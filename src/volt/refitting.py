@@ -631,7 +631,7 @@ def signed(
     """With one line that tells how it was made; equal lines, equal vocabularies."""
     plain = replace(old.with_frequencies([0] * len(old)), signature="", unit=1)
     values: dict[str, Any] = {
-        how: hashlib.sha256(plain.to_json().encode()).hexdigest()[:16],
+        how: hashlib.sha256(plain.to_bytes()).hexdigest()[:16],
         "pre": vocabulary.rule.pretokenizer,
         "norm": vocabulary.rule.normalize,
         "cut": counts.rule.max_word_length,

@@ -19,10 +19,8 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import Any, BinaryIO, Literal, cast, get_args
 
 import numpy as np
@@ -34,7 +32,7 @@ from volt.corpus import CleanText, Source, Text, find_sources, invalid_utf8
 from volt.counts import WordCounts, _BlockReader, check_choice, thread_count
 from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
-from volt.tokens import NO_TOKEN, SPELLED
+from volt.tokens import NO_TOKEN, SPELLED, packed
 from volt.vocabulary import LookUp, Vocabulary
 from volt.vocabulary_reader import load_vocabulary
 
@@ -82,8 +80,8 @@ class Tokenizer:
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
         """A tokenizer of the same tokens, of which other things are said: how often they occur."""
-        other = copy(self)
-        other.vocabulary = vocabulary
+        other = object.__new__(Tokenizer)
+        other.__dict__ |= self.__dict__ | {"vocabulary": vocabulary}
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -603,9 +601,7 @@ def read_printed(printed: str) -> str:
 
 
 def _print_table(texts: Iterable[str]) -> _core.PrintTable:
-    data = [text.encode() for text in texts]
-    offsets = np.array([0, *accumulate(map(len, data))], np.uint64)
-    return _core.PrintTable(np.frombuffer(b"".join(data), np.uint8), offsets)
+    return _core.PrintTable(*packed([text.encode() for text in texts]))
 
 
 # ------------------------------------------------------------------------------- the native encoder
@@ -614,7 +610,6 @@ def _print_table(texts: Iterable[str]) -> _core.PrintTable:
 def _native(vocabulary: Vocabulary) -> _core.Encoder:
     pool = vocabulary.pool_columns
     marks = _word_marks(vocabulary)
-    texts = _texts(vocabulary, marks)
     parents = np.maximum(pool.parents, 0).astype(np.uint32)
     unknown = vocabulary.unknown_id
     look_up = vocabulary.look_up or LookUp()
@@ -622,8 +617,7 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
         return _core.Encoder(
             vocabulary.rule.pretokenizer,
             vocabulary.merge_rule,
-            np.frombuffer(b"".join(texts), np.uint8),
-            np.array([0, *accumulate(map(len, texts))], np.uint64),
+            *packed(_texts(vocabulary, marks)),
             pool.kinds,
             np.array(marks, np.uint8),
             np.ascontiguousarray(parents[:, 0]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple, get_args, overload
 
 import numpy as np
@@ -146,3 +147,9 @@ class Tokens(Sequence[Token]):
 def kind_numbers(kinds: Iterable[Kind]) -> NDArray[np.uint8]:
     numbers = {kind: number for number, kind in enumerate(KINDS)}
     return np.array([numbers[kind] for kind in kinds], np.uint8)
+
+
+def packed(texts: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Texts one after the other, and where each begins and ends."""
+    offsets = np.array([0, *accumulate(map(len, texts))], np.uint64)
+    return np.frombuffer(b"".join(texts), np.uint8), offsets

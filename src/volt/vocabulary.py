@@ -28,7 +28,7 @@ from volt.counts import Pretokenizer, WordRule, check_choice
 from volt.errors import SettingsError
 from volt.files import atomic_write
 from volt.normalizers import Normalizer
-from volt.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens
+from volt.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, packed
 
 FORMAT = 1
 LOOK_UP_FORMAT = 2
@@ -143,6 +143,15 @@ class Vocabulary:
     def unknown_id(self) -> int | None:
         return self.ids.get(self.unknown_token) if self.unknown == "unk" else None
 
+    @property
+    def unknown_starts(self) -> list[int]:
+        """The tokens that begin a character without a token: `<unk>`, or the bytes that do not go
+        on with one."""
+        if self.unknown_id is not None:
+            return [self.unknown_id]
+        spelled = np.flatnonzero(self.columns.are("byte")).tolist()
+        return [i for i in spelled if not 0x80 <= int(self.texts[i][3:5], 16) < 0xC0]
+
     def plain_text(self, text: str) -> bytes:
         """The bytes of text that a character or merged token stands for; its mark is none."""
         if self.rule.pretokenizer == "byte-level":
@@ -164,9 +173,12 @@ class Vocabulary:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `volt.json`; the same vocabulary gives the same bytes."""
         with atomic_write(path) as stream:
-            stream.write(self.to_json().encode())
+            stream.write(self.to_bytes())
 
     def to_json(self) -> str:
+        return self.to_bytes().decode()
+
+    def to_bytes(self) -> bytes:
         """JSON with a token a line, for people and for diff."""
         look_up: dict[str, Any] = {}
         if self.look_up is not None:
@@ -193,38 +205,33 @@ class Vocabulary:
             "size": len(self),
             "unreachable": self.unreachable,
         }
-        lines = [f"{_dump(name)}: {_dump(value)}" for name, value in head.items()]
-        scored = self.encoding == "unigram"
-        rows = {
-            "tokens": _token_rows(self.columns, 0, scored),
+        lists = {
+            "tokens": _token_rows(self.columns, 0, self.encoding == "unigram"),
             "hidden": _token_rows(Tokens.of(self.hidden), len(self), False),
-            "self_test": [_dump({"text": text, "ids": ids}) for text, ids in self.self_test],
+            "self_test": ",\n".join(
+                _dump({"text": text, "ids": ids}) for text, ids in self.self_test
+            ).encode(),
         }
-        for name, items in rows.items():
-            inner = ",\n".join(items)
-            lines.append(f"{_dump(name)}: [\n{inner}\n]" if items else f"{_dump(name)}: []")
-        return "{\n" + ",\n".join(lines) + "\n}\n"
+        lines = [f"{_dump(name)}: {_dump(value)}".encode() for name, value in head.items()]
+        for name, rows in lists.items():
+            lines.append(_dump(name).encode() + (b": [\n%s\n]" % rows if rows else b": []"))
+        return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
 
 _dump = json.JSONEncoder(ensure_ascii=False).encode
-_quote = json.encoder.encode_basestring
 
 
-def _token_rows(tokens: Tokens, start: int, scored: bool) -> list[str]:
-    """Each token as a JSON object; the first has the id `start`."""
-    merged, rows = KINDS.index("merged"), []
-    has_score = tokens.are(*SPELLED).tolist() if scored else [False] * len(tokens)
-    for number, (spelled, text, kind, (left, right), rank, scaffold, frequency, score) in enumerate(
-        zip(has_score, *tokens.plain(), strict=True), start
-    ):
-        made = f', "parents": [{left}, {right}], "rank": {rank}' if kind == merged else ""
-        if spelled:
-            made += f', "score": {_dump(score)}'
-        if scaffold:
-            made += ', "scaffold": true'
-        head = f'{{"id": {number}, "text": {_quote(text)}, "kind": "{KINDS[kind]}"'
-        rows.append(f'{head}{made}, "frequency": {frequency}}}')
-    return rows
+def _token_rows(tokens: Tokens, start: int, scored: bool) -> bytes:
+    """Each token as a JSON object, a line each; the first has the id `start`."""
+    scores: list[str] = []
+    if scored:
+        spelled = tokens.are(*SPELLED).tolist()
+        scores = [_dump(score) if own else "" for score, own in
+                  zip(tokens.scores.tolist(), spelled, strict=True)]  # fmt: skip
+    return _core.write_tokens(
+        *packed([text.encode() for text in tokens.texts]), tokens.kinds, tokens.parents.ravel(),
+        tokens.ranks, tokens.scaffolds.view(np.uint8), tokens.frequencies, scores, KINDS, start,
+    )  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------------- build

@@ -59,7 +59,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
 
 def check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
     """All that is checked in a load, of a vocabulary that comes from the file `name`."""
-    _Reader(name, json.loads(vocabulary.to_json())).vocabulary()
+    _Reader(name, json.loads(vocabulary.to_bytes())).vocabulary()
 
 
 @contextmanager

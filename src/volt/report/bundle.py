@@ -7,7 +7,7 @@ user's cache folder, by version, so that only the first page on a machine takes 
 from __future__ import annotations
 
 import os
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 
 from volt.errors import InputError, SettingsError
@@ -48,5 +48,7 @@ def vega_bundle() -> str:
 
 
 def _path() -> Path:
+    from importlib import metadata  # takes 20 ms
+
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "volt" / f"vega-{metadata.version(PACKAGE)}.js"

@@ -86,7 +86,8 @@ def corpus_figures(
     """The whole corpus under the vocabulary. Tokens and unknown characters were measured by
     encoding every word type."""
     unit = counts.unit
-    tokens = sum(token.frequency for token in vocabulary.tokens)
+    frequencies = vocabulary.columns.frequencies.tolist()
+    unknown = sum(frequencies[number] for number in vocabulary.unknown_starts)
     weights = counts.counts.astype(np.int64)
     sizes = np.diff(counts.offsets.astype(np.int64))
     spaced = weights
@@ -109,8 +110,8 @@ def corpus_figures(
         "spaced_words": _number(words, unit),
         "characters": _number(candidates.curve.characters, unit),
         "bytes": _number(int((weights * sizes).sum()), unit),
-        "tokens": _number(tokens, unit),
-        "unknown_characters": _number(_unknown_characters(vocabulary), unit),
+        "tokens": _number(sum(frequencies), unit),
+        "unknown_characters": _number(unknown, unit),
         "alphabet": candidates.alphabet_size,
         "merges": candidates.merges,
     }
@@ -123,19 +124,6 @@ def _starts_with(counts: WordCounts, start: bytes) -> NDArray[np.bool_]:
         places = np.minimum(offsets[:-1] + i, len(counts.text) - 1)
         found &= counts.text[places] == byte
     return found
-
-
-def _unknown_characters(vocabulary: Vocabulary) -> int:
-    """Occurrences of characters without a token: `<unk>`, or spelled in byte tokens, one of which
-    is the character's first byte."""
-    unknown = vocabulary.unknown_id
-    if unknown is not None:
-        return vocabulary.tokens[unknown].frequency
-    return sum(
-        token.frequency
-        for token in vocabulary.tokens
-        if token.kind == "byte" and not 0x80 <= int(token.text[3:5], 16) < 0xC0
-    )
 
 
 def _number(value: int, unit: int) -> float | int:
@@ -278,7 +266,7 @@ def _token_rows(
 def bpe_sizes(candidates: Candidates, vocabulary: Vocabulary) -> dict[str, Any]:
     """Plain BPE with as many merges as the vocabulary has, with half and with twice as many: the
     first merges of the candidates."""
-    same = sum(token.kind == "merged" for token in vocabulary.tokens)
+    same = len(vocabulary.of_kind("merged"))
     merges = min(2 * same, candidates.merges)
     return {
         "same": same,
@@ -287,7 +275,7 @@ def bpe_sizes(candidates: Candidates, vocabulary: Vocabulary) -> dict[str, Any]:
         "unknown": candidates.unknown,
         "left": candidates.left[:merges].tolist(),
         "right": candidates.right[:merges].tolist(),
-        "shared": sum(0 <= token.rank < same for token in vocabulary.tokens),
+        "shared": sum(0 <= rank < same for rank in vocabulary.columns.ranks.tolist()),
     }
 
 
