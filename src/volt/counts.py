@@ -110,6 +110,8 @@ class WordCounts:
     weighted_lines: Fraction | None = None
     """Lines, each times its weight as its words are; not saved, and None where counts files are
     among the inputs, which do not tell."""
+    parts: list[tuple[WordCounts, int]] = field(default_factory=list, repr=False)
+    """What these counts are the sum of, each times a whole number, if that is known; not saved."""
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -302,8 +302,10 @@ def combine(
         raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
     counter = _core.Counter(rule.pretokenizer, rule.max_word_length, threads, 0)
     totals = CountTotals()
+    parts: list[tuple[WordCounts, int]] = []
     for code, one in counts.items():
         weight = int(weights[code] * unit / one.unit)
+        parts.append((one, weight))
         try:
             counter.add_words(one.text, one.offsets, one.counts, weight)
         except OverflowError:
@@ -325,7 +327,10 @@ def combine(
     )
     lines_of = [line for one in counts.values() for line in one.lines_of]
     samples = [sample for one in counts.values() for sample in one.samples][:SAMPLED_INPUTS]
-    return WordCounts(rule, text, offsets, numbers, totals, unit, lines_of, samples)
+    return WordCounts(
+        rule, text, offsets, numbers, totals, unit, lines_of, samples,
+        parts=parts if min_count == 1 else [],
+    )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------- measure
@@ -338,12 +343,10 @@ def usage(tokenizer: Tokenizer, counts: Mapping[str, WordCounts]) -> dict[str, N
 
 def _usage(tokenizer: Tokenizer, one: WordCounts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The frequency of each token, and the number of tokens of each word."""
-    ids, offsets = tokenizer.encode_words(one)
-    pieces = np.diff(offsets).astype(np.int64)
-    found = np.zeros(len(tokenizer), np.int64)
-    np.add.at(found, ids, np.repeat(one.counts.astype(np.int64), pieces))
+    found, pieces = tokenizer.usage(one)
     reserved = one.totals.reserved
     if reserved:  # `▁` in metaspace text is in no word
+        found = found.copy()
         if tokenizer.vocabulary.unknown == "byte":
             for byte in "▁".encode():
                 found[tokenizer.vocabulary.ids[f"<0x{byte:02X}>"]] += reserved

@@ -611,11 +611,9 @@ def _tokens_for_size(found: Candidates, size: int, settings: LearnSettings) -> N
 def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Tokenizer:
     """Frequencies, unreachable tokens and the self-test, all by encoding with the vocabulary."""
     tokenizer = Tokenizer(vocabulary, threads=threads)
-    ids, offsets = tokenizer.encode_words(counts)
-    repeats = np.diff(offsets).astype(np.int64)
-    weights = np.repeat(counts.counts, repeats)
-    frequencies = np.zeros(len(vocabulary), np.uint64)
-    np.add.at(frequencies, ids, weights)
+    frequencies = np.zeros(len(vocabulary), np.int64)
+    for part, weight in counts.parts or [(counts, 1)]:
+        frequencies += tokenizer.usage(part)[0] * weight
     measured = replace(
         vocabulary.with_frequencies(frequencies),
         unreachable=find_unreachable(tokenizer),

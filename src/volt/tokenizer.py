@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, BinaryIO, Literal, cast, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ OnInvalid = Literal["error", "replace"]
 
 BLOCK = 1 << 22
 """How much of a file is read at a time."""
+Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
@@ -77,6 +79,7 @@ class Tokenizer:
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
         self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
         self._merges = vocabulary.look_up is None
+        self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
         """A tokenizer of the same tokens, of which other things are said: how often they occur."""
@@ -168,6 +171,22 @@ class Tokenizer:
         if mine != theirs:
             raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
         return self._encoder.encode_words(counts.text, counts.offsets, self.threads)
+
+    def usage(self, counts: WordCounts) -> Usage:
+        """How often each token occurs in the words, and how many tokens each word has. Kept as
+        long as the counts are."""
+        found = self._usage.get(counts)
+        if found is None:
+            ids, offsets = self.encode_words(counts)
+            pieces = np.diff(offsets).astype(np.int64)
+            weights = np.repeat(counts.counts.astype(np.int64), pieces)
+            if int(weights.sum()) < 1 << 53:  # then numbers and their sums are exact as floats
+                tokens = np.bincount(ids, weights, minlength=len(self)).astype(np.int64)
+            else:
+                tokens = np.zeros(len(self), np.int64)
+                np.add.at(tokens, ids, weights)
+            found = self._usage[counts] = tokens, pieces
+        return found
 
     def encode_with_offsets(
         self, text: str, *, allowed_special: AllowedSpecial = ()
