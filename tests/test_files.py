@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from volt.errors import InputError
-from volt.files import atomic_write
+from volt.files import atomic_folder, atomic_write
 
 
 def names(folder) -> list[str]:
@@ -104,3 +104,14 @@ def test_permissions_are_those_of_any_new_file(tmp_path):
         pass
     (tmp_path / "plain").touch()
     assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_all_of_a_folder_is_on_the_disk_before_it_takes_its_place(tmp_path, monkeypatch):
+    flushed = []
+    monkeypatch.setattr(os, "fsync", lambda number: flushed.append(os.fstat(number).st_ino))
+    with atomic_folder(tmp_path / "out") as folder:
+        (folder / "inner").mkdir()
+        (folder / "one").write_text("1")
+        (folder / "inner" / "two").write_text("2")
+    files = [tmp_path / "out" / "one", tmp_path / "out" / "inner" / "two"]
+    assert sorted(flushed) == sorted(file.stat().st_ino for file in files)

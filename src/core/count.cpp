@@ -21,6 +21,8 @@ namespace volt {
 namespace {
 
 constexpr size_t kSegment = 256 * 1024;   // validate and scan this much at a time, to stay in cache
+// Less is counted sooner than threads are started: of a million small files that is most of the time.
+constexpr size_t kWorthThreads = 16 * 1024;
 constexpr size_t kArenaChunk = 1 << 20;
 
 uint64_t hash_long(const uint8_t* p, size_t bytes) {
@@ -332,7 +334,7 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
     std::vector<TableSink> sinks;
     std::vector<uint64_t> line_counts(threads, 0);
     for (WordTable& table : tables_) sinks.push_back({table, end, max_word_length_, weight});
-    run_parallel(threads, [&](unsigned i) {
+    const auto count_part = [&](unsigned i) {
       LineState state = i == 0 ? state_ : LineState{};
       std::vector<uint64_t> marks;
       for (const uint8_t* p = bounds[i]; p < bounds[i + 1];) {
@@ -344,7 +346,11 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
         p = stop;
       }
       tables_[i].flush();
-    });
+    };
+    if (bytes >= kWorthThreads)
+      run_parallel(threads, count_part);
+    else
+      for (unsigned i = 0; i < threads; ++i) count_part(i);
     for (unsigned i = 0; i < threads; ++i) {
       if (invalid[i] && result.invalid_at < 0) result.invalid_at = invalid[i] - data;
       add_totals(sinks[i].words, sinks[i].cut_words, sinks[i].reserved_marks, weight);

@@ -11,13 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include "parallel.hpp"
+
 namespace volt {
 
 class Crew {
  public:
-  explicit Crew(unsigned size) : failures_(size) {
-    for (unsigned i = 1; i < size; ++i) threads_.emplace_back([this, i] { serve(i); });
-  }
+  explicit Crew(unsigned size)
+      : failures_(size), threads_(start_threads(size, [this](unsigned i) { serve(i); })) {}
   ~Crew() {
     {
       std::lock_guard lock(mutex_);
@@ -30,7 +31,7 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // Call work(0), work(1), ... each on its own thread, and wait for all.
+  // Call work(0), work(1), ... each on its own thread where there are as many, and wait for all.
   template <class Work>
   void run(Work&& work) {
     {
@@ -41,6 +42,7 @@ class Crew {
     }
     wake_.notify_all();
     attempt(0);
+    for (size_t i = threads_.size() + 1; i < failures_.size(); ++i) attempt(static_cast<unsigned>(i));
     while (left_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
     for (auto& failure : failures_)
       if (failure) std::rethrow_exception(std::exchange(failure, nullptr));

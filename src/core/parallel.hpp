@@ -7,10 +7,22 @@
 
 namespace volt {
 
+// Threads that run serve(1), serve(2), ... up to below `size`; fewer where the system gives no more (a
+// limit of processes, no room for a stack): the caller has what is left to do.
+template <class Serve>
+std::vector<std::thread> start_threads(unsigned size, const Serve& serve) {
+  std::vector<std::thread> started;
+  started.reserve(size);
+  try {
+    for (unsigned i = 1; i < size; ++i) started.emplace_back(serve, i);
+  } catch (const std::exception&) {
+  }
+  return started;
+}
+
 template <class Function>
 void run_parallel(unsigned threads, Function&& function) {
   std::vector<std::exception_ptr> failures(threads);
-  std::vector<std::thread> pool;
   auto guarded = [&](unsigned index) {
     try {
       function(index);
@@ -18,8 +30,9 @@ void run_parallel(unsigned threads, Function&& function) {
       failures[index] = std::current_exception();
     }
   };
-  for (unsigned i = 1; i < threads; ++i) pool.emplace_back(guarded, i);
+  std::vector<std::thread> pool = start_threads(threads, guarded);
   guarded(0);
+  for (unsigned i = static_cast<unsigned>(pool.size()) + 1; i < threads; ++i) guarded(i);
   for (auto& thread : pool) thread.join();
   for (auto& failure : failures)
     if (failure) std::rethrow_exception(failure);

@@ -6,6 +6,7 @@ Whatever it is, it becomes a `Source` that opens as a stream of UTF-8 bytes.
 from __future__ import annotations
 
 import bz2
+import fnmatch
 import functools
 import gzip
 import io
@@ -44,7 +45,7 @@ LONGEST_SKIPPED = 1 << 28
 """Bytes of the longest line with `skip-line`, which must see all of a line."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Source:
     """One input: a name for messages, how much it weighs, and how to open it."""
 
@@ -164,6 +165,8 @@ def find_sources(
 
 def _find_path(name: str, glob: str, weight: Fraction | None) -> list[Source]:
     path = Path(name)
+    if not name:  # a variable of a shell that is not set; it is no name of the folder one is in
+        raise InputError("an input has an empty name; . is the folder you are in")
     if name.startswith("hf:") and not _exists(path):
         return [_hugging_face(name, weight)]
     suffix = re.fullmatch(r"(.+):([0-9]+(?:\.[0-9]+)?)", name)
@@ -176,16 +179,14 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[Source]:
         return [Source("stdin", weight)]
     if _exists(path) and path.is_dir():
         try:
-            matching = list(path.rglob(glob))
+            names = sorted(filter(_matcher(path, glob), _files_below(path)))
         except (ValueError, NotImplementedError) as error:
             raise SettingsError(f"glob {glob!r}: {error}") from None
-        files = sorted(
-            (file for file in matching if file.is_file() and not _hidden(file, path)),
-            key=lambda file: file.relative_to(path).as_posix(),
-        )
-        if not files:
+        except OSError as error:
+            raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
+        if not names:
             raise InputError(f"no file below {path} matches {glob!r}")
-        return [Source(str(file), weight, path=file) for file in files]
+        return [Source(str(file), weight, path=file) for file in map(path.joinpath, names)]
     if not _exists(path):
         hint = (
             "; a list of strings is one input: count([strings])" if re.search(r"\s", name) else ""
@@ -201,8 +202,28 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _hidden(file: Path, below: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(below).parts)
+def _files_below(folder: Path) -> Iterator[str]:
+    """Files by their names below the folder, in any order; not hidden ones. Links to folders are
+    not followed. A folder that can't be read is an error: nobody would miss its files."""
+    inner = [""]
+    while inner:
+        below = inner.pop()
+        with os.scandir(folder / below) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    inner.append(f"{below}{entry.name}/")
+                elif os.path.isfile(entry) if entry.is_symlink() else entry.is_file():  # noqa: PTH113
+                    yield below + entry.name
+
+
+def _matcher(folder: Path, glob: str) -> Callable[[str], object]:
+    """Whether a file below the folder is one of `rglob`. A plain pattern is about its last name."""
+    if "/" in glob or not glob:
+        return {file.relative_to(folder).as_posix() for file in folder.rglob(glob)}.__contains__
+    matches = re.compile(fnmatch.translate(glob)).match
+    return lambda name: matches(name.rpartition("/")[2])
 
 
 def _weight(value: float | str | Fraction) -> Fraction:

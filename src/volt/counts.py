@@ -85,8 +85,8 @@ class CountTotals:
     """No count is too low by more than this (lossy counting under `max_types`)."""
 
     def __add__(self, other: CountTotals) -> CountTotals:
-        mine, theirs = asdict(self), asdict(other)
-        return CountTotals(**{name: mine[name] + theirs[name] for name in mine})
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        return CountTotals(*(mine + theirs for mine, theirs in both))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ def count(
     with progress.stage("Counting words", plan.size(), "B") as report:
         done = 0
         for one in plan.inputs:
-            size = one.source.size()
+            size = one.size
             read, sample = plan.read(one, counter, report_blocks(report, done, size))
             totals += read
             lines_of.append((one.name, read.lines))
@@ -269,7 +269,7 @@ class CountPlan:
 
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""
-        sizes = [one.source.size() for one in self.inputs]
+        sizes = [one.size for one in self.inputs]
         known = sum(size for size in sizes if size is not None)
         return known if None not in sizes else None
 
@@ -338,17 +338,22 @@ def plan_count(
 class _Opened:
     """A source that has been looked into: text or counts, and by which rule."""
 
+    # There may be a million of them.
+    __slots__ = ("_kept", "file_unit", "header", "is_counts", "name", "size", "source")
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self.name = source.name
         self.is_counts = False
         self.header: dict[str, Any] | None = None
         self.file_unit = 1
+        self.size: int | None = None
         self._kept: BinaryIO | None = None
 
     def look(self, input_format: str) -> None:
         stream = self.source.open()
-        if self.source.size() is None:
+        self.size = self.source.size()
+        if self.size is None:
             self._kept = stream  # a pipe or an iterable can be opened only once
         try:
             head = cast(io.BufferedReader, stream).peek(len(CANDIDATES_HEAD))

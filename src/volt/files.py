@@ -55,6 +55,9 @@ def atomic_folder(path: str | os.PathLike[str], *, force: bool = False) -> Itera
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.mkdir()
         yield temporary
+        for file in filter(Path.is_file, temporary.rglob("*")):
+            with file.open("rb+") as stream:
+                os.fsync(stream.fileno())
         check_folder(path, force=force)
         if target.exists():
             target.rename(old)

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -339,7 +340,8 @@ def learn(
     progress = progress or Progress()
     messages: list[str] = []
     # SciPy takes as long to import as transport to solve: begin while the words are counted.
-    Thread(target=import_module, args=("scipy.sparse",), daemon=True).start()
+    with suppress(RuntimeError):  # no thread can be had: then later
+        Thread(target=import_module, args=("scipy.sparse",), daemon=True).start()
 
     # 1. Text -> word counts.
     counts = _counted(inputs, options, threads, progress)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import math
 import os
 import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any, Literal, get_args
@@ -63,21 +64,24 @@ def session(master: str | None = None) -> Iterator[Any]:
     need("pyarrow", "spark")
     # Workers run the Python that this process runs, which has volt, unless told otherwise.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # A connection that breaks is in our own messages; this one would show it with a traceback.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     builder = sql.SparkSession.builder.appName("volt").config(map=SETTINGS)
-    try:
-        spark = (builder.master(master) if master else builder).getOrCreate()
-    except Exception as error:  # of Java, of the network, of Spark
-        raise SettingsError(
-            f"cannot start Spark at {master or 'its default master'}: {_first_line(error)}; "
-            "it needs Java 17 or later, and a master such as local[*] or spark://HOST:7077"
-        ) from error
-    try:
-        with warnings.catch_warnings():
-            # Of pandas, which has no part in this.
-            warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+    with warnings.catch_warnings():
+        # Of pandas, which has no part in this.
+        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+        try:
+            spark = (builder.master(master) if master else builder).getOrCreate()
+        except Exception as error:  # of Java, of the network, of Spark
+            raise SettingsError(
+                f"cannot start Spark at {master or 'its default master'}: {_first_line(error)}; "
+                "it needs Java 17 or later, and a master such as local[*] or spark://HOST:7077"
+            ) from error
+        try:
             yield spark
-    finally:
-        spark.stop()
+        finally:
+            with suppress(Exception):  # it may be what has died
+                spark.stop()
 
 
 # ------------------------------------------------------------------------------------------- count

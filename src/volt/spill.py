@@ -172,10 +172,10 @@ def _count_runs(
     """Count what is not yet in runs."""
     counting = _RunCounter(spilled, plan, memory, threads)
     start = spilled.state
-    done = sum(one.source.size() or 0 for one in plan.inputs[: start.inputs_done])
+    done = sum(one.size or 0 for one in plan.inputs[: start.inputs_done])
     with progress.stage("Counting words", plan.size(), "B") as report:
         for one in plan.inputs[start.inputs_done :]:
-            size = one.source.size()
+            size = one.size
             tell = report_blocks(report, done, size)
 
             def after_block(end: BlockEnd, tell: AfterBlock = tell) -> None:
@@ -317,7 +317,7 @@ class _Spill:
     def opened(cls, folder: Path, plan: CountPlan, resume: bool) -> Iterator[_Spill]:
         """A new folder or, to resume, the one that is there. After an error it stays only if there
         is something to go on with, and the message says so."""
-        if resume and any(one.source.size() is None for one in plan.inputs):
+        if resume and any(one.size is None for one in plan.inputs):
             raise SettingsError("--resume needs files that can be read again, no pipe and no stdin")
         spilled = cls(folder, _settings(plan))
         unfinished = (folder / CHECKPOINT).exists()

@@ -103,7 +103,7 @@ def test_compressed_text_that_is_damaged_in_the_middle(work, kind):
 # ---------------------------------------------------------------------------------------- limits
 
 
-@pytest.mark.parametrize("kind", ["gz", "xz", "zst"])
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst"])
 def test_a_bomb_is_not_unfolded(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(corpus, "EXPANDED", 1 << 20)
     monkeypatch.setattr(corpus, "MAX_RATIO", 200)
@@ -159,6 +159,28 @@ def test_many_files(tmp_path):
     stream = io.BytesIO()
     counts.write(stream)
     assert out.read_bytes() == stream.getvalue()
+
+
+def test_a_folder_below_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
+    """Its files would be missing, and nobody told."""
+    for name in ("open", "closed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "text").write_text("a\n")
+    scan = os.scandir
+
+    def scandir(path):
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert failing(tmp_path) == f"cannot read {tmp_path / 'closed'}: Permission denied"
+
+
+def test_an_empty_name_is_not_the_folder_one_is_in(work):
+    result = run("count", "", cwd=work)
+    assert result.returncode == 2
+    assert result.stderr.startswith(b"volt: an input has an empty name")
 
 
 def test_more_files_than_may_be_open_at_once(work):

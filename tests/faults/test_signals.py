@@ -10,13 +10,14 @@ from commands import COMMANDS, VOLT, names
 STOPPED = {
     signal.SIGINT: (130, b"volt: interrupted\n"),
     signal.SIGTERM: (143, b"volt: terminated\n"),
+    signal.SIGHUP: (129, b"volt: hung up\n"),
 }
 
 
 @pytest.mark.parametrize(
     ("command", "number"),
     [(command, signal.SIGINT) for command in ("count", "spill", "learn", "encode", "npy")]
-    + [("learn", signal.SIGTERM), ("encode", signal.SIGTERM)],
+    + [("learn", signal.SIGTERM), ("encode", signal.SIGTERM), ("encode", signal.SIGHUP)],
 )
 def test_stopped_while_it_works(work, command, number):
     """The text comes through a pipe that does not end: the command is sure to be at work."""
@@ -39,6 +40,43 @@ def test_stopped_while_it_works(work, command, number):
         process.wait(60)
     assert (process.returncode, error) == STOPPED[number]
     assert names(work) == before
+
+
+def test_a_second_ctrl_c_does_not_cut_short_the_cleaning_up(work):
+    """It comes while the temporary folder is deleted."""
+    program = (
+        "import os, shutil, signal; from volt.cli import main\n"
+        "remove = shutil.rmtree\n"
+        "def slowly(*arguments, **options):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    remove(*arguments, **options)\n"
+        "shutil.rmtree = slowly\n"
+        "import sys, volt.learn\n"
+        "sys.modules['volt.learn'].curve_rows = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "main()"
+    )
+    before = names(work)
+    done = subprocess.run(
+        [VOLT.with_name("python"), "-c", program, *COMMANDS["learn"]], cwd=work, capture_output=True
+    )
+    assert (done.returncode, done.stderr) == STOPPED[signal.SIGINT]
+    assert names(work) == before
+
+
+def test_what_is_to_be_ignored_stays_ignored(work):
+    """As `nohup` does it: the terminal may go, the work goes on."""
+    with subprocess.Popen(
+        [VOLT, "count", "-", "-o", "out", "-q"],
+        cwd=work,
+        stdin=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    ) as process:
+        process.stdin.write(b"some words\n" * 20_000)
+        process.stdin.flush()
+        process.send_signal(signal.SIGHUP)
+        process.stdin.close()
+    assert process.returncode == 0
+    assert "out" in names(work)
 
 
 def test_a_reader_that_leaves_ends_it_silently(work):

@@ -7,6 +7,10 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
+
+STOPPING = {"SIGINT": b"interrupted", "SIGTERM": b"terminated", "SIGHUP": b"hung up"}
+"""Ctrl-C, a polite kill, a terminal that is closed; not all systems have all."""
 
 
 def main() -> None:
@@ -16,9 +20,10 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         # When the reader of our output has gone, end as other programs do: at once, silently.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGTERM, _stop)
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
-        signal.signal(signal.SIGINT, _stop)
+    for name in STOPPING:
+        # What our caller has chosen to ignore (`nohup`, a background job) stays ignored.
+        if (number := getattr(signal, name, None)) and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
     # A vocabulary is very many objects and no cycles: don't look through them again and again.
     gc.set_threshold(100_000, 50, 50)
     # Nothing here multiplies large matrices: don't start threads that would.
@@ -34,17 +39,36 @@ def main() -> None:
             traceback.print_exc()
         print(f"volt: {error}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        if debug:
+            traceback.print_exc()
+        print(
+            "volt: out of memory; count with --memory first, leave out rare words (--min-count) or "
+            "learn fewer candidates",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    except RuntimeError as error:
+        if "can't start new thread" not in str(error):
+            raise
+        print("volt: no thread can be started: the limit of processes is reached", file=sys.stderr)
+        sys.exit(2)
     except OSError as error:
         if debug:
             traceback.print_exc()
-        print(f"volt: cannot write stdout: {error.strerror or error}", file=sys.stderr)
+        where = error.filename or "cannot write stdout"
+        print(f"volt: {where}: {error.strerror or error}", file=sys.stderr)
         # Keep Python from trying, and failing, once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
 
 
 def _stop(number: int, frame: object) -> None:
-    """Ctrl-C and a polite kill: on the way out temporary files are deleted."""
-    # Not print: the signal may have come in the middle of one.
-    os.write(2, b"volt: interrupted\n" if number == signal.SIGINT else b"volt: terminated\n")
+    """On the way out temporary files are deleted."""
+    for name in STOPPING:  # which no second Ctrl-C is to cut short
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    # Not print: the signal may have come in the middle of one. The terminal may be gone.
+    with suppress(OSError):
+        os.write(2, b"volt: " + STOPPING[signal.Signals(number).name] + b"\n")
     sys.exit(128 + number)
