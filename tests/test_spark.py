@@ -40,7 +40,9 @@ def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_SUBMIT_ARGS", f"{told} pyspark-shell")
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        interrupt = signal.getsignal(signal.SIGINT)
         with spark.session("local-cluster[2,1,1024]") as session:
+            assert signal.getsignal(signal.SIGINT) is interrupt  # Ctrl-C ends volt, not a job
             yield session
 
 

@@ -151,3 +151,14 @@ def test_weights_come_from_names_or_from_a_list():
     for inputs, weights in ((["a:2"], ["3"]), (["a", "b", "c"], ["1", "2"]), (["-"], None)):
         with pytest.raises(volt.SettingsError):
             spark._weighted(inputs, weights)
+
+
+def test_ctrl_c_is_not_an_error_of_spark():
+    """Stopped while it waits for Spark, the connection breaks too."""
+    with pytest.raises(SystemExit), spark._in_words():
+        try:
+            raise SystemExit(130)
+        finally:
+            raise OSError("Broken pipe")
+    with pytest.raises(InputError, match="Spark: Broken pipe"), spark._in_words():
+        raise OSError("Broken pipe")

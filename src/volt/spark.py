@@ -13,7 +13,9 @@ import logging
 import math
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -70,6 +72,7 @@ def session(master: str | None = None) -> Iterator[Any]:
     with warnings.catch_warnings():
         # Of pandas, which has no part in this.
         warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+        interrupt = signal.getsignal(signal.SIGINT)
         try:
             spark = (builder.master(master) if master else builder).getOrCreate()
         except Exception as error:  # of Java, of the network, of Spark
@@ -77,6 +80,9 @@ def session(master: str | None = None) -> Iterator[Any]:
                 f"cannot start Spark at {master or 'its default master'}: {_first_line(error)}; "
                 "it needs Java 17 or later, and a master such as local[*] or spark://HOST:7077"
             ) from error
+        if interrupt is not None and threading.current_thread() is threading.main_thread():
+            # Spark's own would make a failed job of Ctrl-C.
+            signal.signal(signal.SIGINT, interrupt)
         try:
             yield spark
         finally:
@@ -435,6 +441,10 @@ def _in_words() -> Iterator[None]:
     except VoltError:
         raise
     except Exception as error:
+        before: BaseException | None = error
+        while before := before.__context__:
+            if not isinstance(before, Exception):  # Ctrl-C, and what it broke on the way out
+                raise before from None
         raise InputError(_first_line(error)) from error
 
 
