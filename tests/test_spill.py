@@ -17,7 +17,7 @@ from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
-SMALL = {"LEAST_MEMORY": 0, "RESERVED": 0}
+SMALL = {"LEAST_MEMORY": 0, "RESERVED": 0, "LISTED": 0}
 """So that a table of a few words is full."""
 
 pieces = st.sampled_from(
@@ -318,6 +318,17 @@ def test_too_little_memory_is_refused(monkeypatch):
     monkeypatch.setattr(spill_module, "LEAST_MEMORY", 256 << 20)
     with pytest.raises(SettingsError, match="at least 256M"):
         spill_module.memory_bytes("100M")
+
+
+def test_a_list_of_files_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(spill_module, "LEAST_MEMORY", 256 << 20)
+    monkeypatch.setattr(spill_module, "RESERVED", 128 << 20)
+    monkeypatch.setattr(spill_module, "LISTED", 50 << 20)
+    out = tmp_path / "out"
+    with pytest.raises(SettingsError, match="at least 293M for a list of 2 files, not 256M"):
+        volt.count_to_file([["a"], ["b"]], out, memory="256M")
+    assert list(tmp_path.iterdir()) == []
+    assert volt.count_to_file([["a"], ["b"]], out, memory="293M").types == 2
 
 
 def test_the_estimate_of_memory_rises_with_the_words(tmp_path):

@@ -441,10 +441,11 @@ def _in_words() -> Iterator[None]:
     except VoltError:
         raise
     except Exception as error:
-        before: BaseException | None = error
-        while before := before.__context__:
-            if not isinstance(before, Exception):  # Ctrl-C, and what it broke on the way out
-                raise before from None
+        before: BaseException = error
+        while isinstance(before, Exception) and before.__context__ is not None:
+            before = before.__context__
+        if not isinstance(before, Exception):  # Ctrl-C, and what it broke on the way out
+            raise before from None
         raise InputError(_first_line(error)) from error
 
 

@@ -47,6 +47,8 @@ DEFAULT_MEMORY = "4G"
 LEAST_MEMORY = 256 << 20
 RESERVED = 128 << 20
 """For the interpreter, its libraries and what is read at the moment."""
+LISTED = 600
+"""For each input in the list of them: there may be a million."""
 CHECKPOINT_EVERY = 1 << 30
 """Bytes of text after which there is a checkpoint, be the table full or not."""
 FAN_IN = 128
@@ -101,7 +103,7 @@ def count_to_file(
     """
     check_at_least("min_count", min_count, 1)
     check_at_least("max_types", max_types, 1)
-    table_memory = memory_bytes(memory) - RESERVED
+    whole_memory = memory_bytes(memory)
     threads = thread_count(threads)
     progress = progress or Progress()
     output = Path(output)
@@ -118,6 +120,12 @@ def count_to_file(
         glob=glob,
         input_format=input_format,
     )
+    table_memory = whole_memory - RESERVED - LISTED * len(plan.inputs)
+    if table_memory < (least := (LEAST_MEMORY - RESERVED) // 2):
+        raise SettingsError(
+            f"memory is at least {(whole_memory - table_memory + least >> 20) + 1}M for a list of "
+            f"{len(plan.inputs):,} files, not {memory}"
+        )
     # Small blocks: how much the table may grow in one must be a small part of the memory.
     plan = replace(plan, block=min(plan.block, max(table_memory // 256, 64)))
     with _Spill.opened(folder, plan, resume) as spilled:
