@@ -263,7 +263,7 @@ class CountPlan:
     @cached_property
     def buffer(self) -> bytearray:
         """For all inputs: to make one takes longer than to read a small file."""
-        sizes = [one.source.size() for one in self.inputs]
+        sizes = [one.size for one in self.inputs]
         largest = max((self.block if size is None else size for size in sizes), default=0)
         return bytearray(min(self.block, max(largest + 1, SMALL_BLOCK)))
 
