@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import struct
 from dataclasses import replace
 
@@ -111,6 +112,14 @@ def test_names_are_not_normalised():
     ids = tok.encode("A[X] a", allowed_special=["[X]"])
     assert [tok.tokens[i] for i in ids] == ["a", "[X]", "a"]
     assert [tok.tokens[i] for i in tok.encode("[X]")] == ["[UNK]"] * 3
+
+
+def test_a_space_before_text_that_has_none():
+    prefix = Normalizer((Cut("bytes-prefix"),))
+    assert prefix.pretokenizer == "byte-level"
+    for text, expected in (("", ""), (" ", " "), ("a", " a"), (" a", " a"), ("\ta", " \ta")):
+        assert prefix(text) == expected
+    assert prefix("a<s>b<s> c<s>", re.compile("(<s>)")) == " a<s> b<s> c<s>"
 
 
 # ---------------------------------------------------------------------------------- words to spaces

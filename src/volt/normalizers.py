@@ -3,8 +3,8 @@
 >>> Normalizer((Bert(), Cut("bert")))("Café, OK!").split()
 ['cafe', ',', 'ok', '!']
 
-A normaliser is a list of steps. What it returns is cut by the `whitespace` or `metaspace` rule as
-the toolkit cuts the text it was given, so that the encoder knows nothing of it: a step `Cut` puts a
+A normaliser is a list of steps. What it returns is cut by one of volt's own rules as the toolkit
+cuts the text it was given, so that the encoder knows nothing of it: a step `Cut` puts a
 space wherever the toolkit ends a word. Nothing is lossless then: `decode` gives normalised text.
 """
 
@@ -29,7 +29,10 @@ Names = re.Pattern[str]
 """Finds special tokens and symbols, in one group: these are not normalised."""
 
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
-Place = Literal["bert", "blanks", "words", "metaspace", "metaspace-first", "blanks-metaspace"]
+Place = Literal[
+    "bert", "blanks", "words", "metaspace", "metaspace-first", "blanks-metaspace", "bytes",
+    "bytes-prefix",
+]  # fmt: skip
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
@@ -183,7 +186,9 @@ class Cut:
     `bert`: BertPreTokenizer; `blanks`: WhitespaceSplit; `words`: Whitespace. For metaspace text,
     where a literal `▁` is a space: `metaspace`: Metaspace, which puts no `▁` before another;
     `metaspace-first`: the same, but not after a special token; `blanks-metaspace`: WhitespaceSplit
-    and Metaspace.
+    and Metaspace. `bytes`: ByteLevel, which volt's `byte-level` mirrors; `bytes-prefix`: the same
+    with `add_prefix_space`, which puts a space before text that does not start with one, after a
+    special token too.
     """
 
     at: Place
@@ -195,6 +200,9 @@ class Cut:
             return _SPACES.sub(" ", text)
         if self.at == "words":
             return " ".join(_word_pattern().findall(text))
+        if self.at in ("bytes", "bytes-prefix"):
+            prefix = self.at == "bytes-prefix" and text != "" and text[0] != " "
+            return " " + text if prefix else text
         words = [text] if self.at != "blanks-metaspace" else _SPACES.split(text)
         spaced = " ".join(
             word.replace("▁", " ").removeprefix(" ") if self.at != "metaspace-first" or first
@@ -501,11 +509,12 @@ class Normalizer:
         return "".join(parts)
 
     @property
-    def pretokenizer(self) -> Literal["whitespace", "metaspace"]:
+    def pretokenizer(self) -> Literal["whitespace", "metaspace", "byte-level"]:
         """By which the normalised text is to be cut."""
         last = self.steps[-1]
-        spaced = isinstance(last, SentencePiece) or "metaspace" in cast(Cut, last).at
-        return "metaspace" if spaced else "whitespace"
+        if isinstance(last, SentencePiece) or "metaspace" in cast(Cut, last).at:
+            return "metaspace"
+        return "byte-level" if "bytes" in cast(Cut, last).at else "whitespace"
 
     @property
     def summary(self) -> str:

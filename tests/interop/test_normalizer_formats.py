@@ -80,6 +80,12 @@ def trained(kind, normalizer, pre_tokenizer):
         trainer = trainers.UnigramTrainer(
             vocab_size=400, special_tokens=special, unk_token="[UNK]", show_progress=False
         )
+    elif kind == "bytes":
+        other = tokenizers.Tokenizer(models.BPE())
+        trainer = trainers.BpeTrainer(
+            vocab_size=600, special_tokens=special, show_progress=False,
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        )  # fmt: skip
     else:
         other = tokenizers.Tokenizer(models.BPE(unk_token="[UNK]", **suffix))
         trainer = trainers.BpeTrainer(
@@ -143,6 +149,13 @@ FILES = {
         spaced,
     ),
     "folded BPE": ("BPE", sequence(folded, one_space()), pre_tokenizers.Metaspace),
+    "RoBERTa": ("bytes", None, lambda: pre_tokenizers.ByteLevel(trim_offsets=False)),
+    "RoBERTa uncased": (
+        "bytes", sequence(normalizers.NFC, normalizers.Lowercase), pre_tokenizers.ByteLevel,
+    ),
+    "GPT-2 uncased": (
+        "bytes", normalizers.Lowercase, lambda: pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ),
     "first": (
         "Unigram", normalizers.NFKC, lambda: pre_tokenizers.Metaspace(prepend_scheme="first"),
     ),
@@ -180,7 +193,8 @@ def test_hugging_face(name, tmp_path):
         assert written.encode(text, add_special_tokens=False).ids == ids_of_text
         assert tok.encode(text, allowed_special="all") == ids_of_text
     assert all(
-        refuses(vocabulary, form, tmp_path) for form in ("sentencepiece", "subword-nmt", "tiktoken")
+        refuses(vocabulary, form, tmp_path)
+        for form in ("sentencepiece", "subword-nmt", "tiktoken", "gpt2")
     )
 
 

@@ -21,9 +21,9 @@ SPECIAL = ["[PAD]", "<s>"]
 
 def trained(name, folder):
     """A tokenizer by Hugging Face's own trainers."""
-    if name == "byte-level":
+    if name in ("byte-level", "RoBERTa"):
         tok = tokenizers.Tokenizer(models.BPE())
-        tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=name == "RoBERTa")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         trainer = trainers.BpeTrainer(
             vocab_size=700, special_tokens=SPECIAL, initial_alphabet=alphabet, show_progress=False
@@ -60,7 +60,7 @@ def check(old, result, encode):
     assert result.vocabulary.unreachable == []
 
 
-@pytest.mark.parametrize("name", ["byte-level", "unigram", "wordpiece"])
+@pytest.mark.parametrize("name", ["byte-level", "RoBERTa", "unigram", "wordpiece"])
 def test_hugging_face(name, tmp_path):
     file = trained(name, tmp_path)
     old, _ = volt.import_vocabulary(file)

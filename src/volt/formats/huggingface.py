@@ -94,6 +94,8 @@ CUTS: dict[Place, list[dict[str, Any]]] = {
     "metaspace": [_metaspace("always")],
     "metaspace-first": [_metaspace("first")],
     "blanks-metaspace": [{"type": "WhitespaceSplit"}, _metaspace("always")],
+    "bytes": [BYTE_LEVEL],
+    "bytes-prefix": [BYTE_LEVEL | {"add_prefix_space": True}],
 }
 
 
@@ -497,7 +499,7 @@ def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
     if rule is not None:
         pieces.pretokenizer, pieces.normalize = rule, form
         return
-    before = [_metaspace_data(one) for one in before]
+    before = [_as_written(one) for one in before]
     cut = next((Cut(at) for at, shown in CUTS.items() if before == shown), None)
     if cut is None:
         found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
@@ -517,7 +519,7 @@ def _own_rule(
         return "metaspace" if fine else None
     if not steps and before == [SPLIT_AT_BLANKS]:
         return "whitespace"
-    if not steps and len(before) == 1 and _is_byte_level(before[0]):
+    if not steps and [_as_written(one) for one in before] == [BYTE_LEVEL]:
         return "byte-level"
     return None
 
@@ -562,8 +564,10 @@ def _read_step(pieces: Pieces, data: dict[str, Any]) -> Step:
     raise pieces.fail(f"normalizer: {shown} is nothing volt does")
 
 
-def _metaspace_data(step: dict[str, Any]) -> dict[str, Any]:
-    """A Metaspace as it is written today."""
+def _as_written(step: dict[str, Any]) -> dict[str, Any]:
+    """A Metaspace or ByteLevel as it is written today; `trim_offsets` changes no ids."""
+    if step.get("type") == "ByteLevel":
+        return BYTE_LEVEL | {key: step.get(key, True) for key in ("add_prefix_space", "use_regex")}
     if step.get("type") != "Metaspace":
         return step
     scheme = step.get("prepend_scheme", "always")
@@ -578,14 +582,6 @@ def _sequence(part: Any, key: str) -> list[dict[str, Any]]:
         return []
     inner = part.get(key) if part.get("type") == "Sequence" else [part]
     return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
-
-
-def _is_byte_level(step: dict[str, Any]) -> bool:
-    return (
-        step.get("type") == "ByteLevel"
-        and not step.get("add_prefix_space", True)
-        and bool(step.get("use_regex", True))
-    )
 
 
 def _is_prepend(step: dict[str, Any]) -> bool:
