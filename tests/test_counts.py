@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from contextlib import contextmanager
 from fractions import Fraction
+from typing import get_args
 
 import pytest
 from hypothesis import assume, example, given
@@ -16,11 +17,11 @@ from hypothesis import strategies as st
 import volt
 from volt import counts as counts_module
 from volt import reference
+from volt.counts import Pretokenizer
+from volt.formats.patterns import PATTERNS
 from volt.progress import Progress
 
-PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
-GPT2 = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
-
+PRETOKENIZERS = list(get_args(Pretokenizer))
 pretokenizers = st.sampled_from(PRETOKENIZERS)
 max_word_lengths = st.sampled_from([2, 3, 4, 5, 7, 10, 64])
 block_sizes = st.integers(1, 200)
@@ -29,7 +30,7 @@ thread_counts = st.sampled_from([1, 2, 5])
 any_character = st.characters(exclude_categories=["Cs"])
 any_plane = st.integers(0, 0x10FFFF).map(chr).filter(lambda c: not "\ud800" <= c <= "\udfff")
 telling = st.sampled_from(
-    [*"ab1!' \t\r\n\0▁_é漢", "'s", "'ll", "'", "\r\n", "  ", "\u0301", "\ufeff", "\x85", "\u2028",
+    [*"abA1!/' \t\r\n\0▁_é漢", "'s", "'ll", "'", "\r\n", "  ", "\u0301", "\ufeff", "\x85", "\u2028",
      "\u2029", "\x0b", "\x0c", "\x1c", "\xa0", "\u3000", "\u200b", "𝟘", "𝒳", "🏽", "\U000e0101"]
 )  # fmt: skip
 repeated = st.builds(lambda c, n: c * n, any_character | telling, st.integers(2, 70))
@@ -96,6 +97,11 @@ def assert_equals_twin(
 @example("a" * 64 + " " + "b" * 65, "whitespace", 64, 1, None)
 @example(" " * 40 + "a", "byte-level", 4, 1, 7)
 @example("!" * 40 + "'s", "byte-level", 4, 1, 7)
+@example("«" + "a" * 40 + "!" * 40 + "\r" * 40 + "x", "byte-level:llama3", 4, 1, 7)
+@example(" \r" * 20 + " " * 40 + "a'Ll", "byte-level:llama3", 4, 1, 7)
+@example("!" + "A" * 40 + "b語c" * 20 + "A語AAb's" + "!\u0301" * 30, "byte-level:o200k", 4, 1, 7)
+@example("\u0301" + "A" * 40 + "語" * 40 + "A" * 40 + "!/\r/" * 20, "byte-level:o200k", 4, 1, 7)
+@example("語" * 40 + "b" + "A" * 9, "byte-level:o200k", 4, 1, 7)
 @example("a" * 200 + "\r\n" + "b" * 200, "metaspace", 3, 2, 17)
 def test_native_words_equal_the_twin(
     count_bytes, text, pretokenizer, max_word_length, threads, block
@@ -202,6 +208,15 @@ def test_a_line_of_eight_megabytes_is_counted_like_its_words(count_bytes, pretok
             ",": 100_000, " 2024": 100_000, "!": 100_000,
             "語" * 64: 31_249, " " + "語" * 63: 1, "語": 1,
         }  # fmt: skip
+    elif ":" in pretokenizer:
+        years = {" ": 100_000, "202": 100_000, "4": 100_000}
+        if pretokenizer == "byte-level:qwen2":
+            years = {" ": 100_000, "2": 200_000, "0": 100_000, "4": 100_000}
+        assert found.to_dict() == {
+            "ein": 1, " ein": 99_999, " sehr": 100_000, " langes": 100_000, " Wort": 100_000,
+            ",": 100_000, "!": 100_000, **years,
+            "語" * 64: 31_249, " " + "語" * 63: 1, "語": 1,
+        }  # fmt: skip
     else:
         assert found.to_dict() == {
             "ein": 100_000, "sehr": 100_000, "langes": 100_000, "Wort,": 100_000,
@@ -210,21 +225,26 @@ def test_a_line_of_eight_megabytes_is_counted_like_its_words(count_bytes, pretok
     assert (found.totals.lines, found.totals.cut_words) == (1, 1)
 
 
+@pytest.mark.parametrize("pretokenizer", PATTERNS)
 @given(
-    st.text(
-        st.characters(exclude_categories=["Cn", "Cs"]) | st.sampled_from(" '\tslred1"), max_size=40
+    text=st.text(
+        st.characters(exclude_categories=["Cn", "Cs"])
+        | st.sampled_from(" '\tslredSLſ12!/語ǅ\r\n\u0301"),
+        max_size=40,
     )
 )
-@example("don't you'll  they're I've I'm he'd it's \t 'ss 'LL 'r 'v've")
-@example(" \u3000a\x85 \x1c b")
-def test_byte_level_words_are_those_of_gpt2(text):
+@example(text="don't you'll  they're I've I'm he'd it's \t 'ss 'LL 'r 'v've 'ſ '\ufb06 'S'x")
+@example(text=" \u3000a\x85 \x1c b")
+@example(text="a12345!b «c» !\r\n\n  d \n \t\n  ?\n \u0301e\n ")
+def test_byte_level_words_are_those_of_the_pattern(pretokenizer, text):
     regex = pytest.importorskip("regex")
+    words = regex.findall(PATTERNS[pretokenizer], text)
+    assert "".join(words) == text
+    assert reference.words(text, pretokenizer) == words
     line = text.replace("\n", "")
     assume(not line.endswith("\r"))
-    found = volt.count([[line]], pretokenizer="byte-level", max_word_length=1000)
-    words = regex.findall(GPT2, line)
-    assert "".join(words) == line
-    assert found.to_dict() == Counter(words)
+    found = volt.count([[line]], pretokenizer=pretokenizer, max_word_length=1000)
+    assert found.to_dict() == Counter(regex.findall(PATTERNS[pretokenizer], line))
 
 
 @given(st.lists(any_character | telling, max_size=60).map("".join))

@@ -5,15 +5,16 @@ import json
 import os
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import volt
-from volt.counts import WordCounts
+from volt.counts import Pretokenizer, WordCounts
 
-PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
+PRETOKENIZERS = list(get_args(Pretokenizer))
 HEAD = "# volt counts "
 
 any_character = st.characters(exclude_categories=["Cs"])
@@ -68,6 +69,9 @@ def save(tmp_path):
 @example(["\t\r\t!", "\0", " \t"], "metaspace", 64, "none", "1")
 @example(["\r\r \t", "\\\r"], "byte-level", 2, "none", "0.1")
 @example(["we're I've she'll 'lll ''re"], "byte-level", 2, "none", "1")
+@example(["we'RE 'lab «x» !\r\r\r. 12345 \r   \r  x"], "byte-level:llama3", 2, "none", "1")
+@example(["ABc's «D語E's e's !/\r/\r/", "!\r/\r"], "byte-level:o200k", 2, "none", "1")
+@example(["ABc's «D語E's e're !/\r/\r/", "!\r/\r"], "byte-level:o200k", 3, "none", "1")
 def test_whatever_was_counted_is_loaded_again(
     tmp_path, lines, pretokenizer, max_word_length, normalize, weight
 ):

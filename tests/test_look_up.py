@@ -42,6 +42,7 @@ def vocabularies(draw, encoding=None, exact=False):
         }
     elif mark:
         texts |= {mark + text for text in texts if draw(st.booleans())}
+        texts |= {mark} if draw(st.booleans()) else set()
     else:
         texts |= {text + final for text in texts}
     score = st.integers(-20, 0) if exact else st.floats(-20, 0)

@@ -229,6 +229,8 @@ HOSTILE = [
     ({"normalizer": damaged_table(GOOD.partition(b"fi\0")[0] + b"\0")}, "no replacement"),
     ({"normalizer": damaged_table(ROUND)}, "longer than 256"),
     ({"word_ends": "nowhere"}, "word_ends"),
+    ({"whole_words": 1}, "whole_words"),
+    ({"whole_words": True}, "whole_words"),
     ({"format": 2}, "normalizer"),
 ]  # fmt: skip
 

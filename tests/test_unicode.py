@@ -63,6 +63,14 @@ def test_classes_of_single_characters(character, expected):
     assert _core.unicode_class(ord(character)) == expected
 
 
+def test_case_equals_unicodedata():
+    cases = {"Lu": 1, "Lt": 1, "Ll": 2}
+    for code_point in range(0x110000):
+        kind = unicodedata.category(chr(code_point))
+        if _core.unicode_class(code_point) == 1 and kind != "Cn":
+            assert _core.letter_case(code_point) == cases.get(kind, 0), hex(code_point)
+
+
 def test_a_number_past_the_last_code_point_has_no_class():
     with pytest.raises(ValueError, match="code point"):
         _core.unicode_class(0x110000)

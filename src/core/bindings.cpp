@@ -47,6 +47,10 @@ volt::Pretokenizer pretokenizer_of(const std::string& name) {
   if (name == "whitespace") return volt::Pretokenizer::whitespace;
   if (name == "metaspace") return volt::Pretokenizer::metaspace;
   if (name == "byte-level") return volt::Pretokenizer::byte_level;
+  if (name == "byte-level:cl100k") return volt::Pretokenizer::cl100k;
+  if (name == "byte-level:llama3") return volt::Pretokenizer::llama3;
+  if (name == "byte-level:qwen2") return volt::Pretokenizer::qwen2;
+  if (name == "byte-level:o200k") return volt::Pretokenizer::o200k;
   throw std::invalid_argument("unknown pre-tokenizer: " + name);
 }
 
@@ -83,7 +87,7 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
                       uint32_t max_token_length, uint64_t min_frequency, unsigned threads,
                       const std::function<void(uint64_t)>& progress) {
   check_words(text, offsets, counts);
-  if (pretokenizer != "byte-level" &&
+  if (!volt::is_byte_level(pretokenizer_of(pretokenizer)) &&
       volt::find_invalid_utf8(text.data(), text.data() + text.size()) != nullptr)
     throw std::invalid_argument("the words are not valid UTF-8");
   volt::WordView words{text.data(), offsets.data(), counts.data(), counts.size()};
@@ -534,6 +538,10 @@ NB_MODULE(_core, m) {
     if (code_point >= 0x110000) throw nb::value_error("not a code point");
     return static_cast<int>(volt::char_class(code_point));
   }, "code_point"_a, "0 other, 1 letter, 2 mark, 3 number, 4 white space.");
+  m.def("letter_case", [](uint32_t code_point) {
+    if (code_point >= 0x110000) throw nb::value_error("not a code point");
+    return static_cast<int>(volt::letter_case(code_point));
+  }, "code_point"_a, "0 none, 1 upper or title case, 2 lower case.");
 
   m.def("find_invalid_utf8", [](nb::handle data) {
     BufferView buffer(data);
@@ -704,19 +712,19 @@ NB_MODULE(_core, m) {
       .def_prop_ro("pattern_pointer", &TransportSupport::pattern_pointer, nb::rv_policy::move)
       .def_prop_ro("pattern_column", &TransportSupport::pattern_column, nb::rv_policy::move);
 
-  nb::class_<volt::Matching>(m, "Matching", "How tokens are looked up, for encodings that do not merge.")
+  nb::class_<volt::Matching>(m, "Matching", "How tokens are looked up.")
       .def("__init__", [](volt::Matching* self, const std::string& encoding, bool marks_start,
                           uint64_t most_characters, bool single, bool anew, double unknown_score,
-                          double symbol_score, bool at_spaces) {
+                          double symbol_score, bool at_spaces, bool whole_words) {
         volt::Encoding number = volt::Encoding::merge;
         if (encoding == "longest") number = volt::Encoding::longest;
         else if (encoding == "unigram") number = volt::Encoding::unigram;
         else if (encoding != "merge" && encoding != "split")
           throw std::invalid_argument("unknown encoding: " + encoding);
         new (self) volt::Matching{number, marks_start, most_characters, single, anew, unknown_score, symbol_score,
-                                  at_spaces};
+                                  at_spaces, whole_words};
       }, "encoding"_a, "marks_start"_a, "most_characters"_a, "single"_a, "anew"_a, "unknown_score"_a,
-         "symbol_score"_a, "at_spaces"_a);
+         "symbol_score"_a, "at_spaces"_a, "whole_words"_a);
 
   m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
         "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,

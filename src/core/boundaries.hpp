@@ -24,6 +24,7 @@ struct KindMasks {
   uint64_t blank = 0;      // ' '
   uint64_t line_end = 0;   // LF, where lines end; it is of no kind then
   uint64_t mark_start = 0; // first byte of U+2581
+  uint64_t start = 0;      // first byte of a character
 
   uint64_t& of(Kind kind) {
     switch (kind) {
@@ -98,6 +99,7 @@ class KindReader {
         spilled_kind_ = kind;
       }
     }
+    masks.start = starts;
     masks.other = valid & ~(masks.letter | masks.number | masks.space | masks.mark | masks.line_end);
     return masks;
   }
@@ -177,16 +179,83 @@ inline bool mark_byte_level(const uint8_t* begin, const uint8_t* end, bool lines
   return !reader.beyond();
 }
 
+// CR and LF among 64 bytes or fewer.
+inline uint64_t mark_line_breaks(const uint8_t* p, const uint8_t* end) {
+  uint8_t copy[64] = {};
+  if (end - p < 64) p = static_cast<const uint8_t*>(std::memcpy(copy, p, end - p));
+  uint64_t breaks = 0;
+  for (int i = 0; i < 4; ++i) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
+    const __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\r')),
+                                     _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\n')));
+    breaks |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
+  }
+  return breaks;
+}
+
+// The patterns of scan_pattern.
+inline bool mark_pattern(Pretokenizer pretokenizer, const uint8_t* begin, const uint8_t* end, bool lines,
+                         std::vector<uint64_t>& marks) {
+  KindReader<byte_level_kind, true> reader(begin, end, lines);
+  const uint64_t most_numbers = pretokenizer == Pretokenizer::qwen2 ? 1 : 3;
+  KindMasks last, now = reader.next();
+  uint64_t last_sign = 0, last_tail = 0, last_breaks = 0, numbers = 0;
+  const uint8_t* p = begin;
+  for (uint64_t& mark : marks) {
+    const KindMasks next = reader.next();
+    const uint64_t breaks = mark_line_breaks(p, end) & ~now.line_end;
+    if (lines && breaks) return false;  // a CR may belong to the line end, or not
+    const uint64_t text = now.letter | now.number | now.other;
+    const uint64_t next_text = next.letter | next.number | next.other;
+    const uint64_t after_blank = before(now.blank, last.blank);
+    const uint64_t after_other = before(now.other, last.other);
+    // One sign goes with the letters behind it, if it is the first and has no blank before it.
+    uint64_t sign = now.other & ~after_other & ~after_blank;
+    for (int i = 0; i < 3; ++i) sign |= before(sign, last_sign) & now.other & ~now.start;
+    // Line breaks go with the signs before them.
+    const uint64_t tails = breaks & (after_other | last_tail >> 63);
+    const uint64_t tail = breaks & ~(breaks + tails);
+    const uint64_t space = now.space & ~tail, last_space = last.space & ~last_tail;
+    const uint64_t after_space = before(space, last_space);
+    mark = now.line_end | (now.other & ~after_other & ~after_blank) |
+           (now.letter & ~before(now.letter, last.letter) & ~before(sign, last_sign) &
+            ~before(now.space & ~breaks, last.space & ~last_breaks)) |
+           (space & (~after_space | (~breaks & (text >> 1 | next_text << 63))));
+    // White space behind the last line break is another word; the end of the text may be as good as one.
+    for (uint64_t left = space & ~breaks & after_space & before(breaks, last_breaks); left; left &= left - 1) {
+      const int at = __builtin_ctzll(left);
+      const uint8_t* q = p + at;
+      while (q < end && (*q == ' ' || *q == '\t' || *q == '\v' || *q == '\f')) ++q;
+      const bool ends = q == end ? pretokenizer == Pretokenizer::cl100k : is_line_break(*q);
+      if (!ends) mark |= uint64_t{1} << at;
+    }
+    for (uint64_t left = now.number & now.start; left; left &= left - 1) {
+      const int at = __builtin_ctzll(left);
+      if (!(before(now.number, last.number) >> at & 1)) numbers = 0;
+      if (numbers++ % most_numbers == 0) mark |= uint64_t{1} << at;
+    }
+    last = now;
+    last_sign = sign;
+    last_tail = tail;
+    last_breaks = breaks;
+    now = next;
+    p += 64;
+  }
+  return !reader.beyond();
+}
+
 // `at_spaces`: metaspace words end at spaces only. Set a bit in `marks` for every byte of the text where a word starts (`whitespace`: or ends) or, if
-// `lines`, a line ends; not for the end of the text. What GPT-2's pattern does with apostrophes is left
-// to the caller. False if the text has something that only the scanners know.
+// `lines`, a line ends; not for the end of the text. What byte-level patterns do with apostrophes is
+// left to the caller. False if the text has something that only the scanners know.
 inline bool mark_words(Pretokenizer pretokenizer, const uint8_t* begin, const uint8_t* end, bool lines,
                        std::vector<uint64_t>& marks, bool at_spaces = false) {
   marks.resize((end - begin + 63) / 64);
   switch (pretokenizer) {
     case Pretokenizer::whitespace: mark_whitespace(begin, end, lines, marks); return true;
     case Pretokenizer::metaspace: mark_metaspace(at_spaces, begin, end, lines, marks); return true;
-    default: return mark_byte_level(begin, end, lines, marks);
+    case Pretokenizer::byte_level: return mark_byte_level(begin, end, lines, marks);
+    case Pretokenizer::o200k: return false;
+    default: return mark_pattern(pretokenizer, begin, end, lines, marks);
   }
 }
 

@@ -279,7 +279,9 @@ void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end,
   if (!in_line && mark_words(pretokenizer, p, end, true, marks))
     return pretokenizer == Pretokenizer::metaspace
                ? take_marked_lines<Pretokenizer::metaspace>(p, end, marks, sink)
-               : take_marked_lines<Pretokenizer::byte_level>(p, end, marks, sink);
+           : pretokenizer == Pretokenizer::byte_level
+               ? take_marked_lines<Pretokenizer::byte_level>(p, end, marks, sink)
+               : take_marked_lines<Pretokenizer::llama3>(p, end, marks, sink);  // all patterns alike
   while (p < end) {
     const uint8_t* next = next_line_end(p, end);
     const uint8_t* line_end = next;
@@ -290,7 +292,7 @@ void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end,
     if (pretokenizer == Pretokenizer::metaspace)
       scan_metaspace(p, line_end, state, true, sink.max_length, sink);
     else
-      scan_byte_level(p, line_end, state, true, sink.max_length, sink);
+      scan_bytes(pretokenizer, p, line_end, state, true, sink.max_length, sink);
     state = LineState{};
     p = next;
   }
@@ -366,10 +368,11 @@ FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t 
       return result;
     }
     TableSink sink{tables_[0], end, max_word_length_, weight};
-    const auto scan = pretokenizer_ == Pretokenizer::whitespace  ? scan_whitespace<TableSink>
-                      : pretokenizer_ == Pretokenizer::metaspace ? scan_metaspace<TableSink>
-                                                                 : scan_byte_level<TableSink>;
-    result.consumed = scan(data, stop, state_, false, max_word_length_, sink) - data;
+    const uint8_t* taken =
+        pretokenizer_ == Pretokenizer::whitespace  ? scan_whitespace(data, stop, state_, false, max_word_length_, sink)
+        : pretokenizer_ == Pretokenizer::metaspace ? scan_metaspace(data, stop, state_, false, max_word_length_, sink)
+        : scan_bytes(pretokenizer_, data, stop, state_, false, max_word_length_, sink);
+    result.consumed = taken - data;
     tables_[0].flush();
     add_totals(sink.words, sink.cut_words, sink.reserved_marks, weight);
   }

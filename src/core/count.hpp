@@ -14,7 +14,10 @@
 namespace volt {
 
 // How a line is cut into words; docs/words.md has the exact rules, volt/reference.py the slow twins.
-enum class Pretokenizer : uint8_t { whitespace, metaspace, byte_level };
+enum class Pretokenizer : uint8_t { whitespace, metaspace, byte_level, cl100k, llama3, qwen2, o200k };
+
+// Is a character a byte? Those after it differ from GPT-2's byte_level in the pattern that cuts words.
+inline bool is_byte_level(Pretokenizer pretokenizer) { return pretokenizer >= Pretokenizer::byte_level; }
 
 // Word types, sorted by count (highest first), then by bytes. Word w is text[offsets[w]..offsets[w+1]).
 struct WordList {

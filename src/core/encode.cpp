@@ -175,12 +175,13 @@ Encoder::Encoder(Pretokenizer pretokenizer, MergeRule rule, const Matching& matc
     check_merges(tokens);
     add_pairs(tokens, rule);
     make_square(tokens);
+    if (matching_.whole_words) add_whole_words(tokens);
   } else {
     add_pieces(tokens);
   }
   remembers_ = matching_.encoding != Encoding::unigram || (pieces_.exact() && !matching_.single) ||
                (matching_.anew && pretokenizer_ != Pretokenizer::metaspace);
-  const bool spells = pretokenizer_ == Pretokenizer::byte_level || !byte_tokens_.empty();
+  const bool spells = is_byte_level(pretokenizer_) || !byte_tokens_.empty();
   if (!spells && unknown_ >= visible_)
     throw std::invalid_argument("no token for unknown characters");
 }
@@ -194,8 +195,9 @@ void Encoder::add_characters(const TokenView& tokens) {
     const uint8_t* text = tokens.text + tokens.offsets[t];
     const size_t bytes = tokens.offsets[t + 1] - tokens.offsets[t];
     const auto kind = static_cast<TokenKind>(tokens.kinds[t]);
-    if (kind > TokenKind::piece || (kind == TokenKind::piece) != (kind > TokenKind::character &&
-                                                                  matching_.encoding != Encoding::merge))
+    const bool merges = matching_.encoding == Encoding::merge;
+    if (kind > TokenKind::piece || (kind == TokenKind::merged && !merges) ||
+        (kind == TokenKind::piece && merges && !matching_.whole_words))
       throw std::invalid_argument("a kind of token that this encoding does not have");
     if (kind != TokenKind::merged && t >= tokens.visible)
       throw std::invalid_argument("a hidden token that is not merged from others");
@@ -210,7 +212,7 @@ void Encoder::add_characters(const TokenView& tokens) {
     if (kind != TokenKind::character) continue;
     ++characters_known;
     uint32_t code_point = *text;
-    if (pretokenizer_ == Pretokenizer::byte_level) {
+    if (is_byte_level(pretokenizer_)) {
       if (bytes != 1) throw std::invalid_argument("a byte character of several bytes");
     } else {
       if (find_invalid_utf8(text, text + bytes) || sequence_length(*text) != bytes)
@@ -221,7 +223,7 @@ void Encoder::add_characters(const TokenView& tokens) {
     CharacterTable& table = tokens.marks[t] ? final_characters_ : characters_;
     if (!table.set(code_point, t)) throw std::invalid_argument("a character is there twice");
   }
-  if (pretokenizer_ == Pretokenizer::byte_level && characters_known != 256)
+  if (is_byte_level(pretokenizer_) && characters_known != 256)
     throw std::invalid_argument("byte-level needs all 256 bytes");
   if (bytes_known != 0 && bytes_known != 256)
     throw std::invalid_argument("some byte tokens are missing");
@@ -324,6 +326,13 @@ void Encoder::add_pieces(const TokenView& tokens) {
       pieces_.add(key.data(), key.size(), t, tokens.scores[t]);
     }
   }
+}
+
+void Encoder::add_whole_words(const TokenView& tokens) {
+  if (!bytes_only()) throw std::invalid_argument("only byte-level words are looked up as a whole");
+  for (uint32_t t = 0; t < tokens.visible; ++t)
+    if (static_cast<TokenKind>(tokens.kinds[t]) >= TokenKind::merged)
+      pieces_.add(tokens.text + tokens.offsets[t], tokens.offsets[t + 1] - tokens.offsets[t], t, 0);
 }
 
 void Encoder::make_square(const TokenView& tokens) {
@@ -438,6 +447,12 @@ class EncodeWorker {
   uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out,
                         Coin* coin = nullptr) {
     if (encoder_.matching_.encoding != Encoding::merge) return match(prefix, word, bytes, out);
+    if (encoder_.matching_.whole_words && coin == nullptr) {
+      if (const uint32_t token = encoder_.pieces_.find(word, bytes); token != kNoToken) {
+        *out = token;
+        return out + 1;
+      }
+    }
     if (bytes + prefix > symbols_.size()) symbols_.resize(std::max<size_t>(2 * bytes, 64));
     const size_t size = spell(prefix, word, bytes);
     if (encoder_.tracks_merges_) return merge<true>(size, out, coin);
@@ -592,7 +607,7 @@ class EncodeWorker {
       case Pretokenizer::metaspace:
         return at_spaces() ? scan_spaced<space_kind>(p, end, state_->line, complete, kWhole, *this)
                            : scan_metaspace(p, end, state_->line, complete, kWhole, *this);
-      default: return scan_byte_level(p, end, state_->line, complete, kWhole, *this);
+      default: return scan_bytes(encoder_.pretokenizer_, p, end, state_->line, complete, kWhole, *this);
     }
   }
 
@@ -600,7 +615,8 @@ class EncodeWorker {
     switch (encoder_.pretokenizer_) {
       case Pretokenizer::whitespace: return take_words<Pretokenizer::whitespace>(p, end, lines);
       case Pretokenizer::metaspace: return take_words<Pretokenizer::metaspace>(p, end, lines);
-      default: return take_words<Pretokenizer::byte_level>(p, end, lines);
+      case Pretokenizer::byte_level: return take_words<Pretokenizer::byte_level>(p, end, lines);
+      default: return take_words<Pretokenizer::llama3>(p, end, lines);  // all alike
     }
   }
 
@@ -633,7 +649,8 @@ class EncodeWorker {
             if (!prefix) add(p, p, true, readable_);
           }
         } else if (*p == '\'') [[unlikely]] {
-          if (const ptrdiff_t suffix = contraction(p, end)) {
+          const bool any_case = pretokenizer != Pretokenizer::byte_level;
+          if (const ptrdiff_t suffix = any_case ? any_case_contraction(p, end) : contraction(p, end)) {
             add(p, p + suffix, false, readable_);
             word = p + suffix;
           }
@@ -652,7 +669,7 @@ class EncodeWorker {
   // The symbols of a word, and how many.
   size_t spell(bool prefix, const uint8_t* p, size_t bytes) {
     uint32_t* out = symbols_.data();
-    if (encoder_.pretokenizer_ == Pretokenizer::byte_level) {
+    if (is_byte_level(encoder_.pretokenizer_)) {
       for (size_t i = 0; i < bytes; ++i) out[i] = encoder_.characters_.find(p[i]);
       return bytes;
     }

@@ -149,7 +149,7 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
 
   size_t size() const { return visible_; }
-  bool bytes_only() const { return pretokenizer_ == Pretokenizer::byte_level; }
+  bool bytes_only() const { return is_byte_level(pretokenizer_); }
 
   // Encode texts of valid UTF-8, the first of which is line `number`. Text t becomes
   // ids[ends[t-1]..ends[t]).
@@ -167,6 +167,7 @@ class Encoder {
 
   void add_characters(const TokenView& tokens);
   void add_pieces(const TokenView& tokens);
+  void add_whole_words(const TokenView& tokens);
   void add_pairs(const TokenView& tokens, MergeRule rule);
   void check_merges(const TokenView& tokens) const;
   void make_square(const TokenView& tokens);

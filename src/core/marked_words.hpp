@@ -47,7 +47,8 @@ void take_marked_lines(const uint8_t* text, const uint8_t* end, const std::vecto
           if (!prefix) sink(p, p, true, false);
         }
       } else if (*p == '\'') [[unlikely]] {
-        if (const ptrdiff_t suffix = contraction(p, end)) {
+        const bool any_case = pretokenizer != Pretokenizer::byte_level;
+        if (const ptrdiff_t suffix = any_case ? any_case_contraction(p, end) : contraction(p, end)) {
           sink(p, p + suffix, false, false);
           word = p + suffix;
         }

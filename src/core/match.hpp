@@ -22,6 +22,7 @@ struct Matching {
   double unknown_score = 0;
   double symbol_score = 0;  // what a byte of a symbol adds
   bool at_spaces = false;   // metaspace words end at spaces only; always so where tokens are looked up
+  bool whole_words = false;  // merge: a word that is a token is not merged
 };
 
 // Bytes that are not in UTF-8 stand for the marks in a word and in the keys of tokens.
@@ -36,6 +37,12 @@ class PieceTable {
   uint32_t first(uint8_t byte) const { return roots_[byte]; }
   uint32_t next(uint32_t node, uint8_t byte) const { return next_.find(node, byte); }
   uint32_t token(uint32_t node) const { return nodes_[node].token; }
+  // The token that is just this; kNoToken if none is.
+  uint32_t find(const uint8_t* key, size_t bytes) const {
+    uint32_t node = bytes ? first(key[0]) : kNoToken;
+    for (size_t i = 1; i < bytes && node != kNoToken; ++i) node = next(node, key[i]);
+    return node == kNoToken ? kNoToken : token(node);
+  }
   double score(uint32_t node) const { return nodes_[node].score; }
   // Are all sums of scores exact, whatever they are added to?
   bool exact() const { return exact_; }

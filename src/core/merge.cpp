@@ -277,7 +277,7 @@ class Trainer {
     std::vector<uint32_t> doubled_words;
   };
 
-  bool byte_level() const { return options_.pretokenizer == Pretokenizer::byte_level; }
+  bool byte_level() const { return is_byte_level(options_.pretokenizer); }
   bool marks_words() const { return options_.pretokenizer == Pretokenizer::whitespace; }
 
   // Calls visit(code point or byte, is last of the word) for every character of word w.

@@ -10,7 +10,11 @@ namespace {
 const char* unicode_version() { return kUnicodeVersion; }
 
 CharClass char_class(uint32_t code_point) {
-  return static_cast<CharClass>(kBlocks[kBlockIndex[code_point >> 7]][code_point & 127]);
+  return static_cast<CharClass>(kBlocks[kBlockIndex[code_point >> 7]][code_point & 127] & 7);
+}
+
+LetterCase letter_case(uint32_t code_point) {
+  return static_cast<LetterCase>(kBlocks[kBlockIndex[code_point >> 7]][code_point & 127] >> 3);
 }
 
 const uint8_t* find_invalid_utf8(const uint8_t* p, const uint8_t* end) {

@@ -13,6 +13,10 @@ const char* unicode_version();
 
 CharClass char_class(uint32_t code_point);
 
+enum class LetterCase : uint8_t { none = 0, upper = 1, lower = 2 };  // title case is upper
+
+LetterCase letter_case(uint32_t code_point);
+
 struct Decoded {
   uint32_t code_point;
   uint32_t bytes;

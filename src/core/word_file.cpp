@@ -66,9 +66,17 @@ bool is_word(Pretokenizer pretokenizer, uint32_t max_word_length, const std::str
   } else if (pretokenizer == Pretokenizer::metaspace) {
     scan_metaspace(begin, end, state, true, any_length, sink);
   } else {
-    scan_byte_level(begin, end, state, true, any_length, sink);
+    scan_bytes(pretokenizer, begin, end, state, true, any_length, sink);
     // Contractions are the only words of several kinds of characters: 're, 've, 'll cut after two.
     if (max_word_length == 2 && (word == "'r" || word == "'v" || word == "'l")) return true;
+    // A part of a long word may look like several.
+    if (pretokenizer == Pretokenizer::o200k && (count_characters(begin, end) == max_word_length ||
+                                                word.find_first_not_of("\r/") == std::string::npos))
+      return true;
+    // White space up to a line break, of which this is a part.
+    if (pretokenizer != Pretokenizer::byte_level &&
+        KindTable<byte_level_kind>::get().run_end(begin, end, kSpace) == end)
+      return true;
   }
   return sink.whole;
 }

@@ -53,6 +53,7 @@ class _LikelihoodMerges(TypedDict):
 unicode_version: str
 
 def unicode_class(code_point: int) -> int: ...
+def letter_case(code_point: int) -> int: ...
 def find_invalid_utf8(data: bytes | bytearray | memoryview) -> int: ...
 
 class Counter:
@@ -188,6 +189,7 @@ class Matching:
         unknown_score: float,
         symbol_score: float,
         at_spaces: bool,
+        whole_words: bool,
     ) -> None: ...
 
 def count_pieces(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.corpus import Text
-from volt.counts import WordCounts, WordRule, check_at_least, count, thread_count
+from volt.counts import WordCounts, WordRule, check_at_least, count, is_byte_level, thread_count
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 from volt.progress import Progress
@@ -458,7 +458,7 @@ def _token_texts(rule: WordRule, found: _core._Merges, unknown: int | None) -> l
     data = found["text"].tobytes()
     bounds = found["offsets"].tolist()
     pieces = [data[a:b] for a, b in pairwise(bounds)]
-    if rule.pretokenizer == "byte-level":
+    if is_byte_level(rule.pretokenizer):
         return [piece.decode("latin-1").translate(BYTE_LETTERS) for piece in pieces]
     marks = [WORD_FINAL if final else "" for final in found["word_final"].tolist()]
     texts = [piece.decode() + mark for piece, mark in zip(pieces, marks, strict=True)]

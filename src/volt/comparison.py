@@ -19,6 +19,7 @@ import numpy as np
 
 from volt.candidates import BYTE_LETTERS
 from volt.corpus import Text, find_sources, invalid_utf8
+from volt.counts import is_byte_level
 from volt.errors import InputError, SettingsError, VoltError
 from volt.formats import import_vocabulary
 from volt.tokenizer import Tokenizer, load
@@ -209,7 +210,7 @@ def _from_volt(tokenizer: Tokenizer, messages: list[str]) -> Subject:
         texts=_volt_texts(vocabulary),
         marks=marks,
         unknown=frozenset(spelled if unknown is None else {unknown}),
-        before_word=" " if mode == "byte-level" else "",
+        before_word=" " if is_byte_level(mode) else "",
         messages=messages,
     )
 

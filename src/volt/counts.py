@@ -38,7 +38,17 @@ from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 from volt.progress import Progress, Report
 
-Pretokenizer = Literal["whitespace", "metaspace", "byte-level"]
+Pretokenizer = Literal[
+    "whitespace", "metaspace", "byte-level", "byte-level:cl100k", "byte-level:llama3",
+    "byte-level:qwen2", "byte-level:o200k",
+]  # fmt: skip
+"""`byte-level` cuts words by GPT-2's pattern, unless another is named after the colon."""
+
+
+def is_byte_level(pretokenizer: str) -> bool:
+    """Is a character a byte?"""
+    return pretokenizer.startswith("byte-level")
+
 
 FORMAT = 1
 DEFAULT_MAX_WORD_LENGTH = 64

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from volt._version import __version__
 from volt.candidates import WORD_FINAL
-from volt.counts import WordCounts, check_choice, thread_count
+from volt.counts import WordCounts, check_choice, is_byte_level, thread_count
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder
 from volt.learn import find_unreachable, measure, self_test_texts
@@ -148,10 +148,11 @@ def _check_alike(parts: Sequence[Vocabulary]) -> None:
             "unigram vocabularies can't be joined: the scores of two models say nothing about each "
             "other; learn one vocabulary on both texts"
         )
-    if any(part.normalizer is not None or part.word_ends != "kinds" for part in parts):
+    if any(part.normalizer or part.word_ends != "kinds" or part.whole_words for part in parts):
         raise SettingsError(
             "a vocabulary that was imported with its toolkit's normaliser, or with tokens that "
-            "span what volt cuts into two words, can't be joined; learn one on the text"
+            "span what volt cuts into two words, or that no merges lead to, can't be joined; "
+            "learn one on the text"
         )
     for number, part in enumerate(parts[1:], 2):
         names = [one.name for one in fields(first.rule)]
@@ -182,7 +183,7 @@ def _singles(parts: Sequence[Vocabulary], spelled: bool) -> list[Token]:
     for kind in named:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))
         found += [Token(text, kind) for text in texts]
-    if spelled and parts[0].rule.pretokenizer != "byte-level":
+    if spelled and not is_byte_level(parts[0].rule.pretokenizer):
         found += [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)]
     for kind in written:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from volt._version import __version__
 from volt.candidates import WORD_FINAL, Candidates, Curve
 from volt.corpus import Text
-from volt.counts import WordCounts, check_at_least, check_choice, count, thread_count
+from volt.counts import WordCounts, check_at_least, check_choice, count, is_byte_level, thread_count
 from volt.criteria import CRITERIA, MODEL_WIDTH, ZIPF_SIZES, Score, curve_scores, muv
 from volt.entropy import Length, entropy_per_length
 from volt.errors import InputError, SettingsError
@@ -638,7 +638,7 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
     numbers = [
         number for number in np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
-        if not (mark and texts[number].startswith(mark))
+        if not vocabulary.is_inner(texts[number])
     ]  # fmt: skip
     if rule.pretokenizer == "metaspace":
         words = [texts[number].encode() for number in numbers]
@@ -683,7 +683,7 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
         return vocabulary.plain_text(token).decode(errors="ignore")
 
     parts = vocabulary.of_kind(*SPELLED)
-    if vocabulary.rule.pretokenizer == "byte-level":
+    if is_byte_level(vocabulary.rule.pretokenizer):
         parts = [token for token in parts if text_of(token).strip(" \t\r\n")]
     elif vocabulary.rule.pretokenizer == "metaspace":
         parts = [token for token in parts if token.strip("▁ \t\r\n")]

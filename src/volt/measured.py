@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.candidates import UNKNOWN, Candidates, _resample
-from volt.counts import WordCounts, thread_count
+from volt.counts import WordCounts, is_byte_level, thread_count
 from volt.errors import SettingsError
 from volt.formats.merges import last_pairs
 from volt.learn import find_unreachable
@@ -128,7 +128,7 @@ def token_frequencies(
 
 def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
     """Characters of each word (bytes in byte-level mode)."""
-    if counts.rule.pretokenizer == "byte-level":
+    if is_byte_level(counts.rule.pretokenizer):
         return np.diff(counts.offsets)
     starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
     return np.diff(starts[counts.offsets.astype(np.int64)]).astype(np.uint64)
@@ -136,7 +136,7 @@ def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
 
 def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
     """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
-    code = "latin-1" if vocabulary.rule.pretokenizer == "byte-level" else "utf-8"
+    code = "latin-1" if is_byte_level(vocabulary.rule.pretokenizer) else "utf-8"
     texts = [vocabulary.plain_text(token.text) if _spells(token) else b"" for token in tokens]
     return np.array([len(text.decode(code)) for text in texts], np.int64)
 

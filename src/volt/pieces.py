@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.candidates import FREQUENT, WORD_FINAL, Candidates, Curve
-from volt.counts import WordCounts, check_choice
+from volt.counts import WordCounts, check_choice, is_byte_level
 from volt.errors import InputError, VoltError
 from volt.progress import Report
 from volt.tokens import Token, Tokens
@@ -152,7 +152,7 @@ class PieceCandidates(Candidates):
         return np.frombuffer(b"".join(keys), np.uint8), offsets
 
     def _key(self, text: str) -> bytes:
-        if self.rule.pretokenizer == "byte-level":
+        if is_byte_level(self.rule.pretokenizer):
             return text.translate(LETTER_BYTES).encode("latin-1")
         if self.mark == "##":
             inner = text.startswith("##")
@@ -180,11 +180,11 @@ class PieceCandidates(Candidates):
         mask = self._mask(inside)
         lowest = float(scores[mask > 0].min(initial=0.0))
         matching = _core.Matching(
-            self.encoding, self.mark == "##", 0, False, True, lowest - PENALTY, 0.0, False
+            self.encoding, self.mark == "##", 0, False, True, lowest - PENALTY, 0.0, False, False
         )
         found = _core.count_pieces(
             *self.keys, mask, scores, self.words.text, self.words.offsets, columns, matching,
-            self.mark, self.rule.pretokenizer == "byte-level", self.threads,
+            self.mark, is_byte_level(self.rule.pretokenizer), self.threads,
         ).reshape(-1, columns.shape[1])  # fmt: skip
         table = found[:-1].copy()
         if self.unknown is not None:
@@ -210,7 +210,7 @@ class PieceCandidates(Candidates):
         share = np.maximum(frequency, UNSEEN) / max(1, int(frequency.sum()))
         scores: NDArray[np.float64] = np.rint(np.log(share) * STEPS) / STEPS
         return _core.lift_scores(
-            *self.keys, self._mask(inside), scores, self.rule.pretokenizer == "byte-level"
+            *self.keys, self._mask(inside), scores, is_byte_level(self.rule.pretokenizer)
         )
 
     def best(self, number: int) -> NDArray[np.bool_]:

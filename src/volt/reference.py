@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from volt import _core
+from volt.counts import is_byte_level
 
 if TYPE_CHECKING:
     from volt.tokens import Token
@@ -39,9 +40,8 @@ CONTRACTIONS = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
 
 def words(line: str, pretokenizer: str) -> list[str]:
     """Cut one line, without its line end, into words."""
-    return {"whitespace": _whitespace, "metaspace": _metaspace, "byte-level": _byte_level}[
-        pretokenizer
-    ](line)
+    rules = {"whitespace": _whitespace, "metaspace": _metaspace, "byte-level": _byte_level}
+    return rules[pretokenizer](line) if pretokenizer in rules else _pattern(line, pretokenizer)
 
 
 def _whitespace(line: str) -> list[str]:
@@ -109,6 +109,75 @@ def _byte_level(line: str) -> list[str]:
         found.append(line[start:end])
         start = end
     return found
+
+
+def _pattern(line: str, pretokenizer: str) -> list[str]:
+    r"""Llama 3: (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+     ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+
+    Qwen 2 has \p{N} for \p{N}{1,3}, GPT-4 (cl100k) \s+$ before \s*[\r\n]+. GPT-4o (o200k) has other
+    words of letters, see `_cased_end`, and [\r\n/]* for [\r\n]*.
+    """
+    cased = pretokenizer.endswith("o200k")
+    kinds = [_core.unicode_class(ord(character)) for character in line]
+    kinds = [OTHER if kind == MARK else kind for kind in kinds]
+
+    def run_end(start: int, kind: int) -> int:
+        return next((i for i in range(start, len(line)) if kinds[i] != kind), len(line))
+
+    def word_end(start: int) -> int:
+        """Of the first alternative that there is at this place."""
+        body = start + (kinds[start] in (OTHER, SPACE) and line[start] not in "\r\n")
+        if cased and (end := _cased_end(line, start, body)) > start:
+            return end + _contraction(line, end)
+        if not cased and (length := _contraction(line, start)):
+            return start + length
+        if not cased and (end := run_end(body, LETTER)) > body:
+            return end
+        if kinds[start] == NUMBER:
+            return min(run_end(start, NUMBER), start + (1 if pretokenizer.endswith("qwen2") else 3))
+        body = start + (line[start] == " ")
+        if (end := run_end(body, OTHER)) > body:
+            return len(line) - len(line[end:].lstrip("\r\n/" if cased else "\r\n"))
+        end = run_end(start, SPACE)
+        if end == len(line) and pretokenizer.endswith("cl100k"):
+            return end
+        if last := max(line.rfind(c, start, end) + 1 for c in "\r\n"):
+            return last
+        return end - 1 if start + 1 < end < len(line) else end
+
+    found: list[str] = []
+    start = 0
+    while start < len(line):
+        end = word_end(start)
+        found.append(line[start:end])
+        start = end
+    return found
+
+
+def _contraction(line: str, start: int) -> int:
+    """How long the one that stands here is, in either case; 0 if there is none."""
+    lower = line[start : start + 3].lower().replace("ſ", "s")
+    return next((len(c) for c in CONTRACTIONS if lower.startswith(c)), 0)
+
+
+def _cased_end(line: str, start: int, body: int) -> int:
+    r"""[^\r\n\p{L}\p{N}]?W*w+|[^\r\n\p{L}\p{N}]?W+w*, where W is [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]
+    and w is [\p{Ll}\p{Lm}\p{Lo}\p{M}]. `body` is behind the one character that may come first.
+
+    A regular expression of Python's own, over letters that stand for the kinds.
+    """
+    shown = "".join(
+        "B" if (kind := _core.unicode_class(ord(character))) == MARK
+        else "BUl"[_core.letter_case(ord(character))] if kind == LETTER else "-"
+        for character in line[start:]
+    )  # fmt: skip
+    places = [body - start, 0] if body > start else [0]
+    for pattern in ("[UB]*[lB]+", "[UB]+[lB]*"):
+        for place in places:
+            if found := re.compile(pattern).match(shown, place):
+                return start + found.end()
+    return start
 
 
 def cut(word: str, max_word_length: int) -> list[str]:
@@ -183,7 +252,7 @@ class Merges:
 
 def spell(word: str, pretokenizer: str, alphabet: set[str] | None = None) -> list[str]:
     """The symbols of a word: characters, the last with `</w>` in whitespace mode; or bytes."""
-    if pretokenizer == "byte-level":
+    if is_byte_level(pretokenizer):
         return [chr(byte) for byte in word.encode()]
     symbols = [c if alphabet is None or c in alphabet else "<unk>" for c in word]
     if pretokenizer == "whitespace" and symbols[-1] != "<unk>":
@@ -221,7 +290,7 @@ def bpe(
     kept = covered(counts, coverage) if coverage < 1 else None
     segmentation = {word: spell(word, pretokenizer, kept) for word in counts}
     symbols = {symbol for tokens in segmentation.values() for symbol in tokens}
-    if pretokenizer == "byte-level":
+    if is_byte_level(pretokenizer):
         symbols = {chr(byte) for byte in range(256)}
     unknown = kept is not None and "<unk>" in symbols
     alphabet = sorted(symbols - {"<unk>"}, key=lambda s: (s[0], len(s)))
@@ -606,6 +675,7 @@ def encode(
     pieces = re.split(f"({pattern})", text) if names else [text]
     tokens: list[str] = []
     words_before = 0
+    spelled = {token.text for token in vocabulary.tokens if token.kind not in ("special", "symbol")}
     if vocabulary.look_up is not None:
         return _look_up_all(pieces, names, vocabulary)
     for i, piece in enumerate(pieces):
@@ -613,6 +683,10 @@ def encode(
             tokens.append(piece)
             continue
         for symbols in spelled_words(piece, vocabulary, at_start=i == 0):
+            whole = "".join(node.text for node in symbols)
+            if vocabulary.whole_words and not dropout and whole in spelled:
+                tokens.append(whole)
+                continue
             drawn = draws(seed, line, words_before)
             skips = (number < dropout for number in drawn)
             for node in merge_symbols(symbols, vocabulary, skips):
@@ -669,7 +743,7 @@ LITERAL_MARK = "\ud800"
 def whole_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[list[str]]:
     """Words as lists of characters, as they stand in tokens."""
     pretokenizer = vocabulary.rule.pretokenizer
-    if pretokenizer == "byte-level":
+    if is_byte_level(pretokenizer):
         return [[byte_letter(b) for b in word.encode()] for word in words(piece, pretokenizer)]
     if pretokenizer == "whitespace":
         found = [list(word) for word in words(piece, pretokenizer)]
@@ -765,7 +839,7 @@ def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[li
 
 def spell_known(word: str, vocabulary: Vocabulary) -> list[Node]:
     known = set(vocabulary.of_kind("character"))
-    if vocabulary.rule.pretokenizer == "byte-level":
+    if is_byte_level(vocabulary.rule.pretokenizer):
         return [Node(byte_letter(byte)) for byte in word.encode()]
     symbols: list[Node] = []
     for i, character in enumerate(word):

@@ -548,7 +548,7 @@ def _need_characters(old: Vocabulary) -> None:
     for token in old.tokens:
         if token.kind != "piece":
             continue
-        inner = mark != "" and token.text.startswith(mark)
+        inner = old.is_inner(token.text)
         for place, character in enumerate(token.text.removeprefix(mark) if inner else token.text):
             form = mark + character if mark and (inner or place > 0) else character
             if form not in single:
@@ -561,7 +561,12 @@ def _need_characters(old: Vocabulary) -> None:
 def _as_alphabet(old: Vocabulary, counts: WordCounts, lengths: NDArray[np.int64]) -> Candidates:
     """The tokens by their old ids, then `<unk>`, all without parents: what transport asks for."""
     mark = old.look_up.mark if old.look_up is not None else ""
-    texts = [t.text.removeprefix(mark) if t.kind in SPELLED else "?" for t in old.tokens]
+    texts = [
+        (t.text.removeprefix(mark) if old.is_inner(t.text) else t.text)
+        if t.kind in SPELLED
+        else "?"
+        for t in old.tokens
+    ]
     none = np.array([], np.uint64)
     return Candidates(
         rule=counts.rule, tokens=[*texts, UNKNOWN], lengths=lengths.astype(np.uint32),

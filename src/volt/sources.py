@@ -27,7 +27,15 @@ from volt.candidates import (
     _resample,
     candidates,
 )
-from volt.counts import MOST, WordCounts, WordRule, check_at_least, check_choice, thread_count
+from volt.counts import (
+    MOST,
+    WordCounts,
+    WordRule,
+    check_at_least,
+    check_choice,
+    is_byte_level,
+    thread_count,
+)
 from volt.errors import InputError, SettingsError
 from volt.pieces import CURVE_SIZES, LookUpEncoding, Mark, measure_pieces
 from volt.progress import Progress
@@ -201,7 +209,7 @@ def spell(counts: WordCounts, coverage: float | None, mark: Mark, threads: int) 
     """The alphabet that `coverage` asks for. With `</w>` the last character of a word is another
     symbol, with `##` all but the first are."""
     plain = candidates(counts, merges=0, coverage=coverage, threads=threads)
-    if counts.rule.pretokenizer == "byte-level":
+    if is_byte_level(counts.rule.pretokenizer):
         return Spelling(plain, counts.text.astype(np.uint32), counts.offsets, mark)
     text = counts.text.tobytes().decode()
     letters = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
@@ -479,7 +487,7 @@ def word_texts(counts: WordCounts) -> list[str]:
     """The words as text; in byte-level mode in GPT-2's letters."""
     data = counts.text.tobytes()
     words = [data[a:b] for a, b in pairwise(counts.offsets.tolist())]
-    if counts.rule.pretokenizer == "byte-level":
+    if is_byte_level(counts.rule.pretokenizer):
         return [word.decode("latin-1").translate(BYTE_LETTERS) for word in words]
     return [word.decode() for word in words]
 
@@ -523,7 +531,7 @@ def _moved(vocabulary: Vocabulary, token: Token, rule: WordRule, mark: Mark) -> 
     if vocabulary.rule.pretokenizer != "whitespace":
         starts, text = text.startswith(" "), text.removeprefix(" ")
     elif theirs:
-        starts = not token.text.startswith(theirs)
+        starts = not vocabulary.is_inner(token.text)
     else:
         ends = token.text.endswith(WORD_FINAL)
     if not text:
@@ -532,7 +540,7 @@ def _moved(vocabulary: Vocabulary, token: Token, rule: WordRule, mark: Mark) -> 
         return [text + WORD_FINAL] * (ends is not False) + [text] * (ends is not True)
     if mark == "##":
         return [text] * (starts is not False) + ["##" + text] * (starts is not True)
-    if rule.pretokenizer == "byte-level":
+    if is_byte_level(rule.pretokenizer):
         letters = text.encode().decode("latin-1").translate(BYTE_LETTERS)
         space = chr(BYTE_LETTERS[ord(" ")])
         return [space + letters] * (starts is not False) + [letters] * (starts is not True)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.candidates import WORD_FINAL
 from volt.corpus import CleanText, Source, Text, find_sources, invalid_utf8
-from volt.counts import WordCounts, _BlockReader, check_choice, thread_count
+from volt.counts import WordCounts, _BlockReader, check_choice, is_byte_level, thread_count
 from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
 from volt.tokens import NO_TOKEN, SPELLED, packed
@@ -204,7 +204,7 @@ class Tokenizer:
             ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
         except UnicodeEncodeError as error:
             raise _surrogate("the text", error) from None
-        if self.vocabulary.rule.pretokenizer == "byte-level":
+        if is_byte_level(self.vocabulary.rule.pretokenizer):
             return ids, self._byte_spans(text, ids)
         return ids, self._character_spans(text, ids, allowed)
 
@@ -552,8 +552,10 @@ class Tokenizer:
 
     def _joined_starts(self, ids: list[int]) -> list[bytes]:
         """A space before every token that is not marked as inside a word (`##`)."""
-        tokens, mark = self.vocabulary.tokens, "##"
-        inner = [tokens[i].kind not in _NAMES and tokens[i].text.startswith(mark) for i in ids]
+        tokens = self.vocabulary.tokens
+        inner = [
+            tokens[i].kind not in _NAMES and self.vocabulary.is_inner(tokens[i].text) for i in ids
+        ]
         return [
             self._pieces[i] if inside or number == 0 else b" " + self._pieces[i]
             for number, (i, inside) in enumerate(zip(ids, inner, strict=True))
@@ -655,6 +657,7 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
                 look_up.unknown_score,
                 max(pool.scores[pool.are(*SPELLED)].tolist(), default=0.0),
                 vocabulary.word_ends == "spaces",
+                vocabulary.whole_words,
             ),
         )
     except (ValueError, OverflowError) as error:
@@ -671,8 +674,7 @@ def _word_marks(vocabulary: Vocabulary) -> list[int]:
     if vocabulary.rule.pretokenizer != "whitespace":
         return marks
     if vocabulary.look_up is not None and vocabulary.look_up.mark:
-        inner = vocabulary.look_up.mark
-        return [0 if text.startswith(inner) else START_MARK for text in pool.texts]
+        return [0 if vocabulary.is_inner(text) else START_MARK for text in pool.texts]
     if vocabulary.look_up is not None:
         return [END_MARK * text.endswith(WORD_FINAL) for text in pool.texts]
     # Not every text that ends in `</w>` carries the mark; the parents tell.

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.candidates import BYTE_LETTERS, UNKNOWN, WORD_FINAL, Candidates
-from volt.counts import Pretokenizer, WordRule, check_choice
+from volt.counts import Pretokenizer, WordRule, check_choice, is_byte_level
 from volt.errors import SettingsError
 from volt.files import atomic_write
 from volt.normalizers import Normalizer
@@ -35,7 +35,8 @@ LOOK_UP_FORMAT = 2
 """Of vocabularies that volt 0.1 knew nothing of: those that look tokens up, and those with another
 unknown token, or one for a run of unknown characters."""
 NORMALIZER_FORMAT = 3
-"""Of vocabularies with a normaliser, or that merge up to the next space."""
+"""Of vocabularies with a normaliser, that merge up to the next space, or that look whole words up
+before they merge."""
 DEFAULT_SPECIAL = ("<pad>", "<s>", "</s>", UNKNOWN)
 
 Encoding = Literal["merge", "split", "longest", "unigram"]
@@ -48,6 +49,10 @@ NATIVE_RULE: dict[Pretokenizer, MergeRule] = {
     "whitespace": "pairs",
     "metaspace": "concat",
     "byte-level": "pairs",
+    "byte-level:cl100k": "pairs",
+    "byte-level:llama3": "pairs",
+    "byte-level:qwen2": "pairs",
+    "byte-level:o200k": "pairs",
 }
 """The merge rule of the toolkit that each pre-tokenizer mirrors (METHOD 6)."""
 
@@ -96,6 +101,9 @@ class Vocabulary:
     word_ends: WordEnds = "kinds"
     """Metaspace text, merges: a word ends where letters, numbers and all else meet, or only before
     the next space. Only an imported vocabulary has tokens that span two kinds."""
+    whole_words: bool = False
+    """Byte-level text, merges: a word that is a token is that token, whatever the merges make of
+    it, and may be a piece that they never make. Only an imported vocabulary has such tokens."""
     normalizer: Normalizer | None = None
     """What is done to text first, in an imported vocabulary; beyond `rule.normalize`."""
     unit: int = 1
@@ -152,15 +160,20 @@ class Vocabulary:
         spelled = np.flatnonzero(self.columns.are("byte")).tolist()
         return [i for i in spelled if not 0x80 <= int(self.texts[i][3:5], 16) < 0xC0]
 
+    def is_inner(self, text: str) -> bool:
+        """Does a token's mark say that it is inside a word? `##` alone is the text of a token."""
+        mark = self.look_up.mark if self.look_up is not None else ""
+        return mark != "" and text.startswith(mark) and text != mark
+
     def plain_text(self, text: str) -> bytes:
         """The bytes of text that a character or merged token stands for; its mark is none."""
-        if self.rule.pretokenizer == "byte-level":
+        if is_byte_level(self.rule.pretokenizer):
             return text.translate(LETTER_BYTES).encode("latin-1")
         if self.rule.pretokenizer == "metaspace":
             # U+2581 is in no token but as the mark of a space, which is text.
             text = text.replace("▁", " ")
         elif self.look_up is not None and self.look_up.mark:
-            text = text.removeprefix(self.look_up.mark)
+            text = text[len(self.look_up.mark) :] if self.is_inner(text) else text
         elif text.endswith(WORD_FINAL):
             text = text[: -len(WORD_FINAL)]
         return text.encode()
@@ -188,6 +201,8 @@ class Vocabulary:
         normalizer: dict[str, Any] = {}
         if self.word_ends != "kinds":
             normalizer["word_ends"] = self.word_ends
+        if self.whole_words:
+            normalizer["whole_words"] = True
         if self.normalizer is not None:
             normalizer["normalizer"] = self.normalizer.to_data()
         version = LOOK_UP_FORMAT if look_up else FORMAT
@@ -309,7 +324,7 @@ def resolve_unknown(
     check_choice("unknown", unknown, get_args(Unknown))
     if unknown == "byte" and pretokenizer == "whitespace":
         raise SettingsError("byte tokens need metaspace or byte-level text; use --unknown unk")
-    if pretokenizer == "byte-level" and unknown == "unk":
+    if is_byte_level(pretokenizer) and unknown == "unk":
         raise SettingsError("byte-level knows every character; leave --unknown out")
     if unknown == "unk" and UNKNOWN not in special:
         raise SettingsError(f"--unknown unk needs {UNKNOWN} among the special tokens")
@@ -321,7 +336,7 @@ def fixed_tokens(
 ) -> Tokens:
     """The first of all tokens: special ones, symbols, and the bytes, if unknown characters are
     spelled in them."""
-    spelled = unknown == "byte" and pretokenizer != "byte-level"
+    spelled = unknown == "byte" and not is_byte_level(pretokenizer)
     kinds: dict[Kind, Sequence[str]] = {
         "special": special,
         "symbol": symbols,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from volt.candidates import UNKNOWN, WORD_FINAL
 from volt.corpus import Normalization
-from volt.counts import Pretokenizer, WordRule
+from volt.counts import Pretokenizer, WordRule, is_byte_level
 from volt.errors import InputError
 from volt.normalizers import Normalizer, read_normalizer
 from volt.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
@@ -112,7 +112,7 @@ class _Reader:
         version = self._get("", self._data, "format", int)
         if not FORMAT <= version <= NORMALIZER_FORMAT:
             raise self._fail("format", f"{version}; this volt reads up to {NORMALIZER_FORMAT}")
-        for key in ("word_ends", "normalizer"):
+        for key in ("word_ends", "whole_words", "normalizer"):
             if key in self._data and version < NORMALIZER_FORMAT:
                 raise self._fail(key, f"not in format {version}")
         rule = WordRule(
@@ -143,6 +143,7 @@ class _Reader:
             fuse_unknown=self._flag("fuse_unknown"),
             look_up=None if encoding in get_args(MergeEncoding) else self._look_up(),
             word_ends=self._word_ends(),
+            whole_words=self._flag("whole_words"),
             normalizer=self._normalizer(rule),
             unit=self._get("", self._data, "unit", int),
             unreachable=self._ids(
@@ -264,7 +265,7 @@ class _Reader:
         if vocabulary.unit < 1:
             raise self._fail("unit", "at least 1")
         byte_tokens = vocabulary.of_kind("byte")
-        spelled = vocabulary.unknown == "byte" and vocabulary.rule.pretokenizer != "byte-level"
+        spelled = vocabulary.unknown == "byte" and not is_byte_level(vocabulary.rule.pretokenizer)
         expected = [f"<0x{byte:02X}>" for byte in range(256)] if spelled else []
         if byte_tokens != expected:
             raise self._fail("tokens", f"{len(byte_tokens)} byte tokens, {len(expected)} expected")
@@ -281,7 +282,11 @@ class _Reader:
         spaced = vocabulary.rule.pretokenizer == "metaspace"
         if vocabulary.fuse_unknown and spaced and "▁" not in vocabulary.ids:
             raise self._fail("fuse_unknown", "the space `▁` has to be known")
-        if vocabulary.rule.pretokenizer == "byte-level":
+        if vocabulary.whole_words and not (
+            vocabulary.encoding == "merge" and is_byte_level(vocabulary.rule.pretokenizer)
+        ):
+            raise self._fail("whole_words", "only in byte-level text that is merged")
+        if is_byte_level(vocabulary.rule.pretokenizer):
             letters = set(vocabulary.of_kind("character"))
             if len(letters) != 256:
                 raise self._fail("tokens", "byte-level needs all 256 byte characters")
@@ -334,15 +339,13 @@ class _Reader:
         mark = ""
         if vocabulary.look_up is not None:
             mark = vocabulary.look_up.mark
-            if mark and text == mark:
-                raise self._fail(f"{where}.text", f"{mark} without text")
-        elif kind == "piece":
+        elif kind == "piece" and not vocabulary.whole_words:
             raise self._fail(f"{where}.kind", f"no pieces in {vocabulary.encoding}")
         if kind == "character":
             # `##` is the mark of inner tokens, unless it is all there is.
             if not _is_character(vocabulary.rule, text.removeprefix(mark)):
                 raise self._fail(f"{where}.text", f"{_brief(text)} is no character")
-        elif vocabulary.rule.pretokenizer == "byte-level" and any(
+        elif is_byte_level(vocabulary.rule.pretokenizer) and any(
             ord(letter) not in LETTER_BYTES for letter in text
         ):
             raise self._fail(f"{where}.text", f"{_brief(text)} has no byte letter")
@@ -396,7 +399,7 @@ def _all_of(values: list[Any], kind: type) -> list[Any]:
 
 
 def _is_character(rule: WordRule, text: str) -> bool:
-    if rule.pretokenizer == "byte-level":
+    if is_byte_level(rule.pretokenizer):
         return len(text) == 1 and ord(text) in LETTER_BYTES
     if rule.pretokenizer == "whitespace" and len(text) > 1:
         return len(text) == 1 + len(WORD_FINAL) and text.endswith(WORD_FINAL)

@@ -1,6 +1,7 @@
 """WordPiece and Unigram files: read, and written, with the same ids as the real libraries."""
 
 import json
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -293,6 +294,21 @@ def test_a_broken_file_is_refused_by_name(data, named, tmp_path):
     path.write_text(json.dumps(data))
     with pytest.raises(volt.VoltError, match=named):
         volt.import_vocabulary(path)
+
+
+def test_the_mark_alone_is_a_token_at_the_start_of_a_word(tmp_path):
+    vocab = {text: i for i, text in enumerate(["[UNK]", "a", "##a", "##", "#", "###", "####a"])}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(word_piece_file(vocab=vocab)))
+    vocabulary, messages = volt.import_vocabulary(path)
+    assert not messages
+    tok = Tokenizer(vocabulary)
+    other = tokenizers.Tokenizer.from_file(str(path))
+    for text in map("".join, product("#a ", repeat=7)):
+        assert tok.encode(text) == other.encode(text).ids, text
+    assert tok.decode(tok.encode("a ## a ##")) == "a ## a ##"
+    volt.export(vocabulary, "hf", tmp_path / "again")
+    assert volt.import_vocabulary(tmp_path / "again")[0].texts == vocabulary.texts
 
 
 def test_those_files_unbroken_are_read(tmp_path):

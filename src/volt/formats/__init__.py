@@ -160,7 +160,7 @@ def _compare(
                 f"{form.toolkit} may merge {len(other):,} tokens, such as {other[0]!r}, too early"
                 + ("; count with --check FILE" if found is None else f"; {found} differ")
             )
-    if form.toolkit == "tiktoken" and vocabulary.unreachable:
+    if form.toolkit == "tiktoken" and vocabulary.unreachable and not vocabulary.whole_words:
         example = vocabulary.tokens[vocabulary.unreachable[0]].text
         messages.append(
             f"{len(vocabulary.unreachable):,} tokens, such as {example!r}, no merges lead to: "

@@ -12,7 +12,7 @@ from volt import _core, reference
 from volt._version import __version__
 from volt.candidates import UNKNOWN, WORD_FINAL
 from volt.corpus import Normalization
-from volt.counts import Pretokenizer, WordRule
+from volt.counts import Pretokenizer, WordRule, is_byte_level
 from volt.errors import InputError
 from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.normalizers import Normalizer
@@ -90,6 +90,8 @@ class Pieces:
     unknown: Unknown = "unk"
     unknown_token: str = UNKNOWN
     fuse_unknown: bool = False
+    whole_words: bool = False
+    """A word that is a token is not merged."""
     encoding: Literal["longest", "unigram"] | None = None
     """None: tokens are merged."""
     look_up: LookUp = field(default_factory=LookUp)
@@ -113,12 +115,24 @@ def assemble(pieces: Pieces) -> Vocabulary:
     kinds = _kinds(pieces, listed)
     characters = {text for text in listed if kinds.get(text) == "character"}
     unnamed = [text for text in listed if text not in kinds]
+    if pieces.pairs is not None and pieces.whole_words:
+        pieces.pairs = _with_parts(pieces.pairs, characters)
     if pieces.pairs is not None:
         rule, ranks, parents = _from_pairs(pieces, characters, set(unnamed))
     else:
         rule, ranks, parents = _from_ranked(pieces, characters, set(unnamed))
 
     lost = [text for text in unnamed if text not in ranks]
+    if pieces.whole_words:
+        whole = list(filter(_is_bytes, lost))
+        kinds |= dict.fromkeys(whole, "piece")
+        lost = [text for text in lost if text not in kinds]
+        known = {*characters, *unnamed} if pieces.pairs is None else set()
+        if late := [text for text in whole if pairs_for(text, known, None)]:
+            pieces.messages.append(
+                f"{len(late):,} tokens, such as {_brief(late[0])}, are made from tokens of a later "
+                "rank only: volt uses them for a word that is just that, but does not merge them"
+            )
     if lost:
         hidden = set(pieces.hidden)
         if any(text in hidden for text in lost):
@@ -149,6 +163,7 @@ def assemble(pieces: Pieces) -> Vocabulary:
         unknown_token=pieces.unknown_token,
         fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
         word_ends=_word_ends(pieces, ranks),
+        whole_words=pieces.whole_words,
         normalizer=pieces.normalizer,
     )
     check_vocabulary(vocabulary, pieces.name)
@@ -230,7 +245,7 @@ def _check_texts(pieces: Pieces, listed: list[str]) -> None:
 def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
     """Of all tokens but those that must be merged."""
     kinds = dict(pieces.kinds)
-    if pieces.unknown == "byte" and pieces.pretokenizer != "byte-level":
+    if pieces.unknown == "byte" and not is_byte_level(pieces.pretokenizer):
         kinds |= dict.fromkeys(BYTE_NAMES, "byte")
     if pieces.unknown == "unk":
         kinds.setdefault(pieces.unknown_token, "special")
@@ -243,11 +258,25 @@ def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
 
 
 def is_character(text: str, pretokenizer: Pretokenizer) -> bool:
-    if pretokenizer == "byte-level":
+    if is_byte_level(pretokenizer):
         return len(text) == 1 and ord(text) in LETTER_BYTES
     if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
         return len(text) == 1 + len(WORD_FINAL)
     return len(text) == 1
+
+
+def _is_bytes(text: str) -> bool:
+    return all(ord(letter) in LETTER_BYTES for letter in text)
+
+
+def _with_parts(pairs: list[Pair], characters: set[str]) -> list[Pair]:
+    """The merges whose two parts are merged themselves. Where words are looked up before, a file
+    may have tokens that are not, and all pairs they are in."""
+    made = set(characters)
+    for left, right in sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])):
+        if left in made and right in made:
+            made.add(left + right)
+    return [(left, right) for left, right in pairs if left in made and right in made]
 
 
 Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
@@ -303,6 +332,10 @@ def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Mad
 def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     from volt.learn import find_unreachable, self_test_texts
 
+    if vocabulary.whole_words and not vocabulary.of_kind("piece"):
+        merging = replace(vocabulary, whole_words=False)
+        if not find_unreachable(Tokenizer(merging)):
+            vocabulary = merging  # it comes to the same
     tokenizer = Tokenizer(vocabulary)
     unreachable = set(find_unreachable(tokenizer))
     at_spaces = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
@@ -352,7 +385,7 @@ def crosses_words(text: str, pretokenizer: Pretokenizer, at_spaces: bool = False
         plain = text.translate(LETTER_BYTES).encode("latin-1").decode()
     except UnicodeDecodeError:
         return False  # a part of a character
-    return len(reference.words(plain, "byte-level")) > 1
+    return len(reference.words(plain, pretokenizer)) > 1
 
 
 def _kind(character: str) -> int:

@@ -13,6 +13,7 @@ from volt.formats.refusals import (
     need_no_hidden,
     need_no_normalization,
     need_no_symbols,
+    need_no_whole_words,
     need_pretokenizer,
 )
 from volt.vocabulary import Vocabulary
@@ -25,6 +26,7 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
     need_pretokenizer(vocabulary, "GPT-2", "byte-level")
     need_no_normalization(vocabulary, "GPT-2")
     need_merges(vocabulary, "GPT-2")
+    need_no_whole_words(vocabulary, "GPT-2")
     need_no_hidden(vocabulary, "GPT-2")
     need_no_symbols(vocabulary, "GPT-2")
     numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}

@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from volt.candidates import WORD_FINAL
 from volt.corpus import Normalization
-from volt.counts import Pretokenizer
+from volt.counts import Pretokenizer, is_byte_level
 from volt.errors import InputError, SettingsError
 from volt.formats.assembly import BYTE_NAMES, Pieces, read_bytes, read_json
 from volt.formats.merges import Pair, merge_list
+from volt.formats.patterns import KNOWN, PATTERNS
 from volt.formats.refusals import (
     UNKNOWN_PENALTY,
     need_no_hidden,
@@ -52,6 +53,8 @@ from volt.normalizers import (
 from volt.tokens import Kind
 from volt.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
+MOST_UNUSED = 1000
+"""Ids among the special tokens that no token has."""
 ANY_LENGTH = 1_000_000_000
 """For `max_input_chars_per_word`."""
 ROLES = {"<unk>": "unk_token", "<s>": "bos_token", "</s>": "eos_token", "<pad>": "pad_token"}
@@ -80,7 +83,15 @@ BYTE_LEVEL = {
     "trim_offsets": True,
     "use_regex": True,
 }
+BYTES = BYTE_LEVEL | {"use_regex": False}
+"""No more than bytes as letters: after a split by another pattern than GPT-2's."""
 MANY_SPACES = " {2,}"
+
+
+def _split(pattern: str) -> dict[str, Any]:
+    return {
+        "type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False,
+    }  # fmt: skip
 
 
 def _metaspace(scheme: str) -> dict[str, Any]:
@@ -141,7 +152,7 @@ def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
 def _model(vocabulary: Vocabulary) -> dict[str, Any]:
     pretokenizer = vocabulary.rule.pretokenizer
     numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}
-    spelled = vocabulary.unknown == "byte" and pretokenizer != "byte-level"
+    spelled = vocabulary.unknown == "byte" and not is_byte_level(pretokenizer)
     if vocabulary.look_up is not None and vocabulary.encoding == "longest":
         return {
             "type": "WordPiece",
@@ -165,7 +176,7 @@ def _model(vocabulary: Vocabulary) -> dict[str, Any]:
         "end_of_word_suffix": WORD_FINAL if pretokenizer == "whitespace" else None,
         "fuse_unk": vocabulary.fuse_unknown,
         "byte_fallback": spelled,
-        "ignore_merges": False,
+        "ignore_merges": vocabulary.whole_words,
         "vocab": numbers,
         "merges": [list(pair) for pair in merge_list(vocabulary)],
     }
@@ -182,7 +193,7 @@ def _refuse_look_up(vocabulary: Vocabulary) -> None:
             "learn with --pretokenizer metaspace"
         )
     if vocabulary.encoding == "longest":
-        if vocabulary.unknown == "byte" and pretokenizer != "byte-level":
+        if vocabulary.unknown == "byte" and not is_byte_level(pretokenizer):
             raise SettingsError(
                 "Hugging Face WordPiece has no byte tokens for unknown characters; "
                 "learn with --unknown unk"
@@ -261,11 +272,16 @@ def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
     if vocabulary.normalizer is not None:
         steps = CUTS[cast(Cut, vocabulary.normalizer.steps[-1]).at]
         return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
-    return {
+    pretokenizer = vocabulary.rule.pretokenizer
+    own = {
         "metaspace": SPLIT_AT_MARK,
         "whitespace": SPLIT_AT_BLANKS,
         "byte-level": BYTE_LEVEL,
-    }[vocabulary.rule.pretokenizer]
+    }
+    if pretokenizer in own:
+        return own[pretokenizer]
+    steps = [_split(PATTERNS[pretokenizer]), BYTES]
+    return {"type": "Sequence", "pretokenizers": steps}
 
 
 def _prepend(names: list[str]) -> dict[str, Any]:
@@ -278,7 +294,7 @@ def _prepend(names: list[str]) -> dict[str, Any]:
 
 
 def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
-    if vocabulary.rule.pretokenizer == "byte-level":
+    if is_byte_level(vocabulary.rule.pretokenizer):
         return BYTE_LEVEL
     if vocabulary.rule.pretokenizer == "whitespace":
         if vocabulary.look_up is not None:
@@ -409,14 +425,15 @@ def read(path: Path) -> Pieces:
 
 
 def _read_bpe(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    pieces.whole_words = is_byte_level(pieces.pretokenizer) and model.get("ignore_merges") is True
     for key in ("dropout", "continuing_subword_prefix", "ignore_merges"):
-        if model.get(key):
+        if model.get(key) and not (key == "ignore_merges" and pieces.whole_words):
             raise pieces.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
     if pieces.pretokenizer == "whitespace" and model.get("end_of_word_suffix") != WORD_FINAL:
         raise pieces.fail(f"model.end_of_word_suffix: volt needs {WORD_FINAL!r}")
     if pieces.pretokenizer != "whitespace" and model.get("end_of_word_suffix"):
         raise pieces.fail("model.end_of_word_suffix: only with text that is split at blanks")
-    byte = bool(model.get("byte_fallback")) or pieces.pretokenizer == "byte-level"
+    byte = bool(model.get("byte_fallback")) or is_byte_level(pieces.pretokenizer)
     pieces.unknown = "byte" if byte else "unk"
     _read_unknown(pieces, model.get("unk_token"))
     pieces.fuse_unknown = bool(model.get("fuse_unk"))
@@ -434,7 +451,7 @@ def _read_unknown(pieces: Pieces, name: Any) -> None:
 
 def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
     pieces.encoding = "longest"
-    pieces.unknown = "byte" if pieces.pretokenizer == "byte-level" else "unk"
+    pieces.unknown = "byte" if is_byte_level(pieces.pretokenizer) else "unk"
     _read_unknown(pieces, model.get("unk_token", "[UNK]"))
     mark = model.get("continuing_subword_prefix", "##")
     expected: Literal["", "##"] = "##" if pieces.pretokenizer == "whitespace" else ""
@@ -448,7 +465,7 @@ def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str
         raise pieces.fail("model.max_input_chars_per_word: no number")
     if longest == 0:
         raise pieces.fail("model.max_input_chars_per_word: 0 makes every word unknown")
-    if pieces.pretokenizer == "byte-level" and longest < ANY_LENGTH:
+    if is_byte_level(pieces.pretokenizer) and longest < ANY_LENGTH:
         pieces.unknown = "unk"
     pieces.look_up = LookUp(mark=expected, longest_word=0 if longest >= ANY_LENGTH else longest)
     pieces.texts = _texts(pieces, model.get("vocab"), added)
@@ -479,7 +496,7 @@ def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, A
     if len(pieces.texts) < len(vocab):
         raise pieces.fail("model.vocab: a token is there twice")
     spelled = bool(model.get("byte_fallback")) and set(BYTE_NAMES) <= set(texts)
-    byte = spelled or pieces.pretokenizer == "byte-level"
+    byte = spelled or is_byte_level(pieces.pretokenizer)
     pieces.unknown, pieces.fuse_unknown = "byte" if byte else "unk", True
     named = {*pieces.kinds, *(BYTE_NAMES if spelled else ())}
     pieces.scores = {text: float(score) for text, score in vocab if text not in named}
@@ -504,7 +521,7 @@ def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
     if cut is None:
         found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
         raise pieces.fail(
-            f"normalizer, pre_tokenizer: {found[:200]} cut text as no pre-tokenizer of volt does"
+            f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does"
         )
     pieces.normalizer = Normalizer((*(_read_step(pieces, one) for one in steps), cut))
     pieces.pretokenizer = pieces.normalizer.pretokenizer
@@ -519,8 +536,11 @@ def _own_rule(
         return "metaspace" if fine else None
     if not steps and before == [SPLIT_AT_BLANKS]:
         return "whitespace"
-    if not steps and [_as_written(one) for one in before] == [BYTE_LEVEL]:
+    before = [_as_written(one) for one in before]
+    if not steps and before == [BYTE_LEVEL]:
         return "byte-level"
+    if not steps and before[1:] == [BYTES]:
+        return next((rule for text, rule in KNOWN.items() if before[0] == _split(text)), None)
     return None
 
 
@@ -565,7 +585,12 @@ def _read_step(pieces: Pieces, data: dict[str, Any]) -> Step:
 
 
 def _as_written(step: dict[str, Any]) -> dict[str, Any]:
-    """A Metaspace or ByteLevel as it is written today; `trim_offsets` changes no ids."""
+    """A step as volt writes it, if that comes to the same. `trim_offsets` changes no ids."""
+    if step.get("type") == "Split" and (step.get("behavior"), step.get("invert")) == (
+        "Removed",
+        True,
+    ):
+        return step | {"behavior": "Isolated", "invert": False}  # the patterns leave nothing out
     if step.get("type") == "ByteLevel":
         return BYTE_LEVEL | {key: step.get(key, True) for key in ("add_prefix_space", "use_regex")}
     if step.get("type") != "Metaspace":
@@ -621,7 +646,19 @@ def _texts(pieces: Pieces, vocab: Any, added: list[dict[str, Any]]) -> list[str]
 
 
 def by_number(pieces: Pieces, number_of: dict[str, int]) -> list[str]:
-    """The tokens by id; ids are 0, 1, 2, ... without a gap."""
+    """The tokens by id; ids are 0, 1, 2, ... without a gap, but among the special tokens behind
+    all others (GPT-4 has some): what is missing there is filled with names."""
+    own = [number for text, number in number_of.items() if text not in pieces.kinds]
+    last = max(number_of.values(), default=-1)
+    if own and len(number_of) <= last < len(number_of) + MOST_UNUSED:
+        taken = set(number_of.values())
+        unused = {f"<|unused-{i}|>": i for i in range(max(own) + 1, last) if i not in taken}
+        pieces.kinds |= dict.fromkeys(unused, "special")
+        pieces.messages.append(
+            f"{len(unused):,} ids, such as {min(unused.values(), default=0)}, have no token: they "
+            "are special tokens here, which text never gives"
+        )
+        number_of = {**unused, **number_of}
     texts = sorted(number_of, key=lambda text: number_of[text])
     for number, text in enumerate(texts):
         if number_of[text] != number:

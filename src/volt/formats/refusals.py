@@ -13,6 +13,10 @@ MODES: dict[Pretokenizer, str] = {
     "metaspace": "raw text with `▁`",
     "whitespace": "words with `</w>`",
     "byte-level": "bytes",
+    "byte-level:cl100k": "bytes, words by the pattern of GPT-4",
+    "byte-level:llama3": "bytes, words by the pattern of Llama 3",
+    "byte-level:qwen2": "bytes, words by the pattern of Qwen 2",
+    "byte-level:o200k": "bytes, words by the pattern of GPT-4o",
 }
 
 
@@ -53,6 +57,14 @@ def need_merges(vocabulary: Vocabulary, toolkit: str) -> None:
         raise SettingsError(
             f"{toolkit} merges characters, the encoding {vocabulary.encoding} looks tokens up; "
             "export to hf" + (" or sentencepiece" if vocabulary.encoding == "unigram" else "")
+        )
+
+
+def need_no_whole_words(vocabulary: Vocabulary, toolkit: str) -> None:
+    if vocabulary.whole_words:
+        raise SettingsError(
+            f"{toolkit} merges only, and this vocabulary has tokens that no merges lead to, for "
+            "words that are just that; export to hf or tiktoken"
         )
 
 

@@ -11,6 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from volt.candidates import UNKNOWN, WORD_FINAL
+from volt.counts import is_byte_level
 from volt.formats.assembly import (
     BYTE_NAMES,
     LONGEST_TOKEN,
@@ -42,7 +43,7 @@ def from_list(name: str, form: str, texts: list[str]) -> Pieces:
     """Pieces of tokens in order, with nothing else known."""
     known = set(texts)
     pieces = Pieces(name, form, guess_pretokenizer(name, texts), texts)
-    spelled = pieces.pretokenizer == "byte-level" or known.issuperset(BYTE_NAMES)
+    spelled = is_byte_level(pieces.pretokenizer) or known.issuperset(BYTE_NAMES)
     pieces.unknown = "byte" if spelled else "unk"
     if pieces.unknown == "unk" and UNKNOWN not in known:
         raise pieces.fail(f"there is neither {UNKNOWN} nor are there all 256 byte tokens")

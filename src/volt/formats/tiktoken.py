@@ -12,9 +12,11 @@ import json
 from pathlib import Path
 
 from volt.candidates import BYTE_LETTERS
+from volt.counts import Pretokenizer
 from volt.errors import SettingsError
-from volt.formats.assembly import Pieces, read_json, read_lines
+from volt.formats.assembly import Pieces, crosses_words, read_json, read_lines
 from volt.formats.huggingface import by_number
+from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
 from volt.formats.refusals import (
     need_merges,
     need_no_hidden,
@@ -24,7 +26,14 @@ from volt.formats.refusals import (
 )
 from volt.vocabulary import Vocabulary
 
-PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+GUESSES: dict[Pretokenizer, str] = {
+    "byte-level": "GPT-2",
+    "byte-level:qwen2": "Qwen 2",
+    "byte-level:cl100k": "GPT-4",
+    "byte-level:o200k": "GPT-4o",
+}
+"""The strictest first. Tokens don't tell Llama 3's pattern from GPT-4's."""
+MOST_LOOKED_AT = 20_000
 
 
 def settings_path(path: Path) -> Path:
@@ -32,7 +41,9 @@ def settings_path(path: Path) -> Path:
 
 
 def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
-    need_pretokenizer(vocabulary, "tiktoken", "byte-level")
+    pretokenizer = vocabulary.rule.pretokenizer
+    if pretokenizer not in PATTERNS:
+        need_pretokenizer(vocabulary, "tiktoken", "byte-level")
     need_no_normalization(vocabulary, "tiktoken")
     need_merges(vocabulary, "tiktoken")
     need_no_hidden(vocabulary, "tiktoken")
@@ -52,7 +63,7 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
             last = token.rank
         code = base64.b64encode(vocabulary.plain_text(token.text)).decode()
         lines.append(f"{code} {number}\n")
-    settings = {"pat_str": PATTERN, "special_tokens": special}
+    settings = {"pat_str": PATTERNS[pretokenizer], "special_tokens": special}
     return {
         path: "".join(lines).encode(),
         settings_path(path): (json.dumps(settings, ensure_ascii=False, indent=1) + "\n").encode(),
@@ -60,7 +71,7 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
 
 
 def read(path: Path) -> Pieces:
-    pieces = Pieces(str(path), "tiktoken", "byte-level", [], unknown="byte")
+    pieces = Pieces(str(path), "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
     number_of: dict[str, int] = {}
     for number, line in enumerate(read_lines(path), 1):
         code, _, rank = line.partition(" ")
@@ -81,15 +92,28 @@ def read(path: Path) -> Pieces:
         special = data_of.get("special_tokens") if isinstance(data_of, dict) else None
         if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
             raise pieces.fail(f"{settings.name}: special_tokens: no table of names and ids")
-        if data_of.get("pat_str") != PATTERN:
-            raise pieces.fail(f"{settings.name}: pat_str: volt knows GPT-2's pattern only")
+        pattern = data_of.get("pat_str")
+        if not isinstance(pattern, str) or pattern not in KNOWN_TO_TIKTOKEN:
+            raise pieces.fail(
+                f"{settings.name}: pat_str: {str(pattern)[:400]!r} is no pattern volt knows: those "
+                "of GPT-2, GPT-4 (cl100k), GPT-4o (o200k), Llama 3 and Qwen 2"
+            )
+        pieces.pretokenizer = KNOWN_TO_TIKTOKEN[pattern]
         if special.keys() & number_of.keys():
             raise pieces.fail(f"{settings.name}: special_tokens: one is a token as well")
         number_of |= special
         pieces.kinds = dict.fromkeys(special, "special")
     else:
+        pieces.pretokenizer = _guess(list(number_of))
         pieces.messages.append(
-            f"no {settings.name}: GPT-2's pattern is taken for granted, and no special tokens"
+            f"no {settings.name}: no special tokens, and {GUESSES[pieces.pretokenizer]}'s pattern, "
+            "by the look of the tokens"
         )
     pieces.texts = by_number(pieces, number_of)
     return pieces
+
+
+def _guess(texts: list[str]) -> Pretokenizer:
+    """The pattern that cuts inside the fewest tokens."""
+    some = texts[:: 1 + len(texts) // MOST_LOOKED_AT]
+    return min(GUESSES, key=lambda one: sum(crosses_words(text, one) for text in some))

@@ -54,7 +54,12 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
         "unknown": vocabulary.unknown,
         "unknownToken": vocabulary.unknown_token,
         "fuseUnknown": vocabulary.fuse_unknown,
-        "foreign": vocabulary.normalizer is not None or vocabulary.word_ends != "kinds",
+        "foreign": (
+            vocabulary.normalizer is not None
+            or vocabulary.word_ends != "kinds"
+            or vocabulary.whole_words
+            or ":" in vocabulary.rule.pretokenizer
+        ),
         "unit": vocabulary.unit,
         "kinds": [[kind, len(list(run))] for kind, run in groupby(token.kind for token in pool)],
         "texts": [token.text for token in pool if token.kind not in ("merged", "byte")],
