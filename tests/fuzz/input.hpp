@@ -17,7 +17,7 @@ struct Input {
     --size;
     return *data++;
   }
-  volt::Pretokenizer pretokenizer() { return static_cast<volt::Pretokenizer>(byte() % 3); }
+  volt::Pretokenizer pretokenizer() { return static_cast<volt::Pretokenizer>(byte() % 7); }
 };
 
 // Unlike assert, not compiled away: a broken promise is a finding.
