@@ -26,8 +26,6 @@ def main() -> None:
             signal.signal(number, _stop)
     # A vocabulary is very many objects and no cycles: don't look through them again and again.
     gc.set_threshold(100_000, 50, 50)
-    # Nothing here multiplies large matrices: don't start threads that would.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
