@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import volt
 from volt import WordRule, reference
 from volt.candidates import BYTE_LETTERS
+from volt.errors import InputError
 from volt.learn import find_unreachable
 from volt.tokenizer import Tokenizer
 from volt.tokens import Token
@@ -309,3 +310,13 @@ def test_files_of_every_format_are_read(version):
     written = [tok.vocabulary.to_json(), path.read_text(encoding="utf-8")]
     lines = [[line for line in text.split("\n") if '"volt":' not in line] for text in written]
     assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("encoding", ["longest", "unigram"])
+def test_inner_marks_are_for_whitespace_text(encoding):
+    letters = [Token(letter, "character") for letter in BYTE_LETTERS.values()]
+    vocabulary = Vocabulary(
+        WordRule("byte-level"), letters, encoding=encoding, look_up=LookUp(mark="##")
+    )
+    with pytest.raises(InputError, match="a mark of inner tokens is for whitespace text"):
+        Tokenizer(vocabulary)

@@ -170,6 +170,9 @@ Encoder::Encoder(Pretokenizer pretokenizer, MergeRule rule, const Matching& matc
       tracks_merges_(tokens.size > tokens.visible && rule == MergeRule::concat) {
   if (tokens.size >= kNoToken || tokens.visible > tokens.size)
     throw std::invalid_argument("too many tokens");
+  // In bytes a mark would be a character of its own, and a word have more ids than bytes.
+  if (matching.marks_start && pretokenizer != Pretokenizer::whitespace)
+    throw std::invalid_argument("a mark of inner tokens is for whitespace text");
   add_characters(tokens);
   if (matching_.encoding == Encoding::merge) {
     check_merges(tokens);
