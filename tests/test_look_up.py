@@ -314,7 +314,7 @@ def test_files_of_every_format_are_read(version):
 
 @pytest.mark.parametrize("encoding", ["longest", "unigram"])
 def test_inner_marks_are_for_whitespace_text(encoding):
-    letters = [Token(letter, "character") for letter in BYTE_LETTERS.values()]
+    letters = [Token(chr(letter), "character") for letter in BYTE_LETTERS.values()]
     vocabulary = Vocabulary(
         WordRule("byte-level"), letters, encoding=encoding, look_up=LookUp(mark="##")
     )
