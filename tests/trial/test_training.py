@@ -143,7 +143,7 @@ def test_it_stops_when_nothing_gets_better():
 def test_a_budget_of_minutes_is_spent():
     trained = run(settings(updates=None, minutes=0.01, checkpoints=2))
     assert trained.train_seconds >= 0.6
-    assert len(trained.history) == 2
+    assert 1 <= len(trained.history) <= 2  # one where the first half takes all of the time
 
 
 def test_divergence_is_told_in_words():
