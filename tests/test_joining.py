@@ -1,6 +1,8 @@
 """Joined vocabularies: closed, every token whole, lossless, with true id maps."""
 
+import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import volt
-from volt import SettingsError, Tokenizer
+from volt import SettingsError, Tokenizer, reference
 from volt.joining import join
-from volt.learn import find_unreachable
-from volt.vocabulary import Vocabulary, build_vocabulary
+from volt.learn import find_unreachable, measure
+from volt.pieces import PENALTY, STEPS, build_piece_vocabulary
+from volt.tokens import KINDS, SPELLED
+from volt.vocabulary import LookUp, Vocabulary, build_vocabulary
 from volt.vocabulary_reader import load_vocabulary
 
 ALPHABET = "abcd"
@@ -24,6 +28,16 @@ def made(words: list[str], seed: int, **options: object) -> Vocabulary:
     merged = range(found.alphabet_size, len(found))
     chosen = random.Random(seed).sample(merged, (len(merged) + 1) // 2)
     return build_vocabulary(found, chosen, **options)  # type: ignore[arg-type]
+
+
+def scored(words: list[str], seed: int, pretokenizer: str, unknown: str | None) -> Vocabulary:
+    """A unigram vocabulary of some of the substrings of a text."""
+    counts = volt.count([[" ".join(words)]], pretokenizer=pretokenizer)
+    found, _ = volt.candidates_from(counts, "substring:40", encoding="unigram", min_frequency=1)
+    others = range(found.alphabet_size, len(found))
+    chosen = random.Random(seed).sample(others, (len(others) + 1) // 2)
+    vocabulary = build_piece_vocabulary(found, chosen, unknown=unknown)  # type: ignore[arg-type]
+    return measure(vocabulary, counts, 1).vocabulary
 
 
 words = st.lists(st.text(ALPHABET, min_size=1, max_size=7), min_size=1, max_size=12)
@@ -63,18 +77,92 @@ def test_every_token_of_both_is_encoded_as_itself(
             assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-@given(words, words, st.integers(0, 9))
+@given(words, words, st.integers(0, 9), st.booleans())
 def test_a_joint_file_is_read_back(
-    tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int
-) -> None:
+    tmp_path_factory: pytest.TempPathFactory, first: list[str], second: list[str], seed: int,
+    unigram: bool,
+) -> None:  # fmt: skip
     folder = tmp_path_factory.mktemp("joint") / "joint"
-    joined = join([made(first, seed), made(second, seed + 1)])
+    both = [(first, seed), (second, seed + 1)]
+    joined = join([scored(*one, "metaspace", "byte") if unigram else made(*one) for one in both])
     joined.save(folder)
     again = load_vocabulary(folder)
     assert again.to_json() == joined.vocabulary.to_json()
     assert volt.load(folder).tokens == joined.vocabulary.texts
     for number, id_map in enumerate(joined.id_maps, 1):
         assert np.array_equal(np.load(folder / f"id_map.{number}.npy"), id_map)
+
+
+unigram_modes = st.sampled_from(
+    [("metaspace", "byte"), ("metaspace", "unk"), ("byte-level", None), ("whitespace", None)]
+)
+
+
+@given(words, words, st.integers(0, 9), unigram_modes)
+def test_joint_scores_are_those_of_the_mixture_raised_to_the_best_cut(
+    first: list[str], second: list[str], seed: int, mode: tuple[str, str | None]
+) -> None:
+    parts = [scored(first, seed, *mode), scored(second, seed + 1, *mode)]
+    joined = join(parts)
+    vocabulary = joined.vocabulary
+    models = [{t.text: t.score for t in part.tokens if t.kind in SPELLED} for part in parts]
+
+    def symbols(text: str) -> tuple[str, ...]:
+        if mode[0] == "whitespace" and text.endswith("</w>"):
+            return (*text[:-5], text[-5:])
+        return tuple(text)
+
+    mean = {
+        symbols(text): sum(math.exp(model[text]) for model in models if text in model) / 2
+        for text in models[0] | models[1]
+    }
+    logarithms = {key: round(math.log(p) * STEPS) / STEPS for key, p in mean.items()}
+    expected = reference.lift_scores(logarithms)
+    got = {symbols(t.text): t.score for t in vocabulary.tokens if t.kind in SPELLED}
+    assert got == expected
+    assert vocabulary.look_up == LookUp(unknown_score=min(expected.values()) - PENALTY)
+
+    assert vocabulary.unreachable == find_unreachable(Tokenizer(vocabulary)) == []
+    kinds = [KINDS.index(token.kind) for token in vocabulary.tokens]
+    assert kinds == sorted(kinds)
+    tokenizer = Tokenizer(vocabulary)
+    for part, id_map in zip(parts, joined.id_maps, strict=True):
+        assert [vocabulary.texts[i] for i in id_map] == part.texts
+    for text in (" ".join(first), " ".join(second)):
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+    for part in parts:  # what was encodable still is
+        before = Tokenizer(part)
+        for text in ("dcba abcd", "x y\tz", "ß漢🙂", *second):
+            if before.decode(before.encode(text)) == text:
+                assert tokenizer.decode(tokenizer.encode(text)) == text
+    frequency = {t.text: t.frequency for t in vocabulary.tokens}
+    for text, sum_of_parts in frequency.items():
+        assert sum_of_parts == sum(p.tokens[p.ids[text]].frequency for p in parts if text in p.ids)
+
+
+def test_unigram_parts_that_spell_unknown_characters_and_that_do_not() -> None:
+    spelled, unknown = scored(["low", "lower"], 1, "metaspace", "byte"), scored(
+        ["slow", "lowest"], 2, "metaspace", "unk"
+    )  # fmt: skip
+    for parts in ([spelled, unknown], [unknown, spelled]):
+        tokenizer = Tokenizer(join(parts).vocabulary)
+        assert tokenizer.decode(tokenizer.encode("low ☃☃ slowest")) == "low ☃☃ slowest"
+
+
+def test_unigram_joined_with_itself_is_itself() -> None:
+    one = scored(["low", "lower", "slow", "lowest"] * 3, 1, "metaspace", "byte")
+    twice = join([one, one]).vocabulary
+    assert [(t.text, t.score) for t in twice.tokens] == [
+        (text, one.tokens[one.ids[text]].score) for text in twice.texts
+    ]
+    assert twice.look_up == one.look_up
+
+
+def test_scores_that_no_model_has_are_refused() -> None:
+    one = scored(["ab", "abab"], 1, "metaspace", "byte")
+    absurd = [t._replace(score=9e5) if t.kind == "character" else t for t in one.tokens]
+    with pytest.raises(volt.InputError, match="no logarithms of probabilities"):
+        join([replace(one, tokens=absurd)] * 2)
 
 
 def test_a_torn_token_is_merged_behind_all_others() -> None:

@@ -466,13 +466,27 @@ def test_without_sentencepiece(monkeypatch):
         volt.learn([[ENGLISH]], candidates="unigram:50", **FAST)
 
 
-def test_min_share_and_scripts_say_what_they_need():
+def test_min_share_says_what_it_needs():
     texts = {"en": [[ENGLISH] * 3], "he": [[SCRIPTS["Hebrew"]] * 3]}
     with pytest.raises(SettingsError, match="--min-share"):
         volt.learn_languages(texts, candidates="substring:90", min_share=0.2, **FAST)
-    both = [[ENGLISH] * 3, [SCRIPTS["Hebrew"]] * 3]
-    with pytest.raises(SettingsError, match="--separate-scripts"):
-        volt.learn_scripts(both, candidates="substring:90", **FAST)
+
+
+def test_scripts_apart_by_scores():
+    """No letter is in both: in the mixture each script is cut as it was alone."""
+    latin = [" ".join(a + b + c for c in "aeiou") for a in "bdfgkl" for b in "mnrst"]
+    russian = [line.translate(str.maketrans("abdfgklmnrsteiou", "абдфгклмнрстеиоу"))
+               for line in latin]  # fmt: skip
+    result = volt.learn_scripts([latin, russian], candidates="substring:300", **FAST)
+    joint = result.joined.vocabulary
+    assert joint.encoding == "unigram" and joint.unreachable == []
+    both = volt.Tokenizer(joint)
+    assert sorted(result.scripts) == ["Cyrillic", "Latin"]
+    for name, lines in (("Latin", latin), ("Cyrillic", russian)):
+        alone = volt.Tokenizer(result.scripts[name].vocabulary)
+        for line in lines:
+            assert both.decode(both.encode(line)) == line
+            assert len(both.encode(line)) <= len(alone.encode(line))
 
 
 @pytest.mark.parametrize("source", ["substring:200", "wordpiece:200"])

@@ -10,6 +10,11 @@ with all that is made from them. Then they are put back behind all others, short
 made from the tokens that its text now comes out as. If these are more than two, the first two that
 make no token yet are joined to a new one (a scaffold), until they are two. A merge behind all
 others changes no token that was whole before it, so each stays so.
+
+Tokens that are looked up have no merges. Of `longest` ones each stays whole, among whatever others.
+The scores of `unigram` are logarithms of probabilities: the joint model is the mixture of the
+parts', in equal shares. Each token's score is then raised to the best cut of its text, as in
+`learn`.
 """
 
 from __future__ import annotations
@@ -32,12 +37,16 @@ from volt.counts import WordCounts, check_choice, is_byte_level, thread_count
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder
 from volt.learn import find_unreachable, measure, self_test_texts
+from volt.pieces import PENALTY, mixed_scores
 from volt.tokenizer import Tokenizer
-from volt.tokens import Kind, Token
-from volt.vocabulary import MergeRule, Unknown, Vocabulary
+from volt.tokens import SPELLED, Kind, Token
+from volt.vocabulary import HIGHEST_SCORE, LookUp, MergeRule, Unknown, Vocabulary
 
-SAME = ("encoding", "merge_rule", "unknown_token", "fuse_unknown", "look_up")
+SAME = ("encoding", "merge_rule", "unknown_token", "fuse_unknown")
 """What the parts have to agree on, beside how text becomes words."""
+SAME_LOOK_UP = ("mark", "longest_word")
+"""And those that look tokens up. Scores are made anew, such that any arithmetic adds them without
+error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +108,17 @@ def join(
     threads = thread_count(threads)
     if merge_rule is not None:
         parts = [replace(part, merge_rule=merge_rule) for part in parts]
-    _check_alike(parts)
     unknown: Unknown = "byte" if any(part.unknown == "byte" for part in parts) else "unk"
+    if unknown == "byte":  # then there is no unknown token, to fuse or not
+        parts = [replace(part, fuse_unknown=False) for part in parts]
+    _check_alike(parts)
     singles = _singles(parts, unknown == "byte")
     start = replace(
         parts[0], tokens=singles, hidden=[], unknown=unknown, unit=1, unreachable=[], signature="",
         self_test=[],
     )  # fmt: skip
+    if start.encoding == "unigram":
+        start = _mixture(start, parts)
     visible = {token.text for part in parts for token in part.tokens}
     kept = {token.text for part in parts for token in part.tokens if not token.scaffold}
     order = _Order(start, visible, kept)
@@ -143,11 +156,6 @@ def join(
 
 def _check_alike(parts: Sequence[Vocabulary]) -> None:
     first = parts[0]
-    if first.encoding == "unigram":
-        raise SettingsError(
-            "unigram vocabularies can't be joined: the scores of two models say nothing about each "
-            "other; learn one vocabulary on both texts"
-        )
     if any(part.normalizer or part.word_ends != "kinds" or part.whole_words for part in parts):
         raise SettingsError(
             "a vocabulary that was imported with its toolkit's normaliser, or with tokens that "
@@ -158,6 +166,10 @@ def _check_alike(parts: Sequence[Vocabulary]) -> None:
         names = [one.name for one in fields(first.rule)]
         here = [(name, getattr(first.rule, name), getattr(part.rule, name)) for name in names]
         here += [(name, getattr(first, name), getattr(part, name)) for name in SAME]
+        here += [
+            (name, getattr(first.look_up, name, None), getattr(part.look_up, name, None))
+            for name in SAME_LOOK_UP
+        ]
         for name, mine, theirs in here:
             if mine != theirs:
                 raise SettingsError(
@@ -189,6 +201,22 @@ def _singles(parts: Sequence[Vocabulary], spelled: bool) -> list[Token]:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))
         found += [Token(text, kind) for text in sorted(texts)]
     return found
+
+
+def _mixture(start: Vocabulary, parts: Sequence[Vocabulary]) -> Vocabulary:
+    """The tokens with the scores they have in the mixture of the parts' models."""
+    models = [{t.text: t.score for t in part.tokens if t.kind in SPELLED} for part in parts]
+    texts = start.of_kind(*SPELLED)
+    scores = mixed_scores(texts, models, start.rule)
+    lowest, highest = float(scores.min(initial=0.0)), float(scores.max(initial=0.0))
+    if max(highest, PENALTY - lowest) > HIGHEST_SCORE:
+        raise InputError(
+            f"the scores of the joint vocabulary go from {lowest:g} to {highest:g}: those of the "
+            f"parts are no logarithms of probabilities; the most is {HIGHEST_SCORE:g}"
+        )
+    mixed = dict(zip(texts, scores.tolist(), strict=True))
+    tokens = [token._replace(score=mixed.get(token.text, 0.0)) for token in start.tokens]
+    return replace(start, tokens=tokens, look_up=LookUp(unknown_score=lowest - PENALTY))
 
 
 class _Order:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.candidates import FREQUENT, WORD_FINAL, Candidates, Curve
-from volt.counts import WordCounts, check_choice, is_byte_level
+from volt.counts import WordCounts, WordRule, check_choice, is_byte_level
 from volt.errors import InputError, VoltError
 from volt.progress import Report
-from volt.tokens import Token, Tokens
+from volt.tokens import Token, Tokens, packed
 from volt.vocabulary import (
     DEFAULT_SPECIAL,
     LETTER_BYTES,
@@ -147,19 +147,7 @@ class PieceCandidates(Candidates):
     @cached_property
     def keys(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         """The tokens as native code looks them up: marks are bytes."""
-        keys = [self._key(text) for text in self.tokens]
-        offsets = np.cumsum([0, *map(len, keys)], dtype=np.uint64)
-        return np.frombuffer(b"".join(keys), np.uint8), offsets
-
-    def _key(self, text: str) -> bytes:
-        if is_byte_level(self.rule.pretokenizer):
-            return text.translate(LETTER_BYTES).encode("latin-1")
-        if self.mark == "##":
-            inner = text.startswith("##")
-            return text[2:].encode() if inner else START_BYTE + text.encode()
-        if self.mark and text.endswith(WORD_FINAL):
-            return text.removesuffix(WORD_FINAL).encode() + FINAL_BYTE
-        return text.encode()
+        return packed([_key(text, self.rule, self.mark) for text in self.tokens])
 
     def cut(self, inside: NDArray[np.bool_]) -> tuple[Table, NDArray[np.float64]]:
         """The words cut with the tokens of the mask `inside`: how often each occurs, in each
@@ -208,10 +196,7 @@ class PieceCandidates(Candidates):
         """ln of the relative frequency, raised where a token's text has a better cut: of equal sums
         the single token is taken, so that every token is reached."""
         share = np.maximum(frequency, UNSEEN) / max(1, int(frequency.sum()))
-        scores: NDArray[np.float64] = np.rint(np.log(share) * STEPS) / STEPS
-        return _core.lift_scores(
-            *self.keys, self._mask(inside), scores, is_byte_level(self.rule.pretokenizer)
-        )
+        return _lifted(self.keys, self._mask(inside), np.log(share), self.rule)
 
     def best(self, number: int) -> NDArray[np.bool_]:
         """The alphabet and the `number` most frequent others, as a mask; ties: earlier in the
@@ -222,6 +207,39 @@ class PieceCandidates(Candidates):
         inside[: self.alphabet_size] = True
         inside[ranked[:number]] = True
         return inside
+
+
+def _key(text: str, rule: WordRule, mark: Mark) -> bytes:
+    if is_byte_level(rule.pretokenizer):
+        return text.translate(LETTER_BYTES).encode("latin-1")
+    if mark == "##":
+        inner = text.startswith("##")
+        return text[2:].encode() if inner else START_BYTE + text.encode()
+    if mark and text.endswith(WORD_FINAL):
+        return text.removesuffix(WORD_FINAL).encode() + FINAL_BYTE
+    return text.encode()
+
+
+def _lifted(
+    keys: tuple[NDArray[np.uint8], NDArray[np.uint64]],
+    mask: NDArray[np.uint8],
+    logarithms: NDArray[np.float64],
+    rule: WordRule,
+) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = np.rint(logarithms * STEPS) / STEPS
+    return _core.lift_scores(*keys, mask, scores, is_byte_level(rule.pretokenizer))
+
+
+def mixed_scores(
+    texts: Sequence[str], models: Sequence[dict[str, float]], rule: WordRule
+) -> NDArray[np.float64]:
+    """The scores of tokens in the mixture of several models: ln of the mean of their
+    probabilities, where a token that a model lacks has none; raised as in `PieceCandidates`."""
+    columns = [[model.get(text, -np.inf) for text in texts] for model in models]
+    mean = np.logaddexp.reduce(np.array(columns), axis=0) - np.log(len(models))
+    mark: Mark = "</w>" if rule.pretokenizer == "whitespace" else ""
+    keys = packed([_key(text, rule, mark) for text in texts])
+    return _lifted(keys, np.ones(len(texts), np.uint8), mean, rule)
 
 
 # ------------------------------------------------------------------------------------------ measure

@@ -175,11 +175,6 @@ def learn_scripts(
     else:
         counts = count(inputs, threads=threads, progress=progress, **count_options)
     settings = LearnSettings(**options)
-    if settings.looked_up and settings.encoded_by == "unigram":
-        raise SettingsError(
-            "--separate-scripts: scores of one script mean nothing beside those of another; "
-            "--encoding longest or merge, or leave it out"
-        )
     if settings.size is not None:
         raise SettingsError("--separate-scripts: each script chooses its size; leave --size out")
     asked = settings.sizes or (MULTILINGUAL_SIZES if settings.multilingual else BILINGUAL_SIZES)

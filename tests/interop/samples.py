@@ -11,7 +11,7 @@ import volt
 from volt import WordRule
 from volt.candidates import BYTE_LETTERS
 from volt.learn import FIXED_TEXTS, measure
-from volt.tokens import Token
+from volt.tokens import SPELLED, Token
 from volt.vocabulary import LookUp, Vocabulary, build_vocabulary
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
@@ -65,7 +65,7 @@ def token_texts(vocabulary: Vocabulary):
     parts = [
         vocabulary.plain_text(token.text).decode(errors="ignore")
         for token in vocabulary.tokens
-        if token.kind in ("character", "merged")
+        if token.kind in SPELLED
     ]
     return st.lists(st.sampled_from(parts), max_size=12).map("".join)
 

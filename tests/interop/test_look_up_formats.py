@@ -103,6 +103,24 @@ def test_unigram_as_sentencepiece(unknown, tmp_path):
     assert model.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.parametrize("unknown", ["byte", "unk"])
+def test_joint_scores_as_those_of_others(unknown, tmp_path):
+    lines = sample_lines()
+    parts = [
+        volt.learn(
+            [some], candidates="substring:3000", unknown=unknown, bootstrap=0,
+            size=size + 256 * (unknown == "byte"),
+        ).vocabulary
+        for some, size in ((lines[:350], 300), (lines[350:], 400))
+    ]  # fmt: skip
+    vocabulary = volt.join(parts).vocabulary
+    assert not vocabulary.unreachable
+    equal(vocabulary, hugging_face(vocabulary, tmp_path), ["☃☃☃a☃ ☃"])
+    round_trip(vocabulary, "hf", "", tmp_path)
+    model = volt.export(vocabulary, "sentencepiece", tmp_path / "x").files[0]
+    equal(vocabulary, processor(model), ["☃☃☃a☃ ☃", "<unk> <s> <0x41>"])
+
+
 def test_other_arithmetic_is_told(tmp_path):
     vocabulary = looked_up("metaspace", "unigram", "byte", exact=False)
     with pytest.raises(volt.SettingsError, match="32 bits"):
