@@ -1,6 +1,7 @@
 """Refit and extend: every token whole, nothing lost, true id maps, files that libraries read."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,14 @@ from hypothesis import strategies as st
 
 import volt
 from interop.samples import learned, looked_up, sample_lines
-from test_joining import made, modes
+from test_joining import made, modes, scored, unigram_modes
 from test_normalizers import bert_vocabulary
 from volt import InputError, SettingsError, Tokenizer
 from volt.learn import find_unreachable
 from volt.progress import Progress
 from volt.refitting import count_for, fit, read_tokenizer
 from volt.tokens import Token
-from volt.vocabulary import Vocabulary
+from volt.vocabulary import LookUp, Vocabulary
 from volt.vocabulary_reader import load_vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
@@ -168,8 +169,102 @@ def test_tokens_that_are_looked_up(mode: tuple[str, str, str], tmp_path: Path) -
     assert result.after.tokens == sum(map(len, used))
     with pytest.raises(SettingsError, match="use muv, or --size"):
         volt.refit(old, [on], criterion="mdl", **SMALL)
-    with pytest.raises(SettingsError, match="only tokenizers that merge"):
-        volt.extend(old, [on], 3)
+
+
+def taken_apart(result: volt.RefitResult, ids: list[int]) -> list[int]:
+    """In old tokens."""
+    old = len(result.id_map)
+    return [part for i in ids for part in ([i] if i < old else result.parts[i - old])]
+
+
+@given(words, words, st.integers(0, 9), unigram_modes, st.integers(1, 6), st.lists(lines))
+def test_new_scores_change_no_sum(
+    first: list[str], second: list[str], seed: int, mode: tuple[str, str | None], add: int,
+    texts: list[str],
+) -> None:  # fmt: skip
+    old = scored(first, seed, *mode)
+    try:
+        result = volt.extend(old, [[" ".join(second * 2)]], add)
+    except InputError as error:
+        assert "new tokens that occur 2 times" in str(error)
+        return
+    new = result.vocabulary
+    assert list(new.tokens[: len(old)]) == [
+        token._replace(frequency=new.tokens[i].frequency) for i, token in enumerate(old.tokens)
+    ]
+    assert new.unreachable == [] and len(new) == len(old) + add
+    assert [t.kind for t in new.tokens[len(old) :]] == ["piece"] * add
+    one, other = Tokenizer(old), Tokenizer(new)
+    scores = old.columns.scores
+    parts = [tuple(part) for part in result.parts]
+    for text in (*texts, " ".join(second), "dcba abcd"):
+        before, after = one.encode(text), other.encode(text)
+        apart = taken_apart(result, after)
+        assert other.decode(after) == one.decode(apart) == one.decode(before)
+        assert scores[apart].sum() == scores[before].sum()
+        # Where the parts of a new token stand side by side, they are that token.
+        wholes = [tuple(taken_apart(result, [i])) for i in after]
+        for start in range(len(wholes)):
+            for end in range(start + 2, len(wholes) + 1):
+                assert sum(wholes[start:end], ()) not in parts
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("mode", LOOKED_UP)
+def test_tokens_that_are_looked_up_are_added(
+    mode: tuple[str, str, str], exact: bool, tmp_path: Path
+) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    old = looked_up(*mode, exact)
+    volt.export(old, "hf", tmp_path / "old")
+    on = sample_lines()[:150]
+    result = volt.extend(tmp_path / "old", [on], 80)
+    new = result.vocabulary
+    assert new.texts[: len(old)] == old.texts and len(new) == len(old) + 80
+    assert result.id_map.tolist() == list(range(len(old)))
+    assert new.unreachable == old.unreachable  # some had too low a score
+    assert any("wherever it fits" in message for message in result.messages) == (
+        mode[1] == "longest"
+    )
+    ours, before = Tokenizer(new), Tokenizer(old)
+    for i, parts in enumerate(result.parts, len(old)):
+        assert new.plain_text(new.texts[i]) == b"".join(
+            old.plain_text(old.texts[part]) for part in parts
+        )
+        assert new.is_inner(new.texts[i]) == old.is_inner(old.texts[parts[0]])
+    result.save(tmp_path / "new")
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "new" / "tokenizer.json"))
+    for text in sample_lines():
+        assert theirs.encode(text).ids == ours.encode(text, allowed_special="all")
+        if mode[1] == "unigram" and not exact:  # nor are there ties
+            assert taken_apart(result, ours.encode(text)) == before.encode(text)
+    assert result.after.tokens < 0.95 * result.before.tokens
+    assert result.after.tokens == sum(map(len, ours.encode_batch(on)))
+    again = volt.extend(tmp_path / "old", [on], 80, threads=2)
+    assert again.vocabulary.to_json() == load_vocabulary(tmp_path / "new").to_json()
+
+
+def test_a_token_at_the_start_of_a_word_never_says_that_it_is_inside() -> None:
+    """`#` and `###c` make `##c`, which would be taken for a `c` inside a word, too."""
+    kinds = {"[UNK]": "special", "#": "character", "a": "character", "##a": "character",
+             "##b": "character", "###c": "piece"}  # fmt: skip
+    old = Vocabulary(
+        volt.WordRule("whitespace"), [Token(*one) for one in kinds.items()],  # type: ignore[arg-type]
+        encoding="longest", unknown="unk", unknown_token="[UNK]", look_up=LookUp(mark="##"),
+    )  # fmt: skip
+    result = volt.extend(old, [["##cab ##caab ##ca aab aabb"] * 3], 3)
+    new = result.vocabulary
+    assert new.unreachable == []
+    assert Tokenizer(old).encode("##ca") == Tokenizer(new).encode("##ca") == [1, 5, 3]
+    for i, parts in enumerate(result.parts, len(old)):
+        assert new.is_inner(new.texts[i]) == old.is_inner(old.texts[parts[0]])
+
+
+def test_scores_that_can_not_be_added_up_are_refused() -> None:
+    old = looked_up("metaspace", "unigram", "byte")
+    huge = [t._replace(score=t.score * 50_000) for t in old.tokens]
+    with pytest.raises(InputError, match="no logarithms of probabilities"):
+        volt.extend(replace(old, tokens=huge), [sample_lines()[:150]], 80)
 
 
 def test_words_between_spaces_are_counted_whole() -> None:

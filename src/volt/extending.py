@@ -4,6 +4,13 @@ The text is encoded with the tokenizer, and BPE goes on where it stopped, over t
 out. New merges come behind all old ones. A merge behind all others is made only where no other is
 possible, so text is cut as before, up to the new merges; and the text of a new token, standing
 alone, comes out as its two parents, and then as itself.
+
+Tokens that are looked up are found in the same way, and have no parents. In `unigram` a new token
+has the sum of the scores of the old tokens it is made of. These are the best cut of its text, as
+every part of a best cut is one, so no text has a higher sum than before: new tokens taken apart
+into their parts are a best cut of the old ones. Of equal sums the one is taken whose last token
+starts first: where the old cut had the parts side by side, that is the new token, or a longer one.
+In `longest`, a new token is taken wherever it fits.
 """
 
 from __future__ import annotations
@@ -20,15 +27,33 @@ from volt.corpus import Text
 from volt.counts import WordCounts, WordRule, check_at_least, thread_count
 from volt.errors import InputError, SettingsError
 from volt.learn import measure as with_measures
+from volt.pieces import STEPS
 from volt.progress import Progress
-from volt.refitting import RefitResult, Tokenizers, count_for, fit, open_model, readable, signed
+from volt.refitting import (
+    RefitResult,
+    Tokenizers,
+    count_for,
+    fit,
+    look_up_for,
+    open_model,
+    readable,
+    signed,
+)
 from volt.tokenizer import Tokenizer
-from volt.tokens import Token
-from volt.vocabulary import Vocabulary
+from volt.tokens import SPELLED, Token
+from volt.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 RUN_ON = 2
 """How many times as many merges are made as tokens are added. More (4, 10) chose the same tokens on
 Multi30k and Tatoeba."""
+ROUNDING = {"float64": 2.0**-20, "float32": 2.0**-10}
+"""Where sums of scores are rounded, a new token has this much more for each part but one. It is
+more than the rounding of a word of 10,000 characters, or, in 32 bits, of a line of some 300
+tokens."""
+LONGEST_MESSAGE = (
+    "longest match takes a new token wherever it fits: text may be cut otherwise than by joining "
+    "old tokens"
+)
 FIRST_SYMBOL = 0x10000
 LAST_SYMBOL = 0x10FFFF
 
@@ -49,20 +74,18 @@ def extend(
 
     The words are encoded with the tokenizer, and BPE goes on from there: the tokens they come out
     as are its alphabet. Of its merges those are taken that lower entropy most. They come behind all
-    old ones, so that what the old tokens cut stays cut so, up to the new merges. With `model`, a
-    new token's rows are the mean of the rows of the old tokens it is made of.
+    old ones, so that what the old tokens cut stays cut so, up to the new merges. Tokens that are
+    looked up get scores that do the same; only the longest match may cut otherwise. With `model`,
+    a new token's rows are the mean of the rows of the old tokens it is made of.
     """
     check_at_least("add", add, 1)
     threads = thread_count(threads)
     progress = progress or Progress()
     original = readable(tokenizer, form)
     old = original.vocabulary
-    if old.look_up is not None:
-        raise SettingsError(
-            f"only tokenizers that merge can be extended: in {old.encoding} a new token would "
-            "compete with the old ones, and change how text is cut that has nothing to do with it"
-        )
     messages = list(original.messages)
+    if old.encoding == "longest":
+        messages.append(LONGEST_MESSAGE)
     checkpoint = None if model is None else open_model(model, old, messages)
     counts = count_for(old, on, options, threads, progress)
 
@@ -73,17 +96,12 @@ def extend(
     parts = _new_parts(old, symbols, add, min_frequency, threads, progress)
 
     # 3. The new tokens behind the old ones.
-    tokens = list(old.tokens)
-    rank = max((token.rank for token in old.tokens), default=-1)
-    ids: dict[tuple[int, ...], int] = {(i,): i for i in range(len(old))}
-    for number, (whole, left, right) in enumerate(parts, len(old)):
-        pair = ids[left], ids[right]
-        ids[whole] = number
-        text = tokens[pair[0]].text + tokens[pair[1]].text
-        tokens.append(Token(text, "merged", pair, rank + 1 + number - len(old)))
+    new = _merged(old, parts) if old.look_up is None else _pieces(old, old.look_up, parts)
+    tokens = [*old.tokens, *new]
     vocabulary = replace(
-        old, tokens=tokens, unit=counts.unit, unreachable=[], self_test=[], signature=""
-    )
+        old, tokens=tokens, look_up=look_up_for(tokens, old), unit=counts.unit, unreachable=[],
+        self_test=[], signature="",
+    )  # fmt: skip
     vocabulary = with_measures(vocabulary, counts, threads).vocabulary
     details = {"add": add, "min": min_frequency}
     vocabulary = signed(vocabulary, "extend", old, counts, details)
@@ -105,8 +123,7 @@ def _in_symbols(tokenizer: Tokenizer, counts: WordCounts) -> WordCounts:
     if len(tokenizer) > LAST_SYMBOL - FIRST_SYMBOL:
         raise SettingsError(f"extend takes up to {LAST_SYMBOL - FIRST_SYMBOL:,} tokens")
     ids, offsets = tokenizer.encode_words(counts)
-    merges = np.array([t.kind in ("character", "merged") for t in tokenizer.vocabulary.tokens])
-    known = merges[ids]
+    known = tokenizer.vocabulary.columns.are(*SPELLED)[ids]
     starts = np.zeros(len(ids) + 1, bool)
     starts[offsets.astype(np.int64)] = True
     starts[:-1] |= ~known
@@ -153,9 +170,11 @@ def _new_parts(
         for merge, token in enumerate(range(found.alphabet_size, len(found))):
             whole = spelled[token]
             left, right = (spelled[part] for part in found.parents[token].tolist())
-            text = "".join(old.tokens[i].text for i in whole)
-            # A token that no text is encoded as may have this text: a second one can't be.
-            if left in made and right in made and text not in taken:
+            text = _text(old, whole)
+            # A token that no text is encoded as may have this text: a second one can't be. Nor can
+            # one at the start of a word have a text that says that it is inside.
+            marked = old.is_inner(text) == old.is_inner(old.texts[whole[0]])
+            if left in made and right in made and text not in taken and marked:
                 usable[whole] = (whole, left, right), float(nats[merge] - nats[merge + 1])
                 made.add(whole)
                 taken.add(text)
@@ -168,6 +187,47 @@ def _new_parts(
                 f"{min_frequency} times or more; add fewer, or give it more text"
             )
         asked += add
+
+
+def _text(old: Vocabulary, whole: tuple[int, ...]) -> str:
+    """Tokens inside a word have their mark at the front only."""
+    first, *others = (old.texts[i] for i in whole)
+    mark = old.look_up.mark if old.look_up is not None else ""
+    return first + "".join(text.removeprefix(mark) for text in others)
+
+
+def _merged(old: Vocabulary, parts: list[NewToken]) -> list[Token]:
+    """With ranks behind all others."""
+    rank = max((token.rank for token in old.tokens), default=-1)
+    ids: dict[tuple[int, ...], int] = {(i,): i for i in range(len(old))}
+    ids |= {whole: number for number, (whole, _, _) in enumerate(parts, len(old))}
+    return [
+        Token(_text(old, whole), "merged", (ids[left], ids[right]), number)
+        for number, (whole, left, right) in enumerate(parts, rank + 1)
+    ]
+
+
+def _pieces(old: Vocabulary, look_up: LookUp, parts: list[NewToken]) -> list[Token]:
+    """With the scores of their parts. Sums of multiples of 1/1024 are exact; for others, rounding
+    must not hide a new token behind its parts, nor a longer one behind shorter ones."""
+    if old.encoding == "longest":
+        return [Token(_text(old, whole), "piece") for whole, _, _ in parts]
+    scores = old.columns.scores
+    exact = bool((scores * STEPS % 1 == 0).all())
+    more = 0.0 if exact else ROUNDING[look_up.arithmetic]
+    real = np.float32 if look_up.arithmetic == "float32" else np.float64
+    new: list[Token] = []
+    for whole, _, _ in parts:
+        score = float(scores[list(whole)].sum()) + more * (len(whole) - 1)
+        stored = float(real(score))
+        if abs(stored) > HIGHEST_SCORE or abs(stored - score) > more / 4:
+            raise InputError(
+                f"{_text(old, whole)!r} would have the score {score!r}, the sum of its parts', "
+                f"which {look_up.arithmetic} can't hold well enough: the tokenizer's scores are "
+                "no logarithms of probabilities, and it can't be extended"
+            )
+        new.append(Token(_text(old, whole), "piece", score=stored))
+    return new
 
 
 def _lowering_most(

@@ -58,7 +58,7 @@ from volt.progress import Progress
 from volt.selection import Choice, choose
 from volt.tokenizer import Tokenizer
 from volt.tokens import SPELLED, Kind, Token
-from volt.vocabulary import Vocabulary
+from volt.vocabulary import LookUp, Vocabulary
 from volt.vocabulary_reader import load_vocabulary
 
 CHOICE_OPTIONS = (
@@ -592,15 +592,20 @@ def restrict(
         return one._replace(parents=(left, right), scaffold=i not in wanted)
 
     tokens = [token(i) for i in order]
-    look_up = old.look_up
-    if look_up is not None and old.encoding == "unigram":
-        # An unknown character costs more than any token: in SentencePiece and Hugging Face by a
-        # fixed amount below the lowest score of all.
-        drop = look_up.unknown_score - _lowest_score(old.tokens)
-        look_up = replace(look_up, unknown_score=_lowest_score(tokens) + drop)
     return replace(
-        old, tokens=tokens, look_up=look_up, unreachable=[], self_test=[], signature=""
-    ), id_map
+        old, tokens=tokens, look_up=look_up_for(tokens, old), unreachable=[], self_test=[],
+        signature="",
+    ), id_map  # fmt: skip
+
+
+def look_up_for(tokens: Sequence[Token], old: Vocabulary) -> LookUp | None:
+    """How other tokens are looked up. An unknown character costs more than any token: in
+    SentencePiece and Hugging Face by a fixed amount below the lowest score of all."""
+    look_up = old.look_up
+    if look_up is None or old.encoding != "unigram":
+        return look_up
+    drop = look_up.unknown_score - _lowest_score(old.tokens)
+    return replace(look_up, unknown_score=_lowest_score(tokens) + drop)
 
 
 def _lowest_score(tokens: Sequence[Token]) -> float:

@@ -50,7 +50,7 @@ from volt.normalizers import (
     UnicodeForm,
     character_map,
 )
-from volt.tokens import Kind
+from volt.tokens import SPELLED, Kind
 from volt.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 MOST_UNUSED = 1000
@@ -333,7 +333,7 @@ def rewritten(path: Path, vocabulary: Vocabulary, id_map: NDArray[np.int64]) -> 
     file = path / "tokenizer.json" if path.is_dir() else path
     data = read_json(file)
     old = data["model"]
-    model = {**old, **_new_vocabulary(old, vocabulary, str(file))}
+    model = {**old, **_new_vocabulary(old, vocabulary)}
     pad = data.get("padding")
     if isinstance(pad, dict) and "pad_id" in pad:
         pad = {**pad, "pad_id": _new_id(id_map, pad["pad_id"], f"{file}: padding")}
@@ -362,13 +362,15 @@ def rewritten(path: Path, vocabulary: Vocabulary, id_map: NDArray[np.int64]) -> 
     return files
 
 
-def _new_vocabulary(old: dict[str, Any], vocabulary: Vocabulary, name: str) -> dict[str, Any]:
+def _new_vocabulary(old: dict[str, Any], vocabulary: Vocabulary) -> dict[str, Any]:
     """The parts of a model that hold the vocabulary."""
     if old.get("type") == "Unigram":
-        scores = dict(old["vocab"])
-        kept = [[text, scores[text]] for text in vocabulary.texts if text in scores]
-        if [text for text, _ in kept] != vocabulary.texts[: len(kept)]:
-            raise InputError(f"{name}: added_tokens: one stands before the model's own tokens")
+        new = {token.text: token.score for token in vocabulary.tokens if token.kind in SPELLED}
+        scores = new | dict(old["vocab"])
+        last = max(i for i, text in enumerate(vocabulary.texts) if text in scores)
+        # Ids are places in this list, so added tokens before the last have one, too. What they
+        # score does not matter: they are found before the model sees the text.
+        kept = [[text, scores.get(text, 0.0)] for text in vocabulary.texts[: last + 1]]
         return {"vocab": kept, "unk_id": vocabulary.ids[vocabulary.unknown_token]}
     # Added tokens, too, have their place here, or those behind them would move.
     numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}
