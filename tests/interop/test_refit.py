@@ -64,9 +64,11 @@ def check(old, result, encode):
 def test_hugging_face(name, tmp_path):
     file = trained(name, tmp_path)
     old, _ = volt.import_vocabulary(file)
-    results = [volt.refit(file, ON, size=500), volt.refit(file, ON, sizes="50,100,150,200")]
-    if name == "byte-level":
-        results.append(volt.extend(file, ON, 60))
+    extended = volt.extend(file, ON, 60)
+    assert extended.after.tokens < extended.before.tokens
+    results = [
+        volt.refit(file, ON, size=500), volt.refit(file, ON, sizes="50,100,150,200"), extended
+    ]  # fmt: skip
     for result in results:
         assert len(result.vocabulary) < len(old) or result.parts
         result.save(tmp_path / "out", force=True)
@@ -87,9 +89,11 @@ def test_sentencepiece(kind, fallback, tmp_path):
     )  # fmt: skip
     file = tmp_path / "sp.model"
     old, _ = volt.import_vocabulary(file)
-    results = [volt.refit(file, ON, size=620), volt.refit(file, ON, sizes="50,100,150,200")]
-    if kind == "bpe":
-        results.append(volt.extend(file, ON, 40))
+    extended = volt.extend(file, ON, 40)
+    assert extended.after.tokens < extended.before.tokens
+    results = [
+        volt.refit(file, ON, size=620), volt.refit(file, ON, sizes="50,100,150,200"), extended
+    ]  # fmt: skip
     for result in results:
         result.save(tmp_path / "out", force=True)
         theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "out/sp.model"))
@@ -122,9 +126,31 @@ def test_unigram_as_sentencepiece(tmp_path):
     """Scores stay, and the unknown character's goes with the lowest."""
     old = looked_up("metaspace", "unigram", "unk")
     file = volt.export(old, "sentencepiece", tmp_path / "x").files[0]
-    result = volt.refit(file, ON, size=300)
+    for result in (volt.refit(file, ON, size=300), volt.extend(file, ON, 60)):
+        result.save(tmp_path / "out", force=True)
+        theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "out" / "x.model"))
+        ours = Tokenizer(result.vocabulary)
+        for text in (*LINES, "☃☃a☃ ☃", "b☃ade"):
+            assert theirs.encode(text) == ours.encode(text)
+        assert result.vocabulary.unreachable == (old.unreachable if result.parts else [])
+
+
+def test_unigram_extended_behind_tokens_that_were_added(tmp_path):
+    """Ids are places in the model's list: `<mask>`, which is not in it, keeps its own."""
+    file = trained("unigram", tmp_path)
+    data = json.loads(file.read_text(encoding="utf-8"))
+    number = len(data["model"]["vocab"])
+    added = {"id": number, "content": "<mask>", "special": True, "single_word": False,
+             "lstrip": False, "rstrip": False, "normalized": False}  # fmt: skip
+    data["added_tokens"].append(added)
+    file.write_text(json.dumps(data), encoding="utf-8")
+    result = volt.extend(file, ON, 60)
     result.save(tmp_path / "out")
-    theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "out" / "x.model"))
-    check(old, result, theirs.encode)
-    for text in ("☃☃a☃ ☃", "b☃ade"):
-        assert theirs.encode(text) == Tokenizer(result.vocabulary).encode(text)
+    theirs = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
+    assert theirs.token_to_id("<mask>") == number
+    assert theirs.get_vocab_size() == number + 61 == len(result.vocabulary)
+    ours = Tokenizer(result.vocabulary)
+    texts = [*LINES, "bade <mask> deba<mask>"]
+    assert max(max(theirs.encode(text).ids, default=0) for text in texts) > number
+    for text in texts:
+        assert theirs.encode(text).ids == ours.encode(text, allowed_special="all")
