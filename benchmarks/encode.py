@@ -281,10 +281,14 @@ STAGE = Stage(
     ),
     requirements=(
         Requirement(peers=("tokenizers",), measure="wall_seconds", at_least=10),
-        Requirement(peers=("sentencepiece",), measure="wall_seconds", at_least=5),
+        Requirement(
+            peers=("sentencepiece",), measure="wall_seconds", at_least=5, of="volt-metaspace"
+        ),
         Requirement(peers=("tiktoken",), measure="wall_seconds", at_least=5),
         Requirement(peers=("gigatoken", "tokie"), measure="wall_seconds", at_least=1.2),
-        Requirement(peers=("subword-nmt",), measure="wall_seconds", at_least=100),
+        Requirement(
+            peers=("subword-nmt",), measure="wall_seconds", at_least=100, of="volt-whitespace"
+        ),
     ),
 )
 

@@ -92,12 +92,14 @@ class Contender:
 
 @dataclass(frozen=True)
 class Requirement:
-    """`measure` of the best of `peers`, divided by that of volt, is to be at least `at_least`."""
+    """`measure` of the best of `peers`, divided by that of volt (of the contender `of`, which does
+    the same work), is to be at least `at_least`."""
 
     peers: tuple[str, ...]
     measure: str  # "wall_seconds" or "peak_megabytes"
     at_least: float
     smallest_text: int = SMALLEST_TEXT
+    of: str = REFERENCE
 
 
 @dataclass(frozen=True)
@@ -232,10 +234,12 @@ def _judge(
     """The ratio against the best peer. Passed is None, with the reason, where nobody can tell."""
     by_name = {row["name"]: row for row in rows}
     key = "wall_ratio" if requirement.measure == "wall_seconds" else "memory_ratio"
-    ratios = [by_name[peer][key] for peer in requirement.peers if peer in by_name]
+    ours = by_name.get(requirement.of, {}).get(key) or 1.0
+    ratios = [by_name[peer][key] / ours for peer in requirement.peers
+              if by_name.get(peer, {}).get(key)]  # fmt: skip
     missing = [
         name
-        for name in (REFERENCE, *requirement.peers)
+        for name in (REFERENCE, requirement.of, *requirement.peers)
         if name not in by_name or by_name[name]["status"] != "measured"
     ]
     if missing:
@@ -245,6 +249,7 @@ def _judge(
     else:
         ratio, reason = min(ratios), None
     return {
+        "of": requirement.of,
         "peers": list(requirement.peers),
         "measure": requirement.measure,
         "at_least": requirement.at_least,
