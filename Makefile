@@ -107,6 +107,8 @@ build/fuzz/core/%.o: src/core/%.cpp $(wildcard src/core/*.hpp)
 	@mkdir -p build/fuzz/core
 	$(CLANG) $(FUZZED) -fsanitize=fuzzer-no-link -c $< -o $@
 
+.PRECIOUS: build/fuzz/core/%.o
+
 build/fuzz/%: tests/fuzz/%.cpp tests/fuzz/input.hpp $(CORE)
 	@mkdir -p build/fuzz/found/$*
 	$(CLANG) $(FUZZED) -fsanitize=fuzzer $(CORE) $< -o $@

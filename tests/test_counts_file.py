@@ -72,6 +72,7 @@ def save(tmp_path):
 @example(["we'RE 'lab «x» !\r\r\r. 12345 \r   \r  x"], "byte-level:llama3", 2, "none", "1")
 @example(["ABc's «D語E's e's !/\r/\r/", "!\r/\r"], "byte-level:o200k", 2, "none", "1")
 @example(["ABc's «D語E's e're !/\r/\r/", "!\r/\r"], "byte-level:o200k", 3, "none", "1")
+@example(["!!!\u0301!", "!!!\u0301/\r/"], "byte-level:o200k", 3, "none", "1")
 def test_whatever_was_counted_is_loaded_again(
     tmp_path, lines, pretokenizer, max_word_length, normalize, weight
 ):

@@ -69,10 +69,13 @@ bool is_word(Pretokenizer pretokenizer, uint32_t max_word_length, const std::str
     scan_bytes(pretokenizer, begin, end, state, true, any_length, sink);
     // Contractions are the only words of several kinds of characters: 're, 've, 'll cut after two.
     if (max_word_length == 2 && (word == "'r" || word == "'v" || word == "'l")) return true;
-    // A part of a long word may look like several.
-    if (pretokenizer == Pretokenizer::o200k && (count_characters(begin, end) == max_word_length ||
-                                                word.find_first_not_of("\r/") == std::string::npos))
-      return true;
+    // A part of a long word may look like several: the first ones, and the last of a run of signs, where marks
+    // are signs like others, with the line breaks and slashes behind it.
+    if (pretokenizer == Pretokenizer::o200k) {
+      if (count_characters(begin, end) == max_word_length) return true;
+      const uint8_t* signs = KindTable<byte_level_kind>::get().run_end(begin, end, kOther);
+      if (std::all_of(signs, end, [](uint8_t byte) { return byte == '\r' || byte == '/'; })) return true;
+    }
     // White space up to a line break, of which this is a part.
     if (pretokenizer != Pretokenizer::byte_level &&
         KindTable<byte_level_kind>::get().run_end(begin, end, kSpace) == end)
