@@ -46,6 +46,7 @@ def test_a_second_ctrl_c_does_not_cut_short_the_cleaning_up(work):
     """It comes while the temporary folder is deleted."""
     program = (
         "import os, shutil, signal; from volt.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # it may be ignored
         "remove = shutil.rmtree\n"
         "def slowly(*arguments, **options):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
