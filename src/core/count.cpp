@@ -171,6 +171,7 @@ struct TableSink {
 
   void cut() { ++cut_words; }
   void reserved() { ++reserved_marks; }
+  void end_line() {}
 
   [[gnu::always_inline]] void piece(const uint8_t* begin, const uint8_t* end, bool prefix) {
     ++words;
@@ -256,32 +257,13 @@ const uint8_t* last_line_end(const uint8_t* p, const uint8_t* end) {
   return end;
 }
 
-const uint8_t* next_line_end(const uint8_t* p, const uint8_t* end) {
-  const void* found = p < end ? std::memchr(p, '\n', end - p) : nullptr;
-  return found ? static_cast<const uint8_t*>(found) + 1 : end;
-}
-
-// `end` less a character at its end whose last bytes are still to come.
-const uint8_t* whole_characters(const uint8_t* p, const uint8_t* end) {
-  for (int i = 1; i <= 3 && end - p >= i; ++i) {
-    const uint8_t byte = end[-i];
-    if (is_continuation(byte)) continue;
-    return byte >= 0xC0 && sequence_length(byte) > static_cast<uint32_t>(i) ? end - i : end;
-  }
-  return end;
-}
-
 // Scan whole lines; the last may lack its line end.
 void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end, LineState& state,
                 std::vector<uint64_t>& marks, TableSink& sink) {
   if (pretokenizer == Pretokenizer::whitespace) return scan_whitespace_fast(p, end, state, sink);
   const bool in_line = !state.at_start || state.continuing;  // only the scanners go on from there
   if (!in_line && mark_words(pretokenizer, p, end, true, marks))
-    return pretokenizer == Pretokenizer::metaspace
-               ? take_marked_lines<Pretokenizer::metaspace>(p, end, marks, sink)
-           : pretokenizer == Pretokenizer::byte_level
-               ? take_marked_lines<Pretokenizer::byte_level>(p, end, marks, sink)
-               : take_marked_lines<Pretokenizer::llama3>(p, end, marks, sink);  // all patterns alike
+    return take_marked_words<LineEnds::trimmed>(pretokenizer, p, end, marks, state.at_start, sink);
   while (p < end) {
     const uint8_t* next = next_line_end(p, end);
     const uint8_t* line_end = next;

@@ -9,15 +9,15 @@
 
 namespace volt {
 
-// The words of whole lines whose bounds are marked; the last line may lack its end. A CR before a line
-// end is part of that end.
-template <Pretokenizer pretokenizer, class Sink>
-void take_marked_lines(const uint8_t* text, const uint8_t* end, const std::vector<uint64_t>& marks,
-                       Sink& sink) {
+// What ends a line: nothing, LF is text like any other; LF; LF with a CR before it, if there is one.
+enum class LineEnds { none, plain, trimmed };
+
+template <Pretokenizer pretokenizer, LineEnds line_ends, class Sink>
+void take_marked_words(const uint8_t* text, const uint8_t* end, const std::vector<uint64_t>& marks,
+                       bool& at_start, Sink& sink) {
   static constexpr uint8_t kMarkText[] = {0xE2, 0x96, 0x81};
   const uint8_t* word = nullptr;  // where the word that we are in starts
   bool prefix = false;            // and whether a space is understood before it
-  bool at_start = true;           // of a line
   const auto take = [&](const uint8_t* stop) {
     if (pretokenizer == Pretokenizer::metaspace && *word == kMarkText[0] && stop - word == 3 &&
         std::memcmp(word, kMarkText, 3) == 0) [[unlikely]]
@@ -27,21 +27,23 @@ void take_marked_lines(const uint8_t* text, const uint8_t* end, const std::vecto
   for (size_t block = 0; block < marks.size(); ++block) {
     for (uint64_t left = marks[block]; left; left &= left - 1) {
       const uint8_t* p = text + 64 * block + __builtin_ctzll(left);
-      const bool ends_line = *p == '\n';
+      const bool ends_line = line_ends != LineEnds::none && *p == '\n';
       if (word != nullptr) {
         if (p < word) continue;  // inside what the pattern took with an apostrophe
-        const uint8_t* stop = ends_line && p[-1] == '\r' ? p - 1 : p;
-        if (stop > word) take(stop);
+        const bool trims = line_ends == LineEnds::trimmed && ends_line && p[-1] == '\r';
+        if (const uint8_t* stop = trims ? p - 1 : p; stop > word) take(stop);
         prefix = false;
       }
-      if (ends_line) {
-        word = nullptr;
-        at_start = true;
-        continue;
-      }
       word = p;
-      if constexpr (pretokenizer == Pretokenizer::metaspace) {
+      if (ends_line) {
+        sink.end_line();
+        at_start = true;
+        word = nullptr;
+      } else if constexpr (pretokenizer == Pretokenizer::whitespace) {
+        if (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n') word = nullptr;
+      } else if constexpr (pretokenizer == Pretokenizer::metaspace) {
         if (at_start) [[unlikely]] {
+          at_start = false;
           // The space before the text is a word by itself before another, or before U+2581.
           prefix = *p != ' ' && (end - p < 3 || std::memcmp(p, kMarkText, 3) != 0);
           if (!prefix) sink(p, p, true, false);
@@ -53,10 +55,25 @@ void take_marked_lines(const uint8_t* text, const uint8_t* end, const std::vecto
           word = p + suffix;
         }
       }
-      at_start = false;
     }
   }
   if (word != nullptr && word < end) take(end);
+}
+
+// The words of a text, or of whole lines of which the last may lack its end, whose bounds are marked.
+// `at_start`: whether a space is understood before the first, and before the next text's first.
+template <LineEnds line_ends, class Sink>
+void take_marked_words(Pretokenizer pretokenizer, const uint8_t* text, const uint8_t* end,
+                       const std::vector<uint64_t>& marks, bool& at_start, Sink& sink) {
+  const auto take = [&]<Pretokenizer known>() {
+    take_marked_words<known, line_ends>(text, end, marks, at_start, sink);
+  };
+  switch (pretokenizer) {
+    case Pretokenizer::whitespace: return take.template operator()<Pretokenizer::whitespace>();
+    case Pretokenizer::metaspace: return take.template operator()<Pretokenizer::metaspace>();
+    case Pretokenizer::byte_level: return take.template operator()<Pretokenizer::byte_level>();
+    default: return take.template operator()<Pretokenizer::llama3>();  // all patterns alike
+  }
 }
 
 }  // namespace volt

@@ -63,6 +63,12 @@ inline Kind cased_kind(uint32_t c) {
   }
 }
 
+// One past the next line end in [p, end), or end.
+inline const uint8_t* next_line_end(const uint8_t* p, const uint8_t* end) {
+  const void* found = p < end ? std::memchr(p, '\n', end - p) : nullptr;
+  return found ? static_cast<const uint8_t*>(found) + 1 : end;
+}
+
 // The kinds of one pre-tokenizer, by first byte where that tells.
 template <Kind (*kind_of)(uint32_t)>
 class KindTable {

@@ -29,6 +29,16 @@ inline uint32_t sequence_length(uint8_t first) {
 
 inline bool is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
+// `end` less a character at its end whose last bytes are still to come.
+inline const uint8_t* whole_characters(const uint8_t* p, const uint8_t* end) {
+  for (int i = 1; i <= 3 && end - p >= i; ++i) {
+    const uint8_t byte = end[-i];
+    if (is_continuation(byte)) continue;
+    return byte >= 0xC0 && sequence_length(byte) > static_cast<uint32_t>(i) ? end - i : end;
+  }
+  return end;
+}
+
 // Decode one character of valid UTF-8.
 inline Decoded decode(const uint8_t* p) {
   const uint8_t first = p[0];

@@ -11,7 +11,7 @@ from readers import READERS, run
 HERE = Path(__file__).parent
 NATIVE = ("count", "merge", "encode")
 """Their inputs are settings and text; tests/fuzz/NAME.cpp says how they are read."""
-CORE = ("count", "spill", "merge", "encode", "match", "unicode", "word_file")
+CORE = ("count", "spill", "merge", "encode", "encoder", "match", "unicode", "word_file")
 
 
 @pytest.mark.parametrize("name", READERS)
