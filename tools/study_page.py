@@ -53,6 +53,12 @@ class Experiment:
         return sorted(int(name[4:]) for name in self.runs if name.startswith("bpe:"))
 
     @property
+    def grid(self) -> list[str]:
+        """Those that a search would try: all but what a criterion chose."""
+        chosen = {one["size"] for one in self.choices.values()}
+        return [f"bpe:{size}" for size in self.sizes if size not in chosen]
+
+    @property
     def bleu(self) -> list[float]:
         return [self.mean(f"bpe:{size}") for size in self.sizes]
 
@@ -64,6 +70,16 @@ class Experiment:
 
     def scores(self, criterion: str) -> list[float]:
         return [self.data["scores"][criterion][str(size)] for size in self.sizes]
+
+    def speed(self, vocabulary: str) -> tuple[float, float]:
+        """Training pairs and translated sentences a CPU second, of the last seed: its runs were
+        made side by side."""
+        run = self.runs[vocabulary][-1]
+        timing = run["timing"]
+        return (
+            run["pairs"] / timing["train_cpu"],
+            timing["test_sentences"] / timing["translate_cpu"],
+        )
 
     def best(self) -> tuple[str, float]:
         """The best vocabulary tried, among those of the plain encoding."""
@@ -201,6 +217,64 @@ def regret_table(experiments: Sequence[Experiment]) -> str:
     return table(["criterion", *(one.name for one in experiments), "mean (experiments)"], rows)
 
 
+def wide_table(experiments: Sequence[Experiment]) -> str:
+    """As the paper's Tables 1, 2 and 6: sizes in common use against VOLT's."""
+    rows = []
+    for one in experiments:
+        if "chosen:muv" not in one.runs:
+            continue
+        names = ["bpe:1000", one.grid[-1], "chosen:muv"]
+        cells = [f"{one.runs[name][0]['size']:,}: {one.mean(name):.1f}" for name in names]
+        differences = [one.mean("chosen:muv") - one.mean(name) for name in names[:2]]
+        model = one.data["model"]["model"]
+        rows.append([one.name, model, *cells, *(f"{value:+.1f}" for value in differences)])
+    head = ["experiment", "model", "BPE 1,000", "largest BPE", "VOLT", "VOLT - BPE 1,000",
+            "VOLT - largest"]  # fmt: skip
+    return table(head, rows)
+
+
+def search_table(experiments: Sequence[Experiment]) -> str:
+    """As the paper's Table 4: what a good size costs."""
+    rows = []
+    for one in experiments:
+        if "chosen:muv" not in one.runs or "learn_cpu" not in one.data:
+            continue
+        names = one.grid
+        searched = max(names, key=one.mean)
+        by_muv = max(names, key=lambda name: one.data["scores"]["muv"][name[4:]])
+        trained = sum(mean(run["timing"]["train_cpu"] for run in one.runs[name]) for name in names)
+        learned = f"{one.data['learn_cpu']:.1f} s"
+        for method, name, cost in (
+            ("BPE-Search", searched, f"{trained / 60:.0f} min ({len(names)} models)"),
+            ("MUV-Search", by_muv, learned),
+            ("VOLT", "chosen:muv", learned),
+        ):
+            tokens, bleu = one.runs[name][0]["size"], one.mean(name)
+            rows.append([one.name, method, f"{tokens:,}", f"{bleu:.1f}", cost])
+    return table(["experiment", "method", "tokens", "BLEU", "CPU time to choose"], rows)
+
+
+def speed_table(experiments: Sequence[Experiment]) -> str:
+    """As the paper's paragraph on speed: sentences a second, and against VOLT's vocabulary."""
+    rows = []
+    for one in experiments:
+        if "chosen:muv" not in one.runs:
+            continue
+        own = one.speed("chosen:muv")
+        for number, work in enumerate(("training", "translating")):
+            cells = [f"{own[number]:.0f}"]
+            for size in (1000, 4000, 8000, 15000):
+                name = f"bpe:{size}"
+                if name in one.runs:
+                    speed = one.speed(name)[number]
+                    cells.append(f"{speed:.0f} ({speed / own[number]:.2f}x)")
+                else:
+                    cells.append("")
+            rows.append([one.name, work, *cells])
+    head = ["experiment", "sentences / CPU s", "VOLT", "BPE 1,000", "4,000", "8,000", "15,000"]
+    return table(head, rows)
+
+
 def settings_table(experiments: Sequence[Experiment]) -> str:
     rows = []
     for one in experiments:
@@ -287,6 +361,9 @@ def sections(experiments: Sequence[Experiment]) -> Iterator[tuple[str, str]]:
     yield "settings", settings_table(experiments)
     runs = [f"### {TITLES[one.name]} (`{one.name}`)\n\n{runs_table(one)}" for one in experiments]
     yield "runs", "\n\n".join(runs)
+    yield "wide", wide_table(experiments)
+    yield "search", search_table(experiments)
+    yield "speed", speed_table(experiments)
     yield "correlation", correlation_table(experiments)
     yield "regret", regret_table(experiments)
 

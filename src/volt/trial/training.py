@@ -147,8 +147,9 @@ def train(
     torch.manual_seed(seed)
     model = build_model(shape, tokens).to(device)
     optimizer = torch.optim.Adam(
-        model.parameters(), lr=settings.learning_rate, betas=settings.adam_betas, eps=1e-9
-    )
+        model.parameters(), lr=settings.learning_rate, betas=settings.adam_betas, eps=1e-9,
+        fused=device.type in ("cpu", "cuda"),
+    )  # fmt: skip
     state = _State(model, optimizer)
     path = folder / CHECKPOINT if folder else None
     if path and path.exists():
