@@ -508,12 +508,19 @@ def find_languages(inputs: Sequence[str], *, glob: str = "*") -> dict[str, list[
 
     The language is the folder's name for a file in a folder below a named one, else what stands
     behind the last dot (`train.de`), else the name (`de.txt`); endings such as .gz and .txt aside.
+    Of a data set it is what stands behind the last dot of the field (`translation.de`).
     """
     found: dict[str, list[str]] = {}
     for name in inputs:
         for source in find_sources(name, glob=glob):
             if source.path is None:
-                raise SettingsError("stdin has no language: name it with --lang CODE=-")
+                _, dot, code = getattr(source.text, "field", "").rpartition(".")
+                if not dot:
+                    raise SettingsError(
+                        f"{source.name} has no language: name it with --lang CODE={name}"
+                    )
+                found.setdefault(code, []).append(name)
+                continue
             below = source.path.relative_to(name).parts if Path(name).is_dir() else ()
             plain = _TEXT.sub("", _COMPRESSED.sub("", source.path.name))
             code = below[0] if len(below) > 1 else plain.rpartition(".")[2]

@@ -87,6 +87,29 @@ def test_scripts_apart(folder: Path, tmp_path: Path) -> None:
     assert plain.returncode == 0 and plain.stderr == "" and plain.stdout == ""
 
 
+def test_data_sets_by_the_name_of_their_field(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("datasets")
+    english, russian = (
+        (folder / name).read_text(encoding="utf-8").splitlines()
+        for name in ("train.en", "train.ru")
+    )
+    rows = [
+        {"translation": {"en": one, "ru": other}, "text": other}
+        for one, other in zip(english, russian, strict=False)
+    ]
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    field = f"hf:{tmp_path}/set::train:translation"
+    named = run("learn", "--multilingual", f"{field}.en", f"{field}.ru:2.5", *SMALL,
+                "-o", tmp_path / "named", "--json")  # fmt: skip
+    assert named.returncode == 0, named.stderr
+    found = json.loads(named.stdout)["languages"]["rows"]
+    assert [(row["code"], row["lines"]) for row in found] == [("en", len(rows)), ("ru", len(rows))]
+    told = run("learn", "--lang", f"ru=hf:{tmp_path}/set::train:text", *SMALL,
+               "-o", tmp_path / "told")  # fmt: skip
+    assert told.returncode == 0, told.stderr
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--lang", "en"], "--lang is CODE=..."),
     (["--lang", "en={}/train.en", "--weight", "2"], "--weight is CODE=..."),
@@ -95,7 +118,9 @@ def test_scripts_apart(folder: Path, tmp_path: Path) -> None:
     (["--multilingual", "{}", "--min-share", "0.4"], "at most 0.3333"),
     (["--multilingual", "{}", "--temperature", "0"], "temperature is 1 or more"),
     (["--multilingual", "{}", "--reference", "de"], "'de' is none of en, ru, xx"),
-    (["--multilingual", "-"], "stdin has no language"),
+    (["--multilingual", "-"], "stdin has no language: name it with --lang CODE=-"),
+    (["--multilingual", "hf:ted::train:text"],
+     "hf:ted::train:text has no language: name it with --lang CODE=hf:ted::train:text"),
 ])  # fmt: skip
 def test_mistakes(folder: Path, tmp_path: Path, arguments: list[str], message: str) -> None:
     given = [argument.format(folder) for argument in arguments]

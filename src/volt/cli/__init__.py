@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 import traceback
@@ -11,6 +12,8 @@ from contextlib import suppress
 
 STOPPING = {"SIGINT": b"interrupted", "SIGTERM": b"terminated", "SIGHUP": b"hung up"}
 """Ctrl-C, a polite kill, a terminal that is closed; not all systems have all."""
+
+OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|bad_alloc")
 
 
 def main() -> None:
@@ -47,9 +50,12 @@ def main() -> None:
         )
         sys.exit(2)
     except RuntimeError as error:
-        if "can't start new thread" not in str(error):
+        words = _limit(error)
+        if words is None:
             raise
-        print("volt: no thread can be started: the limit of processes is reached", file=sys.stderr)
+        if debug:
+            traceback.print_exc()
+        print(f"volt: {words}", file=sys.stderr)
         sys.exit(2)
     except OSError as error:
         if debug:
@@ -59,6 +65,19 @@ def main() -> None:
         # Keep Python from trying, and failing, once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
+
+
+def _limit(error: RuntimeError) -> str | None:
+    """What the machine has too little of, if that is what the error is about."""
+    if "can't start new thread" in str(error):
+        return "no thread can be started: the limit of processes is reached"
+    # PyTorch has a class for some devices, and for the others words; it is not imported for this.
+    if type(error).__name__ == "OutOfMemoryError" or OUT_OF_MEMORY.search(str(error)):
+        return (
+            "out of memory; train with a lower --batch (and a higher --accumulate) or a smaller "
+            "--preset, translate with a lower --beam"
+        )
+    return None
 
 
 def _stop(number: int, frame: object) -> None:

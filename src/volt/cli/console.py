@@ -12,6 +12,8 @@ from volt.errors import InputError, SettingsError
 from volt.progress import Progress, Report
 
 if TYPE_CHECKING:
+    from typer import Context
+
     from volt.report.terminal import Line
 
 
@@ -41,12 +43,18 @@ class Bars(Progress):
                 speed = task.completed / task.elapsed if task.elapsed else 0.0
                 return Text(f"{speed:,.{0 if speed >= 10 else 1}f} {unit}/s")
 
-        amount = [DownloadColumn(), TransferSpeedColumn()] if unit == "B" else [
-            MofNCompleteColumn(), Rate()
-        ]  # fmt: skip
+        def words(form: str) -> TextColumn:
+            """As they are: the name of a folder may hold brackets, and is no markup."""
+            return TextColumn(form, markup=False)
+
+        amount: list[ProgressColumn]
+        if unit == "B":
+            amount = [DownloadColumn(), TransferSpeedColumn()]
+        else:  # a budget in seconds has no rate
+            amount = [MofNCompleteColumn(), words("s") if unit == "s" else Rate()]
         bar = Bar(
-            TextColumn("{task.description}"), BarColumn(), *amount,
-            TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("{task.fields[note]}"),
+            words("{task.description}"), BarColumn(), *amount,
+            TimeElapsedColumn(), TimeRemainingColumn(), words("{task.fields[note]}"),
             console=Console(stderr=True),
         )  # fmt: skip
         with bar:
@@ -83,6 +91,15 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
 def can_draw() -> bool:
     """Whether stderr can show more than ASCII."""
     return (getattr(sys.stderr, "encoding", None) or "ascii").lower().startswith("utf")
+
+
+def options_given(context: Context, names: Iterable[str]) -> dict[str, bool]:
+    """Which of these options the command line has, were it with the value that is the default."""
+    sources = {name: context.get_parameter_source(name) for name in names}
+    return {
+        f"--{name.replace('_', '-')}": source is not None and source.name == "COMMANDLINE"
+        for name, source in sources.items()
+    }
 
 
 def refuse_options(given: Mapping[str, object], by: str) -> None:

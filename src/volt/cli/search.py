@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 import volt
 from volt.cli import options
 from volt.cli import trial_options as of
-from volt.cli.console import print_json, progress_for, say
+from volt.cli.console import options_given, print_json, progress_for, refuse_options, say
 from volt.criteria import MODEL_WIDTH
 from volt.errors import SettingsError
 from volt.search import DEFAULT_SIZES
 
+OF_CURVES = (
+    "length", "model_width", "pretokenizer", "normalize", "coverage", "min_frequency", "glob",
+)  # fmt: skip
+"""What bleu has no use for: a trial has its own BPE."""
+OF_TRIALS = ("valid", "test", "output", *(field.name for field in fields(of.TrainingOptions)))
 
+
+@of.with_training
 def search(
+    context: typer.Context,
     files: options.Files,
     by: Annotated[of.Criterion, typer.Option(help="What to compare the sizes by.")] = "muv",
     sizes: Annotated[
@@ -43,27 +51,22 @@ def search(
             show_default=False,
         ),
     ] = None,
-    model: of.Model = "transformer",
-    preset: of.Preset = "tiny",
-    seeds: of.Seeds = 1,
-    minutes: of.Minutes = None,
-    epochs: of.Epochs = None,
-    updates: of.Updates = None,
-    device: of.Device = "auto",
+    *,
+    training: of.TrainingOptions,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:  # fmt: skip
     """Score BPE at a list of sizes, from one run; by bleu, train a model at every size.
 
-    By bleu, the two FILEs are the source and the target side of the training text.
+    By bleu, the two FILEs are the source and the target side of the training text, and the options
+    from --valid to --device say how models are trained.
     """
     if by == "bleu":
-        _by_bleu(
-            files, sizes, valid, test, output, quiet, json, model=model, size=preset, seeds=seeds,
-            minutes=minutes, epochs=epochs, updates=updates, device=device, threads=threads,
-        )  # fmt: skip
+        refuse_options(options_given(context, OF_CURVES), "--by bleu")
+        _by_bleu(files, sizes, valid, test, output, training, threads, quiet, json)
         return
+    refuse_options(options_given(context, OF_TRIALS), f"--by {by}, only with --by bleu")
     result = volt.search(
         files,
         by=by,
@@ -104,12 +107,14 @@ def _by_bleu(
     valid: tuple[str, str] | None,
     test: tuple[str, str] | None,
     output: Path | None,
+    training: of.TrainingOptions,
+    threads: int | None,
     quiet: bool,
     json: bool,
-    **settings: Any,
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
     from volt.search import bleu_search
+    from volt.trial.results import write_json
 
     if len(files) != 2 or valid is None or test is None or output is None:
         raise SettingsError(
@@ -122,12 +127,16 @@ def _by_bleu(
         test=test,
         output=output,
         sizes=sizes,
+        threads=threads,
         progress=progress_for(quiet),
         say=lambda line: say(quiet, line),
-        **settings,
+        **training.settings(),
     )
+    # The trial has written its results; who won, and what all cost, belongs to them.
+    data = {**found.results.plain(), "winner": found.size, "seconds": found.seconds}
+    write_json(output / "results.json", data)
     if json:
-        print_json({**found.results.plain(), "winner": found.size, "seconds": found.seconds})
+        print_json(data)
     else:
         print(found.results.table())
     say(quiet, f"bleu: {found.size:,} (BLEU {found.bleu:.2f})")

@@ -1,0 +1,185 @@
+"""`volt trial` and `volt search --by bleu` on the command line, without the training."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from volt.cli.app import app_for
+from volt.cli.console import Bars
+from volt.cli.trial_options import TrainingOptions, tell
+from volt.errors import SettingsError
+
+TRAINING = {
+    "model": "conv", "preset": "small", "seeds": 2, "minutes": 1.5, "epochs": 2.5, "updates": 7,
+    "patience": 3, "learning_rate": 0.5, "warmup": 4, "batch": 50, "batch_unit": "characters",
+    "accumulate": 6, "dropout": 0.25, "label_smoothing": 0.125, "checkpoints": 8, "average": 9,
+    "max_tokens": 10, "beam": 11, "bleu_tokenize": "zh", "device": "cpu",
+}  # fmt: skip
+
+
+def inside(*given):
+    """The command in this process, errors as they are."""
+    app_for(given)(args=list(given), prog_name="volt", standalone_mode=False)
+
+
+class Results:
+    """As of a trial of two sizes."""
+
+    signatures = MappingProxyType({"BLEU": "nrefs:1"})
+    messages = ("one",)
+
+    def rows(self):
+        return [
+            {"vocabulary": "bpe:20", "bleu": 12.5, "seconds": 30.0},
+            {"vocabulary": "bpe:25", "bleu": 10.0, "seconds": 30.0},
+        ]
+
+    def plain(self):
+        return {"vocabularies": self.rows()}
+
+    def table(self):
+        return "table"
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_text("the cat sat on the mat\nthe dog sat\n" * 20, encoding="utf-8")
+    return "text"
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """What the library is asked for, in place of training; it answers with results."""
+    given = {}
+
+    def trial(source, target, **options):
+        given.update(options, source=source, target=target)
+        Path(options["output"]).mkdir()
+        return Results()
+
+    monkeypatch.setattr("volt.trial.trial", trial)
+    return given
+
+
+def calls(text):
+    pairs = ["--valid", text, text, "--test", text, text, "-o", "out"]
+    return {
+        "trial": ["trial", "--source", text, "--target", text, "--vocab", "char", *pairs],
+        "search": ["search", text, text, "--by", "bleu", "--sizes", "20,25", *pairs],
+    }
+
+
+@pytest.mark.parametrize("command", ["trial", "search"])
+def test_every_option_of_training_arrives(text, asked, command):
+    assert TRAINING.keys() == {field.name for field in fields(TrainingOptions)}
+    written = [(f"--{name.replace('_', '-')}", str(value)) for name, value in TRAINING.items()]
+    inside(*calls(text)[command], *(word for pair in written for word in pair), "--threads", "1")
+    wanted = {**TRAINING, "size": TRAINING["preset"], "threads": 1}
+    del wanted["preset"]
+    assert {name: asked[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("option", [
+    ["--pretokenizer", "whitespace"], ["--normalize", "nfc"], ["--coverage", "0.9"],
+    ["--min-frequency", "2"], ["--glob", "*.de"], ["--length", "types"], ["--model-width", "8"],
+])  # fmt: skip
+def test_bleu_refuses_options_of_the_other_criteria(text, asked, option):
+    with pytest.raises(SettingsError, match=f"^{option[0]} does not go with --by bleu: leave"):
+        inside(*calls(text)["search"], *option)
+    assert not asked
+
+
+@pytest.mark.parametrize("option", [
+    ["--valid", "a", "b"], ["--test", "a", "b"], ["--output", "out"], ["--model", "conv"],
+    ["--preset", "tiny"], ["--seeds", "1"], ["--updates", "3"], ["--bleu-tokenize", "zh"],
+    ["--device", "cpu"],
+])  # fmt: skip
+def test_other_criteria_refuse_options_of_training(text, option):
+    with pytest.raises(SettingsError, match=f"^{option[0]} does not go with --by knee, only with"):
+        inside("search", text, "--by", "knee", "--sizes", "20,25", *option)
+
+
+def test_results_of_a_search_hold_the_winner_and_the_cost(text, asked, capsys):
+    inside(*calls(text)["search"], "--json")
+    stored = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
+    assert stored == json.loads(capsys.readouterr().out)
+    assert (stored["winner"], stored["seconds"]) == (20, 60.0)
+    assert stored["vocabularies"] == Results().rows()
+
+
+def test_only_what_is_there_is_said_to_be_written(tmp_path, capsys):
+    (tmp_path / "results.json").touch()
+    (tmp_path / "runs").mkdir()
+    tell(Results(), tmp_path, quiet=False)
+    assert capsys.readouterr().err.endswith(f"written to {tmp_path}: results.json, runs/\n")
+    (tmp_path / "report.html").touch()
+    tell(Results(), tmp_path, quiet=False)
+    assert ": results.json, report.html, runs/\n" in capsys.readouterr().err
+
+
+# -------------------------------------------------------------------------------------------- bars
+
+
+def drawn(monkeypatch, capsys, name, unit, note=""):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    with Bars().stage(name, 60, unit) as report:
+        report(12, note=note)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+
+
+def test_names_in_a_bar_are_no_markup(monkeypatch, capsys):
+    shown = drawn(monkeypatch, capsys, "voc[/old] [bold]", "updates", "loss [red]1.5[/x]")
+    assert "voc[/old] [bold]" in shown
+    assert "loss [red]1.5[/x]" in shown
+
+
+def test_seconds_have_no_rate(monkeypatch, capsys):
+    assert "updates/s" in drawn(monkeypatch, capsys, "char, seed 0", "updates")
+    shown = drawn(monkeypatch, capsys, "char, seed 0", "s")
+    assert "s/s" not in shown
+    assert "12/12 s " in shown
+
+
+# ------------------------------------------------------------------------------------------ memory
+
+
+def fails_with(statement):
+    """`volt` when its command ends in this way."""
+    code = (
+        "import sys, volt.cli, volt.cli.app\n"
+        "def app_for(arguments):\n"
+        f"    {statement}\n"
+        "volt.cli.app.app_for = app_for\n"
+        "sys.argv[1:] = ['trial']\n"
+        "volt.cli.main()\n"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("statement", [
+    "import torch; torch.empty(1 << 60, dtype=torch.uint8)",
+    "import torch; raise torch.OutOfMemoryError('Tried to allocate 20.00 MiB')",
+    "raise RuntimeError('MPS backend out of memory (MPS allocated: 9 GB)')",
+])  # fmt: skip
+def test_a_model_too_large_for_the_memory_is_told_in_words(statement):
+    if "torch" in statement:
+        pytest.importorskip("torch")
+    done = fails_with(statement)
+    assert done.returncode == 2
+    assert done.stderr.startswith("volt: out of memory; train with a lower --batch")
+    assert "Traceback" not in done.stderr
+
+
+def test_other_errors_of_a_program_are_shown_as_they_are():
+    done = fails_with("raise RuntimeError('shapes do not match')")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "out of memory" not in done.stderr
