@@ -1,5 +1,6 @@
 """The two models: one step at a time is the same as all at once, padding changes nothing."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -126,6 +127,22 @@ def test_never_and_empty_lines():
     assert often not in other[0]
 
 
+@torch.inference_mode()
+def test_long_sources_are_translated_whole(monkeypatch):
+    model = made("transformer")
+    seen = []
+    start = type(model).start
+
+    def spy(self, source, beam):
+        seen.append(source.shape)
+        return start(self, source, beam)
+
+    monkeypatch.setattr(type(model), "start", spy)
+    settings = preset("tiny", "transformer", beam=1, max_tokens=9)[1]
+    translate(model, [np.full(400, 3, np.int32)], settings)
+    assert seen == [(1, 401)]
+
+
 def test_big_and_base_train_as_the_paper_did():
     for name in ("base", "big"):
         shape, training = preset(name, "transformer")
@@ -152,6 +169,13 @@ def test_every_preset_can_be_built(name, model):
         ({"dropout": 1.5}, "dropout is from 0"),
         ({"beam": 0}, "beam is at least 1"),
         ({"wibble": 3}, "no option wibble"),
+        ({"patience": -1}, "patience is a number from 0"),
+        ({"warmup": -1}, "warmup is a number from 0"),
+        ({"minutes": math.inf}, "minutes is a number above 0"),
+        ({"epochs": math.nan}, "epochs is a number above 0"),
+        ({"learning_rate": math.inf}, "learning_rate is a number above 0"),
+        ({"length_penalty": math.nan}, "length_penalty is a number"),
+        ({"max_tokens": 2000}, "max_tokens is at most 1024"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes, words):

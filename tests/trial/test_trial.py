@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from cipher import encipher, write_corpus
 from volt.cli.app import app_for
 from volt.errors import InputError, SettingsError
 from volt.trial import trial
+from volt.trial.page import bleu_over_size
+from volt.trial.scoring import Scorer
 
 VOLT = Path(sys.executable).with_name("volt")
 QUICK = {"updates": 3, "checkpoints": 3, "batch": 200, "warmup": 2, "threads": 1, "beam": 2}
@@ -80,8 +84,18 @@ def test_the_cipher_is_learned(learned):
     assert before["bleu"] < 5
     assert rows["bpe:80"]["loss_per_character"] < before["loss_per_character"] / 5
     head, *lines = done.stdout.splitlines()
-    assert head.split()[:4] == ["vocabulary", "size", "BLEU", "chrF"]
+    assert head.split()[:5] == ["vocabulary", "size", "BLEU", "±95%", "chrF"]
     assert [line.split()[0] for line in lines] == ["bpe:80", "bpe:40"]
+
+
+def test_the_transformer_learns_it_too(corpus, learned, tmp_path):
+    found = trial(
+        **texts(corpus), vocabularies=["bpe:80"], output=tmp_path, updates=400, dropout=0.0,
+        batch=200, warmup=60, beam=2, checkpoints=5, average=1, threads=1,
+    )  # fmt: skip
+    untrained = learned[2].rows()[0]
+    assert found.rows()[0]["bleu"] > 50 > untrained["bleu"] + 40
+    assert found.rows()[0]["loss_per_character"] < untrained["loss_per_character"] / 4
 
 
 def test_bleu_is_that_of_the_command_line_of_sacrebleu(learned):
@@ -139,6 +153,24 @@ def test_a_second_call_trains_nothing_and_says_the_same(corpus, tmp_path, capsys
         inside(*call)
         said.append(json.loads(capsys.readouterr().out))
     assert said[0] == said[1]  # the timings too
+
+
+def test_another_tokenizer_scores_anew_and_trains_nothing(corpus, tmp_path):
+    options = {**texts(corpus), "vocabularies": ["bpe:60"], "output": tmp_path, **QUICK}
+    first = trial(**options)
+    (place,) = (tmp_path / "runs").iterdir()
+    (place / "checkpoint.pt").write_bytes(b"left by a process that was killed")
+    references = Path(corpus["test.cipher"]).read_text(encoding="utf-8").splitlines()
+    # After three updates it says nothing; let it have learned something.
+    translated = [line[:-2] for line in references]
+    (place / "test.txt").write_text("".join(f"{line}\n" for line in translated), encoding="utf-8")
+    second = trial(**options, bleu_tokenize="char")
+    assert second.runs[0].timing == first.runs[0].timing
+    assert not (place / "checkpoint.pt").exists()
+    scores = Scorer(references, "char").score(translated)
+    assert second.runs[0].bleu == scores.bleu > Scorer(references).score(translated).bleu + 1
+    assert second.runs[0].bleu_95 == scores.bleu_95 > 0
+    assert "tok:char" in second.signatures["BLEU"]
 
 
 def test_a_killed_trial_goes_on_to_the_same_result(corpus, tmp_path):
@@ -202,8 +234,15 @@ def test_what_can_not_be_is_refused_before_training(corpus, tmp_path):
     assert not (tmp_path / "o").exists()
     with pytest.raises(SettingsError, match="no tokenizer"):
         trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", bleu_tokenize="x")
-    with pytest.raises(SettingsError, match="not there"):
-        trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", device="wibble")
+    for device in ("wibble", "meta"):
+        with pytest.raises(SettingsError, match="not there"):
+            trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", device=device)
+    with pytest.raises(InputError, match="raise --max-tokens"):
+        trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", max_tokens=2)
+    if find_spec("MeCab") is None:
+        with pytest.raises(SettingsError, match="'ja-mecab' does not work"):
+            trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o",
+                  bleu_tokenize="ja-mecab")  # fmt: skip
     empty = tmp_path / "empty"
     empty.write_text("\n\n", encoding="utf-8")
     with pytest.raises(InputError, match="text on both sides"):
@@ -218,6 +257,10 @@ def test_seeds_give_a_mean_and_a_spread(corpus, tmp_path):
     assert row["loss_per_character"] == pytest.approx(sum(losses) / 2)
     assert row["loss_per_character_spread"] == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5)
     assert found.runs[0].model_digest != found.runs[1].model_digest
+    for seeds, half in ((2, row["bleu_spread"]), (1, found.runs[0].bleu_95)):
+        shown = replace(found, runs=found.runs[:seeds])
+        (drawn,) = bleu_over_size(shown)["layer"][0]["data"]["values"]
+        assert (drawn["high"] - drawn["low"]) / 2 == pytest.approx(half)
 
 
 def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):

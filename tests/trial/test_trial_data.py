@@ -6,17 +6,19 @@ from cipher import encipher, sentences
 
 from volt.errors import InputError
 from volt.trial.data import (
+    CHARACTERS_A_TOKEN,
     END,
-    MOST_TOKENS,
     PAD,
+    POOL,
     Parallel,
     batches,
     encode,
     padded,
     read_parallel,
-    short_enough,
     without_empty,
+    without_long,
 )
+from volt.trial.presets import MOST_TOKENS
 from volt.trial.vocabularies import make_vocabulary
 
 LINES = sentences(300, 0)
@@ -48,23 +50,34 @@ def test_pairs_with_an_empty_side_are_not_trained_on():
 
 def test_too_long_lines_are_cut_and_counted():
     vocabulary = make_vocabulary("byte", [])
-    encoded = encode(Parallel(["a" * 3000, "b"], ["c", "d" * 999]), vocabulary)
+    encoded = encode(Parallel(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
     assert encoded.cut == 1
     assert len(encoded.source[0]) == MOST_TOKENS - 1
-    assert short_enough(encoded, 256).tolist() == []
-    assert short_enough(encoded, 1000).tolist() == [1]
+    # 511 letters, half of one, and the line end: what the loss is counted on.
+    assert encoded.source_characters.tolist() == [511 + 1 + 1, 2]
+    assert encoded.target_characters.tolist() == [2, 1000]
+
+
+def test_a_pair_that_is_too_long_for_one_vocabulary_is_left_out_for_all():
+    text = Parallel(["é" * 130, "b", "é" * 100], ["c", "d" * 999, "e"])
+    byte, char = make_vocabulary("byte", []), make_vocabulary("char", ["bcdeé"])
+    assert without_long(text, [char], 256) == (
+        Parallel(["é" * 130, "é" * 100], ["c", "e"]), 1
+    )  # fmt: skip
+    assert without_long(text, [char, byte], 256) == (Parallel(["é" * 100], ["e"]), 2)
+    assert without_long(text, [char, byte], 1000) == (text, 0)
 
 
 def test_batches_hold_every_pair_once_and_no_more_than_their_size():
     encoded = encode(TEXT, make_vocabulary("char", LINES))
     everything = np.arange(len(encoded))
-    found = list(batches(encoded, everything, 200, "tokens", np.random.default_rng(1)))
+    found = list(batches(encoded, 200, "tokens", np.random.default_rng(1)))
     assert sorted(np.concatenate(found).tolist()) == everything.tolist()
     for batch in found:
         longest = max(max(len(encoded.source[i]), len(encoded.target[i])) + 1 for i in batch)
         assert len(batch) * longest <= 200 or len(batch) == 1
-    again = list(batches(encoded, everything, 200, "tokens", np.random.default_rng(1)))
-    other = list(batches(encoded, everything, 200, "tokens", np.random.default_rng(2)))
+    again = list(batches(encoded, 200, "tokens", np.random.default_rng(1)))
+    other = list(batches(encoded, 200, "tokens", np.random.default_rng(2)))
     assert [one.tolist() for one in found] == [one.tolist() for one in again]
     assert [one.tolist() for one in found] != [one.tolist() for one in other]
 
@@ -74,14 +87,25 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
         [
             one.tolist()
             for one in batches(
-                encode(TEXT, make_vocabulary(spec, LINES)), np.arange(len(LINES)), 300,
-                "characters", np.random.default_rng([0, 3]),
+                encode(TEXT, make_vocabulary(spec, LINES)), 300, "characters",
+                np.random.default_rng([0, 3]),
             )
         ]
         for spec in ("byte", "bpe:60")
     ]  # fmt: skip
     assert found[0] == found[1]
     assert len(found[0]) > 10
+
+
+def test_batches_by_tokens_draw_the_same_sentences_at_a_time_for_every_vocabulary():
+    pools = []
+    for spec in ("byte", "bpe:60"):
+        encoded = encode(TEXT, make_vocabulary(spec, LINES))
+        found = batches(encoded, 20, "tokens", np.random.default_rng([0, 3]))
+        pool = int(POOL * 20 * CHARACTERS_A_TOKEN / encoded.source_characters.mean())
+        assert pool < len(LINES)
+        pools.append(sorted(np.concatenate(list(found)).tolist()[:pool]))
+    assert pools[0] == pools[1] != list(range(len(pools[0])))
 
 
 def test_rows_end_and_are_filled_up():

@@ -1,14 +1,16 @@
 """Vocabularies of a trial: every kind spells text and gives it back."""
 
 import random
+from dataclasses import replace
 
 import pytest
+import tokenizers
 from cipher import sentences
 
 import volt
 from volt.errors import InputError, SettingsError
 from volt.trial.run import make_vocabularies
-from volt.trial.vocabularies import make_vocabulary
+from volt.trial.vocabularies import from_tokenizer, make_vocabulary
 
 LINES = [f"{line}, Über-Maß {number}!" for number, line in enumerate(sentences(400, 0))]
 
@@ -101,6 +103,35 @@ def test_a_vocabulary_for_each_side_is_refused(tmp_path):
         volt.learn([LINES]).save(tmp_path / side)
     with pytest.raises(SettingsError, match="without --separate"):
         make_vocabulary(str(tmp_path), LINES)
+
+
+def test_padding_and_longest_lines_of_a_tokenizer_file_are_not_for_a_trial(tmp_path):
+    words = tokenizers.models.WordLevel({"a": 0, "b": 5, "[UNK]": 2}, unk_token="[UNK]")
+    other = tokenizers.Tokenizer(words)
+    other.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    other.enable_padding(length=8)
+    other.enable_truncation(4)
+    other.save(str(tmp_path / "tokenizer.json"))
+    found = make_vocabulary(str(tmp_path / "tokenizer.json"), LINES)
+    assert found.encode(["a b", "a b a b a b"]) == [[0, 5], [0, 5] * 3]
+    assert found.size == 6  # the model needs a row for every id, also for one without a token
+
+
+def test_what_cuts_text_otherwise_is_another_vocabulary():
+    vocabulary = volt.learn([LINES], size=420).vocabulary
+    tokens = list(vocabulary.tokens)
+    last = tokens[-1]
+    digests = {
+        from_tokenizer("x", volt.Tokenizer(one)).digest
+        for one in (
+            vocabulary,
+            replace(vocabulary, signature="another"),  # the same
+            replace(vocabulary, merge_rule="pairs"),
+            replace(vocabulary, word_ends="spaces"),
+            replace(vocabulary, tokens=[*tokens[:-1], last._replace(rank=last.rank + 1)]),
+        )
+    }
+    assert len(digests) == 4
 
 
 @pytest.mark.parametrize("name", ["x.model", "tokenizer.json"])

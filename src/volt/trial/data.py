@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from volt.data.clean import text_lines
 from volt.errors import InputError
-from volt.trial.presets import BatchUnit
+from volt.trial.presets import MOST_TOKENS, BatchUnit
 from volt.trial.vocabularies import TrialVocabulary
 
 PAD, END, OFFSET = 0, 1, 2
 """The model's own ids: padding (also what the decoder starts from), the end of a sentence; the
 vocabulary's ids follow."""
 
-MOST_TOKENS = 1024
-"""Positions of a model. Longer lines of validation and test text are cut there."""
-
 POOL = 50
 """Batches are made of sentences of like length, sought among about this many batches."""
+
+CHARACTERS_A_TOKEN = 4
+"""About; how many sentences fill a pool must not depend on the vocabulary."""
 
 Path = str | os.PathLike[str]
 
@@ -48,14 +48,9 @@ class Parallel:
         return whole.hexdigest()[:16]
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file, packed or not, without line ends."""
-    return list(text_lines(path))
-
-
 def read_parallel(source: Path, target: Path) -> Parallel:
     """Two files with as many lines each."""
-    found = Parallel(read_lines(source), read_lines(target))
+    found = Parallel(list(text_lines(source)), list(text_lines(target)))
     if len(found.source) != len(found.target):
         raise InputError(
             f"{source} has {len(found.source):,} lines and {target} {len(found.target):,}: "
@@ -77,6 +72,20 @@ def without_empty(text: Parallel) -> tuple[Parallel, int]:
     return Parallel([one for one, _ in kept], [other for _, other in kept]), left_out
 
 
+def without_long(
+    text: Parallel, vocabularies: Sequence[TrialVocabulary], max_tokens: int
+) -> tuple[Parallel, int]:
+    """Training pairs below `max_tokens` in every vocabulary, so that all models see the same text,
+    and how many are not."""
+    fits = np.ones(len(text), bool)
+    for vocabulary in vocabularies:
+        for lines in (text.source, text.target):
+            fits &= np.array([len(ids) for ids in vocabulary.encode(lines)]) < max_tokens
+    kept = np.flatnonzero(fits).tolist()
+    shorter = Parallel([text.source[i] for i in kept], [text.target[i] for i in kept])
+    return shorter, len(text) - len(kept)
+
+
 # ------------------------------------------------------------------------------------------- as ids
 
 
@@ -88,7 +97,8 @@ class Encoded:
     target: list[NDArray[np.int32]] = field(repr=False)
     source_characters: NDArray[np.int64] = field(repr=False)
     target_characters: NDArray[np.int64] = field(repr=False)
-    """Characters of each line, line end counted: what the loss is divided by."""
+    """Characters of each line, or of what is left of it, line end counted: what the loss is divided
+    by."""
     unknown: int = 0
     """Unknown tokens on both sides."""
     cut: int = 0
@@ -109,29 +119,21 @@ class Encoded:
 def encode(text: Parallel, vocabulary: TrialVocabulary) -> Encoded:
     unknown = cut = 0
     sides = []
+    characters = []
     for lines in (text.source, text.target):
         side = []
-        for ids in vocabulary.encode(lines):
+        lengths = [len(line) + 1 for line in lines]
+        for number, ids in enumerate(vocabulary.encode(lines)):
             if vocabulary.unknown is not None:
                 unknown += ids.count(vocabulary.unknown)
             if len(ids) >= MOST_TOKENS:
                 ids = ids[: MOST_TOKENS - 1]
+                lengths[number] = len(vocabulary.decode(ids)) + 1
                 cut += 1
             side.append(np.array(ids, np.int32) + OFFSET)
         sides.append(side)
-    characters = [
-        np.array([len(line) + 1 for line in lines], np.int64)
-        for lines in (text.source, text.target)
-    ]
+        characters.append(np.array(lengths, np.int64))
     return Encoded(sides[0], sides[1], characters[0], characters[1], unknown, cut)
-
-
-def short_enough(text: Encoded, max_tokens: int) -> NDArray[np.int64]:
-    """Which pairs to train on."""
-    longest = np.array([
-        max(len(one), len(other)) for one, other in zip(text.source, text.target, strict=True)
-    ])  # fmt: skip
-    return np.flatnonzero(longest < max_tokens)
 
 
 # ------------------------------------------------------------------------------------------ batches
@@ -139,30 +141,30 @@ def short_enough(text: Encoded, max_tokens: int) -> NDArray[np.int64]:
 
 def batches(
     text: Encoded,
-    pairs: NDArray[np.int64],
     size: int,
     unit: BatchUnit,
     order: np.random.Generator | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Cut pairs into batches of sentences of like length.
+    """Cut the pairs into batches of sentences of like length.
 
     The order and the likeness are told by characters, so that they do not depend on the vocabulary;
     with unit `characters` the batches are the same for all vocabularies. Without `order` sentences
     come by length: for measuring, where the order is nothing.
     """
+    in_characters = size
     characters = np.maximum(text.source_characters, text.target_characters)
     if unit == "tokens":
+        in_characters *= CHARACTERS_A_TOKEN
         weights = 1 + np.array([
             max(len(one), len(other)) for one, other in zip(text.source, text.target, strict=True)
         ])  # fmt: skip
     else:
         weights = characters
     if order is None:
-        ranked = pairs[np.argsort(characters[pairs], kind="stable")]
-        yield from _cut(ranked, weights, size)
+        yield from _cut(np.argsort(characters, kind="stable"), weights, size)
         return
-    shuffled = order.permutation(pairs)
-    per_pool = max(1, int(POOL * size / max(1.0, float(weights[pairs].mean()))))
+    shuffled = order.permutation(len(text))
+    per_pool = max(1, int(POOL * in_characters / float(characters.mean())))
     for start in range(0, len(shuffled), per_pool):
         pool = shuffled[start : start + per_pool]
         pool = pool[np.argsort(characters[pool], kind="stable")]

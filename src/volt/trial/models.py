@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from volt.errors import SettingsError
-from volt.trial.data import MOST_TOKENS, PAD
-from volt.trial.presets import Shape
+from volt.trial.data import PAD
+from volt.trial.presets import MOST_TOKENS, Shape
 
 
 class TranslationModel(nn.Module, ABC):

@@ -18,14 +18,16 @@
     cells.forEach((cell, i) => row.append(make("td", cell, i ? "number" : "")));
   }
   for (const note of data.notes) document.querySelector("#notes ul").append(make("li", note));
+  const drawn = [];
   for (const { title, caption, spec } of data.charts) {
     const figure = make("figure");
     const chart = make("div", undefined, "chart");
     figure.append(chart, make("figcaption", caption));
     document.getElementById("charts").append(make("h2", title), figure);
-    vegaEmbed(chart, spec, {
+    drawn.push(vegaEmbed(chart, spec, {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
       tooltip: false, config: VoltCharts.config(),
-    });
+    }));
   }
+  window.voltReport = { ready: Promise.all(drawn).then(() => true) };
 })();

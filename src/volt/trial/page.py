@@ -28,9 +28,12 @@ def write_page(results: TrialResults, path: Path) -> bool:
 def make_page(results: TrialResults) -> bytes:
     about = results.settings
     model = about["model"]
+    bars = (
+        "one standard deviation over seeds" if about["seeds"] > 1
+        else "95% interval over resampled test sentences"
+    )  # fmt: skip
     charts = [
-        ("BLEU over size",
-         "Error bars: one standard deviation over seeds. Dashed: what the criteria choose.",
+        ("BLEU over size", f"Error bars: {bars}. Dashed: what the criteria choose.",
          bleu_over_size(results)),
         ("Quality against speed", "Training pairs a second of wall time.",
          quality_against(results, "pairs_per_second", "training pairs a second")),
@@ -50,7 +53,8 @@ def make_page(results: TrialResults) -> bytes:
             {"title": title, "caption": caption, "spec": spec} for title, caption, spec in charts
         ],
         "notes": [
-            "p: sacrebleu's paired bootstrap against the first vocabulary, median over seeds.",
+            "p: sacrebleu's paired bootstrap against the first vocabulary, median over seeds. "
+            "± 95%: BLEU's interval over resampled test sentences, mean over seeds.",
             *(f"{name}: {one}" for name, one in results.signatures.items()),
             *results.messages,
         ],
@@ -59,13 +63,8 @@ def make_page(results: TrialResults) -> bytes:
     return fill_page(str(HERE / "page.html"), data, vega_bundle(), scripts)
 
 
-def _values(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"values": rows}
-
-
 def _base(title: str, layers: list[dict[str, Any]]) -> dict[str, Any]:
     return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "description": title,
         "width": "container",
         "height": HEIGHT,
@@ -75,16 +74,13 @@ def _base(title: str, layers: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def bleu_over_size(results: TrialResults) -> dict[str, Any]:
-    """BLEU with an error bar of one standard deviation over seeds; the criteria as rules."""
-    rows = [
-        {
-            **row,
-            "low": row["bleu"] - (row["bleu_spread"] or 0),
-            "high": row["bleu"] + (row["bleu_spread"] or 0),
-            "kind": row["vocabulary"].partition(":")[0],
-        }
-        for row in results.rows()
-    ]
+    """BLEU with error bars: over seeds, or of the test text if there is one seed; the criteria as
+    rules."""
+    rows = []
+    for row in results.rows():
+        half = row["bleu_95"] if row["bleu_spread"] is None else row["bleu_spread"]
+        low, high = row["bleu"] - half, row["bleu"] + half
+        rows.append({**row, "low": low, "high": high, "kind": row["vocabulary"].partition(":")[0]})
     size = {
         "field": "size", "type": "quantitative", "title": "tokens in the vocabulary",
         "scale": {"type": "log"},
@@ -107,7 +103,7 @@ def bleu_over_size(results: TrialResults) -> dict[str, Any]:
         "BLEU over vocabulary size, with what the criteria choose",
         [
             {
-                "data": _values(rows),
+                "data": {"values": rows},
                 "mark": "rule",
                 "encoding": {
                     "x": size, "y": {**bleu, "field": "low"}, "y2": {"field": "high"},
@@ -115,22 +111,22 @@ def bleu_over_size(results: TrialResults) -> dict[str, Any]:
                 },
             },
             {
-                "data": _values([row for row in rows if row["kind"] == "bpe"]),
+                "data": {"values": [row for row in rows if row["kind"] == "bpe"]},
                 "mark": "line",
                 "encoding": {"x": size, "y": bleu, "color": kind},
             },
             {
-                "data": _values(rows),
+                "data": {"values": rows},
                 "mark": {"type": "point", "filled": True, "size": 70},
                 "encoding": {"x": size, "y": bleu, "color": kind, "tooltip": tooltip},
             },
             {
-                "data": _values(chosen),
+                "data": {"values": chosen},
                 "mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6},
                 "encoding": {"x": size},
             },
             {
-                "data": _values(chosen),
+                "data": {"values": chosen},
                 "mark": {"type": "text", "angle": 270, "align": "right", "dx": -4, "dy": -6},
                 "encoding": {
                     "x": size, "y": {"value": 0}, "text": {"field": "criterion", "type": "nominal"},
@@ -149,12 +145,12 @@ def quality_against(results: TrialResults, name: str, title: str) -> dict[str, A
         f"BLEU against {title}",
         [
             {
-                "data": _values(rows),
+                "data": {"values": rows},
                 "mark": {"type": "point", "filled": True, "size": 70},
                 "encoding": {"x": x, "y": y, "tooltip": [text, {**x}, {**y}]},
             },
             {
-                "data": _values(rows),
+                "data": {"values": rows},
                 "mark": {"type": "text", "align": "left", "dx": 7},
                 "encoding": {"x": x, "y": y, "text": text},
             },
@@ -172,7 +168,7 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
         "Validation loss a character over training",
         [
             {
-                "data": _values(rows),
+                "data": {"values": rows},
                 "mark": {"type": "line", "point": True},
                 "encoding": {
                     "x": {"field": "epoch", "type": "quantitative", "title": "epochs"},
@@ -191,8 +187,8 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
 
 
 HEAD = [
-    "vocabulary", "tokens", "BLEU", "chrF", "nats a character", "p", "pairs/s", "parameters",
-    "tokens a sentence", "minutes",
+    "vocabulary", "tokens", "BLEU", "± 95%", "chrF", "nats a character", "p", "pairs/s",
+    "parameters", "tokens a sentence", "minutes",
 ]  # fmt: skip
 
 
@@ -201,6 +197,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         row["vocabulary"],
         f"{row['size']:,}",
         _pm(row, "bleu", 2),
+        f"{row['bleu_95']:.2f}",
         _pm(row, "chrf", 2),
         _pm(row, "loss_per_character", 4),
         "" if row["p"] is None else f"{row['p']:.3f}",

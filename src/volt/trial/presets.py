@@ -8,6 +8,7 @@ and `small` are for a laptop and a few minutes.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -17,6 +18,10 @@ from volt.errors import SettingsError
 ModelName = Literal["transformer", "conv"]
 PresetName = Literal["tiny", "small", "base", "big"]
 BatchUnit = Literal["tokens", "characters"]
+
+
+MOST_TOKENS = 1024
+"""Positions of a model. Longer lines of validation and test text are cut there."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Training:
     patience: int = 0
     """Stop after this many checkpoints without a better validation loss; 0: never."""
     max_tokens: int = 256
-    """Training pairs with a longer side are left out; longer sources are cut when translated."""
+    """Training pairs with a side as long, in any of the vocabularies, are left out."""
     beam: int = 5
     length_penalty: float = 1.0
     """Hypotheses are ranked by log-probability / length ** length_penalty."""
@@ -78,8 +83,15 @@ class Training:
                 raise SettingsError(f"{name} is at least 1, not {getattr(self, name)}")
         for name in ("updates", "epochs", "minutes", "learning_rate"):
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise SettingsError(f"{name} is above 0, not {value}")
+            if value is not None and not 0 < value < math.inf:
+                raise SettingsError(f"{name} is a number above 0, not {value}")
+        for name in ("warmup", "patience", "clip_norm"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise SettingsError(f"{name} is a number from 0, not {getattr(self, name)}")
+        if self.max_tokens > MOST_TOKENS:
+            raise SettingsError(f"max_tokens is at most {MOST_TOKENS}, not {self.max_tokens}")
+        if not math.isfinite(self.length_penalty):
+            raise SettingsError(f"length_penalty is a number, not {self.length_penalty}")
         if not 0 <= self.label_smoothing < 1:
             raise SettingsError(f"label smoothing is from 0 to below 1, not {self.label_smoothing}")
 

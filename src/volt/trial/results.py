@@ -22,6 +22,8 @@ class RunResult:
     size: int
     """Tokens of the vocabulary, special ones included."""
     bleu: float
+    bleu_95: float
+    """Half the width of its 95% interval over resampled test sentences."""
     chrf: float
     loss_per_character: float
     parameters: int
@@ -33,7 +35,7 @@ class RunResult:
     updates: int
     epochs: float
     pairs: int
-    left_out: int
+    device: str
     stopped_early: bool
     model_digest: str
     history: list[list[float]] = field(repr=False)
@@ -78,6 +80,7 @@ class TrialResults:
                     "vocabulary": name,
                     "size": first.size,
                     **_spread("bleu", [run.bleu for run in runs]),
+                    "bleu_95": mean(run.bleu_95 for run in runs),
                     **_spread("chrf", [run.chrf for run in runs]),
                     **_spread("loss_per_character", [run.loss_per_character for run in runs]),
                     "p": median(self.p_values[name]) if self.p_values.get(name) else None,
@@ -117,17 +120,18 @@ class TrialResults:
         rows = self.rows()
         wide = max(10, *(len(row["vocabulary"]) for row in rows))
         lines = [
-            f"{'vocabulary':{wide}} {'size':>7} {'BLEU':>12} {'chrF':>12} {'loss/char':>9} "
-            f"{'p':>6} {'pairs/s':>8} {'parameters':>11} {'tokens':>11} {'time':>8}"
+            f"{'vocabulary':{wide}} {'size':>7} {'BLEU':>12} {'±95%':>5} {'chrF':>12} "
+            f"{'loss/char':>9} {'p':>6} {'pairs/s':>8} {'parameters':>11} {'tokens':>11} "
+            f"{'time':>8}"
         ]
         for row in rows:
             p = "-" if row["p"] is None else f"{row['p']:.3f}"
             tokens = f"{row['source_tokens']:.1f}/{row['target_tokens']:.1f}"
             lines.append(
                 f"{row['vocabulary']:{wide}} {row['size']:>7,} {_pm(row, 'bleu'):>12} "
-                f"{_pm(row, 'chrf'):>12} {row['loss_per_character']:>9.4f} {p:>6} "
-                f"{row['pairs_per_second']:>8.0f} {row['parameters']:>11,} {tokens:>11} "
-                f"{row['seconds'] / 60:>6.1f}m "
+                f"{row['bleu_95']:>5.2f} {_pm(row, 'chrf'):>12} "
+                f"{row['loss_per_character']:>9.4f} {p:>6} {row['pairs_per_second']:>8.0f} "
+                f"{row['parameters']:>11,} {tokens:>11} {row['seconds'] / 60:>6.1f}m "
             )
         return "\n".join(line.rstrip() for line in lines)
 

@@ -17,7 +17,15 @@ import torch
 from volt.errors import InputError, SettingsError, VoltError
 from volt.files import atomic_write, make_folder
 from volt.progress import Progress
-from volt.trial.data import OFFSET, Encoded, Parallel, encode, read_parallel, without_empty
+from volt.trial.data import (
+    OFFSET,
+    Encoded,
+    Parallel,
+    encode,
+    read_parallel,
+    without_empty,
+    without_long,
+)
 from volt.trial.page import write_page
 from volt.trial.presets import Shape, Training, preset
 from volt.trial.results import RunResult, TrialResults, write_json
@@ -82,6 +90,8 @@ def trial(
     messages = [f"{empty:,} training pairs with an empty side left out"] if empty else []
     lines = [*texts.train.source, *texts.train.target]
     made = make_vocabularies(vocabularies, lines, threads)
+    texts, message = without_too_long(texts, made, settings.max_tokens)
+    messages += message
     scorer = Scorer(texts.test.target, bleu_tokenize)
 
     # 2. Train, translate, score.
@@ -112,7 +122,7 @@ def trial(
         settings={
             "model": asdict(shape), "training": asdict(settings), "seeds": seeds,
             "pairs": {name: len(getattr(texts, name)) for name in ("train", "valid", "test")},
-            "data": texts.digests(), "device": where.type,
+            "data": texts.digests(),
         },
         signatures=scorer.signatures(next(iter(translations.values()))),
         runs=runs,
@@ -124,6 +134,21 @@ def trial(
     if not write_page(results, folder / PAGE):
         messages.append(f"no {PAGE}: it needs pip install 'volt-vocab[report]'")
     return results
+
+
+def without_too_long(
+    texts: Texts, vocabularies: Sequence[TrialVocabulary], max_tokens: int
+) -> tuple[Texts, list[str]]:
+    """Texts on which all models train alike, and what to know about them."""
+    kept, too_long = without_long(texts.train, vocabularies, max_tokens)
+    if not len(kept):
+        raise InputError(f"every training pair has {max_tokens} tokens or more: raise --max-tokens")
+    if not too_long:
+        return texts, []
+    of = "" if len(vocabularies) == 1 else " in one of the vocabularies"
+    return replace(texts, train=kept), [
+        f"{too_long:,} training pairs of {max_tokens} tokens or more{of} left out"
+    ]
 
 
 def make_vocabularies(
@@ -164,12 +189,15 @@ def run_one(
         try:
             stored = json.loads((place / RUN).read_text(encoding="utf-8"))
             text = (place / TRANSLATION).read_text(encoding="utf-8")
-            return RunResult(**stored), text.removesuffix("\n").split("\n"), notes
+            translated = text.removesuffix("\n").split("\n")
+            # Perhaps it was scored with another tokenizer.
+            result = RunResult(**{**stored, **asdict(scorer.score(translated))})
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"{place} can't be read ({error}): remove it") from error
+        (place / CHECKPOINT).unlink(missing_ok=True)
+        return result, translated, notes
     make_folder(place)
 
-    started = time.perf_counter()
     trained = train(
         shape, settings, encoded["train"], encoded["valid"], vocabulary.size + OFFSET, seed=seed,
         device=device, folder=place, key=key, progress=progress,
@@ -189,8 +217,7 @@ def run_one(
         vocabulary=vocabulary.name,
         seed=seed,
         size=vocabulary.size,
-        bleu=scores.bleu,
-        chrf=scores.chrf,
+        **asdict(scores),
         loss_per_character=trained.loss_per_character,
         parameters=trained.model.parameter_count(),
         source_tokens=source_tokens,
@@ -199,7 +226,7 @@ def run_one(
         updates=trained.updates,
         epochs=trained.epochs,
         pairs=trained.pairs,
-        left_out=trained.left_out,
+        device=device.type,
         stopped_early=trained.stopped_early,
         model_digest=digest(trained.model),
         history=[list(vars(one).values()) for one in trained.history],
@@ -209,15 +236,9 @@ def run_one(
             "translate": ended - begun,
             "translate_cpu": ended_cpu - begun_cpu,
             "test_sentences": len(sources),
-            "total": trained.train_seconds + time.perf_counter() - begun,
-            "this_process": time.perf_counter() - started,
+            "total": trained.all_seconds + ended - begun,
         },
     )
-    if trained.left_out:
-        notes.append(
-            f"{vocabulary.name}: {trained.left_out:,} training pairs of {settings.max_tokens} "
-            "tokens or more left out"
-        )
     write_lines(place / TRANSLATION, translated)
     write_json(place / RUN, asdict(result))
     (place / CHECKPOINT).unlink(missing_ok=True)
@@ -257,7 +278,9 @@ def find_device(name: str) -> torch.device:
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        return torch.empty(0, device=name).device
+        found = torch.ones(1, device=name)
+        found.item()  # "meta" holds no numbers
+        return found.device
     except (RuntimeError, AssertionError) as error:
         raise SettingsError(f"device {name!r} is not there: {error}") from error
 

@@ -15,6 +15,8 @@ BOOTSTRAP_SAMPLES = 1000
 @dataclass(frozen=True)
 class Scores:
     bleu: float
+    bleu_95: float
+    """Half the width of its 95% interval over resampled sentences, as sacrebleu draws it."""
     chrf: float
 
 
@@ -31,6 +33,13 @@ class Scorer:
         self.references = [list(references)]
         self._tokenize = tokenize
         self._sacrebleu = sacrebleu
+        # Some tokenizers need a package or a file from the network: better known before training.
+        try:
+            self._metrics()["BLEU"].corpus_score(self.references[0], None)
+        except (RuntimeError, ImportError, OSError) as error:
+            raise SettingsError(
+                f"sacrebleu's tokenizer {tokenize!r} does not work: {error}"
+            ) from error
 
     def _metrics(self) -> dict[str, Any]:
         return {
@@ -39,16 +48,11 @@ class Scorer:
         }
 
     def score(self, translations: Sequence[str]) -> Scores:
-        bleu, chrf = (
-            one.corpus_score(list(translations), None) for one in self._metrics().values()
-        )
-        return Scores(bleu.score, chrf.score)
-
-    def interval(self, translations: Sequence[str]) -> float:
-        """Half the width of BLEU's 95% interval over resampled sentences, as sacrebleu draws it."""
-        metric = self._metrics()["BLEU"]
-        found = metric.corpus_score(list(translations), None, n_bootstrap=BOOTSTRAP_SAMPLES)
-        return float(found._ci)
+        metrics = self._metrics()
+        lines = list(translations)
+        bleu = metrics["BLEU"].corpus_score(lines, None, n_bootstrap=BOOTSTRAP_SAMPLES)
+        chrf = metrics["chrF"].corpus_score(lines, None)
+        return Scores(float(bleu.score), float(bleu._ci), float(chrf.score))
 
     def signatures(self, translations: Sequence[str]) -> dict[str, str]:
         """What makes the figures repeatable."""

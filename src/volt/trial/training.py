@@ -25,7 +25,7 @@ from torch.nn import functional
 from volt.errors import InputError
 from volt.files import atomic_write
 from volt.progress import Progress, Report
-from volt.trial.data import PAD, Encoded, batches, padded, short_enough
+from volt.trial.data import PAD, Encoded, batches, padded
 from volt.trial.models import TranslationModel, build_model
 from volt.trial.presets import Shape, Training
 
@@ -54,8 +54,6 @@ class Trained:
     epochs: float
     pairs: int
     """Training pairs seen, in all."""
-    left_out: int
-    """Pairs with a side of max_tokens or more."""
     loss_per_character: float
     """Of the averaged model, on the validation text."""
     stopped_early: bool
@@ -63,6 +61,8 @@ class Trained:
     """Wall time of the updates alone."""
     cpu_seconds: float
     """Processor time of the updates alone: what a busy machine does not change."""
+    all_seconds: float
+    """Wall time with validation and checkpoints, of all processes that trained it."""
 
 
 @dataclass
@@ -78,6 +78,7 @@ class _State:
     pairs: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
+    all_seconds: float = 0.0
     loss_sum: float = 0.0
     loss_tokens: int = 0
     history: list[CheckpointRecord] = field(default_factory=list)
@@ -132,14 +133,9 @@ def train(
     name: str = "training",
 ) -> Trained:
     """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` tells whose it is."""
-    # 1. Which pairs, and how many updates.
-    pairs = short_enough(text, settings.max_tokens)
-    if not len(pairs):
-        raise InputError(
-            f"every training pair has {settings.max_tokens} tokens or more: raise --max-tokens"
-        )
+    # 1. How many updates.
     per_epoch = math.ceil(
-        sum(1 for _ in _epoch_batches(text, pairs, settings, seed, 0)) / settings.accumulate
+        sum(1 for _ in _epoch_batches(text, settings, seed, 0)) / settings.accumulate
     )
     budget = _Budget(settings, per_epoch)
 
@@ -157,21 +153,24 @@ def train(
 
     # 3. Updates, until the budget is spent.
     with (progress or Progress()).stage(name, budget.total, budget.unit) as report:
-        _run(state, settings, text, pairs, valid, seed, device, budget, path, key, report)
+        _run(state, settings, text, valid, seed, device, budget, path, key, report)
 
     # 4. The average of the last checkpoints, and how well it does.
     model.load_state_dict(average(state.last))
+    loss = loss_per_character(model, valid, settings, device)
+    if not math.isfinite(loss):
+        raise _diverged(state.update, loss)
     return Trained(
         model=model,
         history=state.history,
         updates=state.update,
         epochs=state.update / per_epoch,
         pairs=state.pairs,
-        left_out=len(text) - len(pairs),
-        loss_per_character=loss_per_character(model, valid, settings, device),
+        loss_per_character=loss,
         stopped_early=not budget.spent(state),
         train_seconds=state.seconds,
         cpu_seconds=state.cpu_seconds,
+        all_seconds=state.all_seconds,
     )
 
 
@@ -204,7 +203,6 @@ def _run(
     state: _State,
     settings: Training,
     text: Encoded,
-    pairs: NDArray[np.int64],
     valid: Encoded,
     seed: int,
     device: torch.device,
@@ -213,8 +211,9 @@ def _run(
     key: str,
     report: Report,
 ) -> None:
+    begun = time.perf_counter() - state.all_seconds
     while not state.done:
-        epoch = _epoch_batches(text, pairs, settings, seed, state.epoch)
+        epoch = _epoch_batches(text, settings, seed, state.epoch)
         for _ in islice(epoch, state.batch):
             pass
         while group := list(islice(epoch, settings.accumulate)):
@@ -225,7 +224,8 @@ def _run(
             rate = state.pairs / max(state.seconds, 1e-9)
             report(int(budget.position(state)), f"loss {loss:.3f}, {rate:.0f} pairs/s")
             if budget.checkpoint_due(state):
-                _checkpoint(state, settings, valid, device, len(pairs))
+                _checkpoint(state, settings, valid, device, len(text))
+                state.all_seconds = time.perf_counter() - begun
                 state.done = budget.spent(state) or _no_better(state.history, settings.patience)
                 if path:
                     state.save(path, key)
@@ -236,10 +236,10 @@ def _run(
 
 
 def _epoch_batches(
-    text: Encoded, pairs: NDArray[np.int64], settings: Training, seed: int, epoch: int
+    text: Encoded, settings: Training, seed: int, epoch: int
 ) -> Iterator[NDArray[np.int64]]:
     order = np.random.default_rng([seed, epoch])
-    return batches(text, pairs, settings.batch, settings.batch_unit, order)
+    return batches(text, settings.batch, settings.batch_unit, order)
 
 
 def _update(
@@ -265,16 +265,20 @@ def _update(
         state.pairs += len(batch)
         state.batch += 1
     if not math.isfinite(total):
-        raise InputError(
-            f"training diverged at update {state.update} (the loss is {total}): "
-            "lower --learning-rate or raise --warmup"
-        )
+        raise _diverged(state.update, total)
     if settings.clip_norm:
         torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
     state.optimizer.step()
     state.loss_sum += total
     state.loss_tokens += count
     return total / count
+
+
+def _diverged(update: int, loss: float) -> InputError:
+    return InputError(
+        f"training diverged at update {update} (the loss is {loss}): "
+        "lower --learning-rate or raise --warmup"
+    )
 
 
 def learning_rate(settings: Training, update: int) -> float:
@@ -324,10 +328,9 @@ def loss_per_character(
 ) -> float:
     """Nats a character of the target, its line ends included: comparable across vocabularies."""
     model.eval()
-    everything = np.arange(len(text))
     total = sum(
         _loss(model, text, batch, device, 0.0).item()
-        for batch in batches(text, everything, settings.batch, settings.batch_unit)
+        for batch in batches(text, settings.batch, settings.batch_unit)
     )
     return total / int(text.target_characters.sum())
 
@@ -350,7 +353,7 @@ def random_state() -> dict[str, Any]:
     """Of every generator that dropout may draw from."""
     found: dict[str, Any] = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
-        found["cuda"] = torch.cuda.get_rng_state()
+        found["cuda"] = torch.cuda.get_rng_state_all()
     if torch.backends.mps.is_available():
         found["mps"] = torch.mps.get_rng_state()
     return found
@@ -359,7 +362,7 @@ def random_state() -> dict[str, Any]:
 def set_random_state(found: dict[str, Any]) -> None:
     torch.set_rng_state(found["cpu"].cpu())
     if "cuda" in found and torch.cuda.is_available():
-        torch.cuda.set_rng_state(found["cuda"].cpu())
+        torch.cuda.set_rng_state_all([one.cpu() for one in found["cuda"]])
     if "mps" in found and torch.backends.mps.is_available():
         torch.mps.set_rng_state(found["mps"].cpu())
 

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from volt.progress import Report
-from volt.trial.data import END, MOST_TOKENS, OFFSET, PAD, padded
+from volt.trial.data import END, OFFSET, PAD, padded
 from volt.trial.models import TranslationModel
-from volt.trial.presets import Training
+from volt.trial.presets import MOST_TOKENS, Training
 
 SENTENCES = 64
 """Sentences translated at a time."""
@@ -37,8 +37,7 @@ def translate(
     order = [number for number in order if len(sources[number])]
     for start in range(0, len(order), SENTENCES):
         some = order[start : start + SENTENCES]
-        cut = [sources[number][: settings.max_tokens] for number in some]
-        batch = torch.from_numpy(padded(cut)).to(device)
+        batch = torch.from_numpy(padded([sources[number] for number in some])).to(device)
         for number, ids in zip(some, _search(model, batch, settings, never), strict=True):
             found[number] = [one - OFFSET for one in ids]
         report(start + len(some))

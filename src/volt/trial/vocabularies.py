@@ -16,8 +16,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +78,14 @@ def make_vocabulary(
 def from_tokenizer(name: str, tokenizer: Tokenizer) -> TrialVocabulary:
     """Any vocabulary that volt encodes with."""
     vocabulary = tokenizer.vocabulary
-    about: list[Any] = [
-        vocabulary.texts, vocabulary.encoding, vocabulary.merge_rule, len(vocabulary.hidden),
-        vocabulary.rule.pretokenizer, vocabulary.rule.normalize,
+    look_up, normalizer, pool = vocabulary.look_up, vocabulary.normalizer, vocabulary.pool_columns
+    about = [
+        asdict(vocabulary.rule), vocabulary.encoding, vocabulary.merge_rule, vocabulary.unknown,
+        vocabulary.unknown_token, vocabulary.fuse_unknown, vocabulary.word_ends,
+        vocabulary.whole_words, look_up and asdict(look_up), normalizer and normalizer.to_data(),
+        len(vocabulary), pool.texts, pool.kinds.tolist(), pool.parents.tolist(),
+        pool.ranks.tolist(), pool.scores.tolist(),
     ]  # fmt: skip
-    if vocabulary.normalizer is not None:
-        about.append(vocabulary.normalizer.to_data())
     return TrialVocabulary(
         name, len(vocabulary), tokenizer.encode_batch, tokenizer.decode, vocabulary.unknown_id,
         _digest(about),
@@ -214,6 +215,9 @@ def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
 
 
 def _hugging_face(name: str, tokenizer: Any, about: str) -> TrialVocabulary:
+    # What a file says of padding and of longest lines is meant for another use.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
     model = json.loads(tokenizer.to_str())["model"]
     unknown = model.get("unk_id")  # a Unigram model has it by number, the others by name
     if model.get("unk_token") is not None:
@@ -222,9 +226,8 @@ def _hugging_face(name: str, tokenizer: Any, about: str) -> TrialVocabulary:
     def encode(texts: Sequence[str]) -> list[list[int]]:
         return [one.ids for one in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
-    return TrialVocabulary(
-        name, tokenizer.get_vocab_size(), encode, partial(tokenizer.decode), unknown, _digest(about)
-    )
+    size = 1 + max(tokenizer.get_vocab().values(), default=-1)  # some ids may stand for nothing
+    return TrialVocabulary(name, size, encode, tokenizer.decode, unknown, _digest(about))
 
 
 def _digest(about: Any) -> str:
