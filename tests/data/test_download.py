@@ -3,6 +3,7 @@
 import hashlib
 import io
 import tarfile
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -12,8 +13,10 @@ from volt.data.archive import extract
 from volt.data.download import download
 from volt.errors import InputError
 
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")
 DATA = Random(0).randbytes(300_000)
-SHA = hashlib.sha256(DATA).hexdigest()
+SHA = f"sha256:{hashlib.sha256(DATA).hexdigest()}"
 
 
 def test_a_file_arrives_whole_and_is_checked(tmp_path):
@@ -78,13 +81,99 @@ def test_what_can_not_go_on_starts_anew(tmp_path, change):
 def test_a_wrong_checksum_leaves_nothing(tmp_path):
     with serve() as (served, address):
         served.files["/a"] = DATA
-        with pytest.raises(InputError, match=f"{SHA}, not {'0' * 64}"):
-            download(f"{address}/a", tmp_path / "a", "0" * 64)
+        with pytest.raises(InputError, match=f"{SHA}, not sha256:{'0' * 64}"):
+            download(f"{address}/a", tmp_path / "a", f"sha256:{'0' * 64}")
         assert list(tmp_path.iterdir()) == []
-        (tmp_path / "a").write_bytes(b"old")
-        with pytest.raises(InputError, match="remove it"):
+
+
+@pytest.mark.parametrize("algorithm", ["sha256", "sha1", "md5"])
+def test_checksums_of_every_kind_are_compared(tmp_path, algorithm):
+    right = f"{algorithm}:{hashlib.new(algorithm, DATA).hexdigest()}"
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        assert download(f"{address}/a", tmp_path / "a", right) == right
+        served.files["/a"] = DATA[1:]
+        with pytest.raises(InputError, match=f"not {right}: it was changed"):
+            download(f"{address}/a", tmp_path / "b", right)
+
+
+def test_a_wrong_file_that_is_there_is_told_and_left_alone(tmp_path):
+    (tmp_path / "a").write_bytes(b"old")
+    with serve() as (served, address):
+        with pytest.raises(InputError, match=f"{tmp_path}/a has .* remove it and try again"):
             download(f"{address}/a", tmp_path / "a", SHA)
-        assert (tmp_path / "a").read_bytes() == b"old"
+        assert served.asked == []
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [b"<!DOCTYPE html><p>Log in", b"\xef\xbb\xbf\n<html>moved", b'<?xml version="1.0"?><html/>'],
+)
+def test_a_web_page_instead_of_the_file_is_refused_and_what_has_come_stays(tmp_path, page):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        served.cut_after["/a"] = [1000, *[0] * 5]
+        with pytest.raises(InputError, match="cannot fetch"):
+            download(f"{address}/a", tmp_path / "a", SHA)
+        served.files["/a"], served.tag = page, '"page"'
+        with pytest.raises(InputError, match=r"gives a web page, not the file.* put it at .*/a$"):
+            download(f"{address}/a", tmp_path / "a", SHA)
+        served.files["/a"], served.tag = DATA, '"one"'
+        served.asked.clear()
+        download(f"{address}/a", tmp_path / "a", SHA)
+    assert served.asked == [("/a", "bytes=1000-")]
+
+
+def test_a_page_leaves_nothing(tmp_path):
+    with serve() as (served, address):
+        served.files["/a"] = b"<html>"
+        with pytest.raises(InputError, match="web page"):
+            download(f"{address}/a", tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tries_wait_longer_and_longer(tmp_path, slept):
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        served.fail = [503] * 5
+        with pytest.raises(InputError, match="HTTP 503"):
+            download(f"{address}/a", tmp_path / "a")
+        assert slept == [1, 2, 4, 8]  # seconds
+        slept.clear()
+        served.cut_after["/a"] = [1000, 1000]
+        download(f"{address}/a", tmp_path / "a")
+        assert slept == [0.5, 0.5]
+
+
+def test_a_server_without_ranges_is_not_asked_for_ever(tmp_path):
+    """Each try starts anew, and one brings more than the one before."""
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        served.tag = None
+        served.cut_after["/a"] = [2000, *[1000, 1500] * 10]
+        with pytest.raises(InputError, match="the connection was cut"):
+            download(f"{address}/a", tmp_path / "a")
+    assert len(served.asked) == 6
+
+
+def test_the_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr("os.fsync", lambda _: seen.append({p.name for p in tmp_path.iterdir()}))
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        download(f"{address}/a", tmp_path / "a")
+    assert seen == [{"a.part", "a.part.tag"}]
+
+
+@needs_full
+def test_a_full_disk_is_no_fault_of_the_network(tmp_path):
+    (tmp_path / "a.part").symlink_to(FULL)
+    with serve() as (served, address):
+        served.files["/a"] = DATA
+        with pytest.raises(InputError, match=r"cannot write .*a\.part: No space left"):
+            download(f"{address}/a", tmp_path / "a")
+    assert len(served.asked) == 1
 
 
 def test_a_server_in_trouble_is_asked_again_and_a_missing_file_is_not(tmp_path):
@@ -133,6 +222,16 @@ def test_a_truncated_archive_is_refused(tmp_path, cut):
     (tmp_path / "a.tgz").write_bytes(whole[:cut])
     with pytest.raises(InputError, match="damaged or cut short"):
         extract(tmp_path / "a.tgz", {"x": tmp_path / "x", "y": tmp_path / "y"})
+    assert not list(tmp_path.glob(".volt*"))
+
+
+@needs_full
+def test_a_full_disk_is_no_fault_of_the_archive(tmp_path):
+    (tmp_path / "a.tgz").write_bytes(packed({"x": DATA}))
+    with pytest.raises(InputError, match="cannot write /dev/full: No space left"):
+        extract(tmp_path / "a.tgz", {"x": FULL})
+    with pytest.raises(InputError, match=r"cannot read .*b\.tgz: No such file"):
+        extract(tmp_path / "b.tgz", {"x": tmp_path / "x"})
 
 
 @pytest.mark.parametrize("name", ["../evil", "/evil", "in/../../evil", "in\\..\\evil"])

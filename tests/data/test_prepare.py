@@ -3,17 +3,19 @@
 import gzip
 import hashlib
 import json
+import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from server import serve
-from test_download import packed
+from test_download import FULL, needs_full, packed
 
 from volt.corpus import find_sources
-from volt.data import DATASETS, get
+from volt.data import DATASETS, get, prepare
 from volt.data.table import Cleaning, Dataset, Download, Side
 from volt.errors import InputError, SettingsError
 
@@ -21,11 +23,11 @@ VOLT = Path(sys.executable).with_name("volt")
 
 
 def moved(dataset, address):
-    """A data set of the table, with its downloads on the server here."""
+    """A data set of the table, with downloads on the server here, whose checksums are others."""
     return replace(
         dataset,
         downloads={
-            key: replace(one, address=f"{address}/{one.address.rpartition('/')[2]}")
+            key: Download(f"{address}/{one.address.rpartition('/')[2]}")
             for key, one in dataset.downloads.items()
         },
     )
@@ -46,7 +48,7 @@ def test_iwslt_is_cut_and_cleaned_as_the_paper_s_scripts_do(tmp_path):
         members[f"de-en/train.tags.de-en.{language}"] = text.encode()
         for name in ("TED.dev2010", "TEDX.dev2012", "TED.tst2010", "TED.tst2011", "TED.tst2012"):
             members[f"de-en/IWSLT14.{name}.de-en.{language}.xml"] = (
-                f'<doc>\n<seg id="1"> {name} {language} &amp; so </seg>\n</doc>\n'.encode()
+                f'<doc>\n<seg id="1"> {name} {language} &amp;&#10;so </seg>\n</doc>\n'.encode()
             )
     with serve() as (served, address):
         served.files["/de-en.tgz"] = packed(members)
@@ -59,25 +61,98 @@ def test_iwslt_is_cut_and_cleaned_as_the_paper_s_scripts_do(tmp_path):
     assert lines(tmp_path / "out" / "test.de")[1] == "TEDX.dev2012 de & so"
     (unverified, *_) = result.messages
     expected = hashlib.sha256(served.files["/de-en.tgz"]).hexdigest()
-    assert unverified == f"de-en.tgz: SHA-256 {expected}, not verified (none is on record)"
+    assert unverified == f"de-en.tgz: sha256:{expected}, not verified (no checksum is on record)"
+
+
+TED = (
+    b"talk\ten\tde\tfr\n"
+    b"t1\tone\teins\t__NULL__\n"
+    b"t2\t\tzwei\tdeux\n"
+    b"t3\tthree\tdrei\ttrois\n"
+    b"t4\tfour\tvier und _ _ NULL _ _\tquatre\n"
+)
+
+
+@contextmanager
+def ted(text=TED, **changes):
+    members = {f"all_talks_{split}.tsv": text for split in ("train", "dev", "test")}
+    with serve() as (served, address):
+        served.files["/ted_talks.tar.gz"] = packed(members)
+        yield served, {"ted": replace(moved(DATASETS["ted"], address), **changes)}
 
 
 def test_ted_pairs_and_many_to_one(tmp_path):
-    table = "talk\ten\tde\tfr\nt1\tone\teins\t__NULL__\nt2\t\tzwei\tdeux\nt3\tthree\tdrei\ttrois\n"
-    members = {f"all_talks_{split}.tsv": table.encode() for split in ("train", "dev", "test")}
-    with serve() as (served, address):
-        served.files["/ted_talks.tar.gz"] = packed(members)
-        known = {"ted": moved(DATASETS["ted"], address)}
+    with ted() as (_, known):
         get("ted", tmp_path / "pair", languages=["de", "en"], table=known)
         get("ted", tmp_path / "many", languages=["*", "en"], table=known)
-        with pytest.raises(SettingsError, match="name two"):
-            get("ted", tmp_path / "x", table=known)
-        with pytest.raises(SettingsError, match="no language xx"):
+        with pytest.raises(SettingsError, match="no language xx; there are en, de, fr"):
             get("ted", tmp_path / "x", languages=["xx", "en"], table=known)
+        with pytest.raises(SettingsError, match="no language talk"):
+            get("ted", tmp_path / "x", languages=["talk", "en"], table=known)
     assert lines(tmp_path / "pair" / "train.de") == ["eins", "drei"]
     assert lines(tmp_path / "pair" / "valid.en") == ["one", "three"]
-    assert lines(tmp_path / "many" / "test.other") == ["eins", "drei", "trois"]
-    assert lines(tmp_path / "many" / "test.en") == ["one", "three", "three"]
+    assert sorted(path.name for path in (tmp_path / "many").glob("t*")) == [
+        "test.en", "test.language", "test.other", "train.en", "train.language", "train.other"
+    ]  # fmt: skip
+    many = [lines(tmp_path / "many" / f"test.{side}") for side in ("language", "other", "en")]
+    assert list(zip(*many, strict=True)) == [
+        ("de", "eins", "one"),
+        ("de", "drei", "three"),
+        ("fr", "trois", "three"),
+        ("fr", "quatre", "four"),
+    ]
+
+
+def test_the_recipe_of_the_docs_cuts_many_to_one_by_language(tmp_path):
+    with ted() as (_, known):
+        get("ted", tmp_path / "ted", languages=["*", "en"], table=known)
+    docs = Path(__file__).parents[2] / "docs" / "trial.md"
+    (recipe,) = re.findall(r"^    (paste .*)$", docs.read_text(encoding="utf-8"), re.MULTILINE)
+    subprocess.run(recipe, shell=True, cwd=tmp_path, check=True)
+    assert lines(tmp_path / "ted" / "train.de") == ["eins", "drei"]
+    assert lines(tmp_path / "ted" / "train.fr") == ["trois", "quatre"]
+
+
+@pytest.mark.parametrize(
+    ("name", "languages", "words"),
+    [
+        ("ted", "", "name two"),
+        ("ted", "de", "name two"),
+        ("ted", "en,*", "name two"),
+        ("ted", "*,*", "named twice"),
+        ("ted", "de,de", "named twice"),
+        ("multi30k", "de,de", "named twice"),
+        ("multi30k", "*,en", "name two or more of these"),
+        ("multi30k", "de", "name two or more of these"),
+    ],
+)
+def test_languages_that_make_no_sense_are_refused_before_anything_is_fetched(
+    tmp_path, name, languages, words
+):
+    with serve() as (served, address):
+        known = {name: moved(DATASETS[name], address)}
+        with pytest.raises(SettingsError, match=words):
+            get(
+                name,
+                tmp_path / "o",
+                languages=languages.split(",") if languages else [],
+                table=known,
+            )
+        assert served.asked == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TED + b"t5\tfive\tf\xfcnf\tcinq\n", r"all_talks_train.tsv: line 6, byte .* \(0xFC\)"),
+        (TED + b"t5\tfive\n", "all_talks_train.tsv, line 6: 2 columns of 4"),
+    ],
+)
+def test_a_table_that_is_none_is_told_by_line(tmp_path, text, words):
+    with ted(text) as (_, known), pytest.raises(InputError, match=words):
+        get("ted", tmp_path / "o", languages=["de", "en"], table=known)
+    assert [path.name for path in tmp_path.iterdir()] == ["o.downloads"]
 
 
 def made(address, **changes):
@@ -100,11 +175,11 @@ def test_text_is_checked_even_if_the_packed_file_is_not(tmp_path):
         assert result.messages == []
         assert (tmp_path / "good" / "train.de").read_bytes() == text["de"]
         served.files["/de.gz"] = gzip.compress(b"EINS\nzwei\n")
-        with pytest.raises(InputError, match="the text has the SHA-256"):
+        with pytest.raises(InputError, match=r"the text has the SHA-256 .* remove it"):
             get("d", tmp_path / "bad", table={"d": dataset})
         assert not (tmp_path / "bad").exists()
         served.files["/de.gz"] = gzip.compress(text["de"])[:15]
-        with pytest.raises(InputError, match="damaged or cut short"):
+        with pytest.raises(InputError, match=r"damaged or cut short .* remove it"):
             get("d", tmp_path / "cut", table={"d": dataset}, cache=tmp_path / "other")
 
 
@@ -119,7 +194,36 @@ def test_downloads_are_kept_and_nothing_is_overwritten(tmp_path):
             get("d", tmp_path / "one", table={"d": dataset}, cache=tmp_path / "cache")
     assert lines(tmp_path / "one" / "train.en") == ["one"]
     assert lines(tmp_path / "two" / "valid.en") == ["two"]
-    assert not list((tmp_path / "cache").glob("tmp*"))
+    assert sorted(path.name for path in (tmp_path / "cache").rglob("*")) == ["d", "de.gz", "en.gz"]
+
+
+def test_data_sets_with_files_of_one_name_share_a_cache(tmp_path):
+    with serve() as (served, address):
+        text, dataset = made(address)
+        other = {key: Download(f"{address}/other/{key}.gz") for key in text}
+        served.files = {f"/{key}.gz": gzip.compress(data) for key, data in text.items()}
+        served.files |= {f"/other{path}": data for path, data in served.files.items()}
+        known = {"d": dataset, "e": replace(dataset, downloads=other)}
+        for name in known:
+            get(name, tmp_path / name, table=known, cache=tmp_path / "cache")
+    assert len(served.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("folder", "cache", "words"),
+    [
+        (".", None, "exists"),
+        ("/", None, "exists"),
+        ("no/..", None, "exists"),
+        ("o", "o/c", "lies in"),
+    ],
+)
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path, monkeypatch, folder, cache, words):
+    monkeypatch.chdir(tmp_path)
+    with serve() as (served, address), pytest.raises(SettingsError, match=words):
+        get("d", folder, table={"d": made(address)[1]}, cache=cache)
+    assert served.asked == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_languages_of_unequal_length_are_refused(tmp_path):
@@ -127,8 +231,92 @@ def test_languages_of_unequal_length_are_refused(tmp_path):
         _, dataset = made(address)
         loose = tuple(replace(side, sha256=None) for side in dataset.splits["train"][0])
         served.files = {"/de.gz": b"eins\nzwei\n", "/en.gz": b"one\n"}
-        with pytest.raises(InputError, match="2 lines in de, 1 in en"):
+        with pytest.raises(InputError, match="en ends after 1 lines, the translation goes on"):
             get("d", tmp_path / "o", table={"d": replace(dataset, splits={"train": (loose,)})})
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("cut short", "damaged or cut short .* remove it and try again"),
+        ("leads out", "has a member '../evil' that leads out of it"),
+        ("wrong checksum", "has the checksum sha256:.*, not sha256:0+: .* nothing was kept"),
+        ("wrong checksum in the cache", "ted_talks.tar.gz has the checksum .*: remove it and try"),
+        ("cut connection", "the connection was cut; 100 bytes are kept"),
+        ("web page", "gives a web page"),
+    ],
+)
+def test_a_fault_on_the_way_leaves_no_output_and_the_next_try_gets_it(tmp_path, fault, words):
+    out, cache = tmp_path / "out", tmp_path / "cache" / "ted"
+    with ted() as (served, known):
+        path = "/ted_talks.tar.gz"
+        good = served.files[path]
+        checked = f"sha256:{hashlib.sha256(good).hexdigest()}"
+        if fault == "cut short":
+            served.files[path] = good[:-30]
+        elif fault == "leads out":
+            served.files[path] = packed({"all_talks_train.tsv": TED, "../evil": b"!"})
+        elif fault == "wrong checksum":
+            checked = f"sha256:{'0' * 64}"
+        elif fault == "wrong checksum in the cache":
+            cache.mkdir(parents=True)
+            (cache / "ted_talks.tar.gz").write_bytes(good[:-1])
+        elif fault == "cut connection":
+            served.cut_after[path] = [100, *[0] * 5]
+        else:
+            served.files[path] = b"<!doctype html><title>Log in</title>"
+        # Without a checksum on record these come as far as the archive.
+        checksum = None if fault in ("cut short", "leads out") else checked
+
+        def fetch(checksum):
+            (talks,) = known["ted"].downloads.values()
+            dataset = replace(known["ted"], downloads={"talks": replace(talks, checksum=checksum)})
+            get("ted", out, languages=["de", "en"], table={"ted": dataset}, cache=cache.parent)
+
+        with pytest.raises(InputError, match=words):
+            fetch(checksum)
+        kept = {
+            "wrong checksum": [],
+            "web page": [],
+            "cut connection": ["ted_talks.tar.gz.part", "ted_talks.tar.gz.part.tag"],
+        }
+        assert sorted(one.name for one in cache.iterdir()) == kept.get(fault, ["ted_talks.tar.gz"])
+        assert [one.name for one in tmp_path.iterdir()] == ["cache"]
+        # What the message says, done: all is well.
+        served.files[path] = good
+        (cache / "ted_talks.tar.gz").unlink(missing_ok=True)
+        fetch(f"sha256:{hashlib.sha256(good).hexdigest()}")
+    assert lines(out / "train.de") == ["eins", "drei"]
+
+
+@needs_full
+def test_a_full_disk_is_told_as_such(tmp_path):
+    with ted() as (served, known):
+        cache = tmp_path / "cache" / "ted"
+        cache.mkdir(parents=True)
+        (cache / "ted_talks.tar.gz.part").symlink_to(FULL)
+        with pytest.raises(InputError, match=r"cannot write .*: No space left on device"):
+            get(
+                "ted", tmp_path / "o", languages=["de", "en"], table=known, cache=tmp_path / "cache"
+            )
+        assert len(served.asked) == 1
+    assert not (tmp_path / "o").exists()
+
+
+def test_text_is_read_row_by_row(tmp_path, monkeypatch):
+    """A corpus need not fit the memory."""
+    read = []
+
+    def watched(side, _):
+        for number in range(1000):
+            read.append((side.language, number))
+            yield f"{side.language} {number}"
+
+    monkeypatch.setattr(prepare, "_side_lines", watched)
+    dataset = replace(made("")[1], cleaning=Cleaning(1, 5, 2.0))
+    rows = prepare._split_rows(dataset, lambda _: tmp_path, ("de", "en"), clean=True)
+    assert next(rows) == ("train", ("de 0", "en 0"))
+    assert read == [("de", 0), ("en", 0)]
 
 
 def test_every_data_set_is_whole():
@@ -139,7 +327,14 @@ def test_every_data_set_is_whole():
             for part in parts:
                 assert {side.download for side in part} <= dataset.downloads.keys()
                 assert {side.language for side in part} == set(dataset.languages)
-        assert all(one.address.startswith("http") for one in dataset.downloads.values())
+        for key, one in dataset.downloads.items():
+            assert one.address.startswith("http")
+            sides = [side for parts in dataset.splits.values() for part in parts for side in part]
+            if one.checksum:
+                algorithm, _, digest = one.checksum.partition(":")
+                assert len(bytes.fromhex(digest)) == hashlib.new(algorithm).digest_size
+            elif name != "iwslt14-de-en":  # nobody has one on record
+                assert all(side.sha256 for side in sides if side.download == key)
 
 
 def test_multi30k_here_has_the_checksums_of_the_table(volt_data):
@@ -162,3 +357,7 @@ def test_the_command_line_lists_and_refuses(tmp_path):
     )
     assert done.returncode == 2
     assert "there is no data set 'wibble'; there are multi30k" in done.stderr
+    done = subprocess.run(
+        [VOLT, "data", "get", "multi30k", "-o", "."], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (2, "volt: . exists; name a new folder\n")

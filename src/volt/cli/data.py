@@ -46,7 +46,7 @@ def _plain(dataset: Any) -> dict[str, Any]:
         "downloads": {
             key: {
                 "address": one.address,
-                "sha256": one.sha256,
+                "checksum": one.checksum,
                 "text_sha256": next((s.sha256 for s in checked if s.download == key), None),
             }
             for key, one in dataset.downloads.items()
@@ -65,7 +65,7 @@ def get(
         str,
         typer.Option(
             metavar="X,Y",
-            help="Which languages; *,en for all pairs with English.  [default: all]",
+            help="Which languages; of ted two, or *,en for all with English.  [default: all]",
             show_default=False,
         ),
     ] = "",

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import tarfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from volt.errors import InputError
+from volt.files import atomic_write
 
 
 def extract(archive: Path, members: dict[str, Path]) -> None:
     """Write members to the paths given. An archive that would write elsewhere is refused whole."""
     missing = dict(members)
+    with _reading(archive), tarfile.open(archive, "r:*") as opened:
+        for one in opened:
+            name = _checked(archive, one)
+            if name in missing and one.isfile():
+                stream = opened.extractfile(one)
+                if stream is not None:
+                    _copy(stream, missing.pop(name), one.size, archive)
+    if missing:
+        raise InputError(f"{archive} has no {', '.join(missing)}: this is another archive")
+
+
+@contextmanager
+def _reading(archive: Path) -> Iterator[None]:
+    """Errors of the archive, told from those of writing and of the file system."""
     try:
-        with tarfile.open(archive, "r:*") as opened:
-            for one in opened:
-                name = _checked(archive, one)
-                if name in missing and one.isfile():
-                    stream = opened.extractfile(one)
-                    if stream is not None:
-                        _copy(stream, missing.pop(name), one.size, archive)
+        yield
     except (tarfile.TarError, EOFError, zlib.error, LZMAError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise InputError(f"cannot read {archive}: {error.strerror}") from error
         raise InputError(
             f"{archive}: damaged or cut short ({error}): remove it and try again"
         ) from error
-    if missing:
-        raise InputError(f"{archive} has no {', '.join(missing)}: this is another archive")
 
 
 def _checked(archive: Path, member: tarfile.TarInfo) -> str:
@@ -43,9 +54,13 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> str:
 
 def _copy(stream: IO[bytes], path: Path, size: int, archive: Path) -> None:
     written = 0
-    with path.open("wb") as output:
-        while block := stream.read(1 << 20):
+    with atomic_write(path) as output:
+        while True:
+            with _reading(archive):
+                block = stream.read(1 << 20)
+            if not block:
+                break
             output.write(block)
             written += len(block)
-    if written != size:
-        raise InputError(f"{archive}: cut short in {path.name}: remove it and try again")
+        if written != size:
+            raise InputError(f"{archive}: cut short in {path.name}: remove it and try again")

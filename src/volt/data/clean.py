@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from volt.corpus import find_sources, invalid_utf8
+from volt.corpus import find_sources
 from volt.errors import InputError, SettingsError
 from volt.files import atomic_write
 
@@ -113,7 +113,10 @@ def decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
         try:
             yield line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise invalid_utf8(name, number, offset + error.start, line[error.start]) from None
+            raise InputError(
+                f"{name}: line {number}, byte offset {offset + error.start}: invalid UTF-8 "
+                f"(0x{line[error.start]:02X}); mend the file"
+            ) from None
         offset += len(line)
 
 

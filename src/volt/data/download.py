@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import os
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from volt.errors import InputError
@@ -14,42 +18,52 @@ from volt.progress import Progress
 
 TRIES = 5
 TIMEOUT = 30.0
+PAUSE = 0.5
+"""Seconds before the next try; twice as many after each that brings nothing."""
 BLOCK = 1 << 18
+_PAGE = (b"<!doctype html", b"<html", b"<?xml")
 
 
 def download(
-    address: str, path: Path, sha256: str | None = None, *, progress: Progress | None = None
+    address: str, path: Path, checksum: str | None = None, *, progress: Progress | None = None
 ) -> str:
-    """Fetch `address` to `path` and return its SHA-256; a file that is there is only checked.
+    """Fetch `address` to `path` and return its checksum; a file that is there is only checked.
 
-    What has come so far is in `path` with `.part` at its end, and stays there when the connection
-    is cut or the program killed: the next try asks for the rest.
+    A checksum is `ALGORITHM:DIGEST`, such as `sha256:03457b...`; without one, the SHA-256 is
+    returned. What has come so far is in `path` with `.part` at its end, and stays there when the
+    connection is cut or the program killed: the next try asks for the rest.
     """
-    if not path.exists():
-        part = path.with_name(path.name + ".part")
-        _fetch(address, part, progress or Progress())
-        found = file_digest(part)
-        if sha256 is not None and found != sha256:
-            part.unlink()
-            _forget(part)
+    algorithm = checksum.partition(":")[0] if checksum else "sha256"
+    if path.exists():
+        found = file_checksum(path, algorithm)
+        if checksum not in (None, found):
             raise InputError(
-                f"{address} has the SHA-256 {found}, not {sha256}: it was changed, or spoilt on "
-                "the way; nothing was kept"
+                f"{path} has the checksum {found}, not {checksum}: remove it and try again"
             )
-        part.replace(path)
-        _forget(part)
         return found
-    found = file_digest(path)
-    if sha256 is not None and found != sha256:
-        raise InputError(f"{path} has the SHA-256 {found}, not {sha256}: remove it and try again")
+    part = path.with_name(path.name + ".part")
+    _fetch(address, part, progress or Progress())
+    found = file_checksum(part, algorithm)
+    if checksum not in (None, found):
+        part.unlink()
+        _forget(part)
+        raise InputError(
+            f"{address} has the checksum {found}, not {checksum}: it was changed, or spoilt on the "
+            "way; nothing was kept"
+        )
+    with _writing(path):
+        with part.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        part.replace(path)
+    _forget(part)
     return found
 
 
 def _fetch(address: str, part: Path, progress: Progress) -> None:
     """All of the file into `part`, with a few tries. A try that brings something does not count."""
     failures = 0
+    most = part.stat().st_size if part.exists() else 0
     while True:
-        before = part.stat().st_size if part.exists() else 0
         try:
             if _go_on(address, part, progress):
                 return
@@ -65,12 +79,15 @@ def _fetch(address: str, part: Path, progress: Progress) -> None:
         except ValueError as error:
             raise InputError(f"cannot fetch {address}: {error}") from None
         after = part.stat().st_size if part.exists() else 0
-        failures = 0 if after > before else failures + 1
+        # More than ever: where each try starts anew, it may be cut again and again.
+        failures = 0 if after > most else failures + 1
+        most = max(most, after)
         if failures >= TRIES:
             raise InputError(
                 f"cannot fetch {address}: {problem}; {after:,} bytes are kept, the next try asks "
                 "for the rest"
             )
+        sleep(PAUSE * 2**failures)
 
 
 def _go_on(address: str, part: Path, progress: Progress) -> bool:
@@ -98,20 +115,37 @@ def _go_on(address: str, part: Path, progress: Progress) -> bool:
         if answer.status != 206 or not _starts_at(answer, have):
             have = 0
         total = _length(answer, have)
+        block = _read(answer)
         if have == 0:
+            if block.lstrip(b"\xef\xbb\xbf \t\r\n")[:14].lower().startswith(_PAGE):
+                raise InputError(
+                    f"{address} gives a web page, not the file: it has moved, or the network wants "
+                    f"a login; get it with a browser and put it at {part.with_suffix('')}"
+                )
             _forget(part)
-            mark = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
-            if mark and not mark.startswith("W/"):
-                tag.write_text(mark, encoding="utf-8")
         with (
+            _writing(part),
             part.open("ab" if have else "wb") as stream,
             progress.stage(part.name.removesuffix(".part"), total, "B") as report,
         ):
-            while block := answer.read(BLOCK):
+            mark = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
+            if have == 0 and mark and not mark.startswith("W/"):
+                # Not before the old part is gone: the mark would not be its own.
+                tag.write_text(mark, encoding="utf-8")
+            while block:
                 stream.write(block)
                 have += len(block)
                 report(have)
+                block = _read(answer)
     return total is None or have >= total
+
+
+def _read(answer: Any) -> bytes:
+    """The next block. A cut connection is told from a full disk: both are an OSError."""
+    try:
+        return bytes(answer.read(BLOCK))
+    except OSError as error:
+        raise http.client.HTTPException(str(error) or type(error).__name__) from error
 
 
 def _starts_at(answer: Any, have: int) -> bool:
@@ -132,9 +166,18 @@ def _forget(part: Path) -> None:
     _tag(part).unlink(missing_ok=True)
 
 
-def file_digest(path: Path) -> str:
-    whole = hashlib.sha256()
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """A full disk is no fault of the network: nothing is tried again."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def file_checksum(path: Path, algorithm: str) -> str:
+    whole = hashlib.new(algorithm, usedforsecurity=False)
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
             whole.update(block)
-    return whole.hexdigest()
+    return f"{algorithm}:{whole.hexdigest()}"

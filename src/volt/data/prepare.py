@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from volt.corpus import find_sources
+from volt.corpus import Source, find_sources
 from volt.data.archive import extract
 from volt.data.clean import cleaned, decoded
 from volt.data.download import download
-from volt.data.table import DATASETS, Dataset, Side
+from volt.data.table import DATASETS, Cleaning, Dataset, Side
 from volt.errors import InputError, SettingsError
-from volt.files import atomic_folder, atomic_write, make_folder
+from volt.files import atomic_folder, make_folder
 from volt.progress import Progress
 
-NULL = "__NULL__"
-"""A column of the TED tables that has no translation."""
+NULL = ("__NULL__", "_ _ NULL _ _")
+"""What a column of the TED tables has where a translation is missing, or incomplete."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def get(
 
     Downloads are kept in `cache` (by default a folder beside the output), so that a second try
     needs none of them. `languages`: which of the data set's; of TED two, or `*` and one for all
-    pairs with that one.
+    pairs with that one: then `SPLIT.other` has the text of all others, and `SPLIT.language` says
+    line by line which it is.
     """
     known = DATASETS if table is None else table
     if name not in known:
@@ -56,51 +58,59 @@ def get(
     dataset = known[name]
     chosen = _languages(name, dataset, languages)
     folder = Path(output)
-    store = Path(cache) if cache else folder.with_name(folder.name + ".downloads")
-    if folder.exists():
-        raise SettingsError(f"{folder} exists; name another folder, or remove it")
+    if folder.resolve().exists():
+        raise SettingsError(f"{folder} exists; name a new folder")
+    # A folder for each data set: files of two have the same name.
+    store = (Path(cache) if cache else folder.with_name(folder.name + ".downloads")) / name
+    if folder.resolve() in store.resolve().parents:
+        raise SettingsError(
+            f"{store.parent} lies in {folder}, which is yet to be made: name another"
+        )
     messages: list[str] = []
-    with atomic_folder(folder) as temporary, TemporaryDirectory(dir=make_folder(store)) as scratch:
+    dropped = 0
+    with (
+        atomic_folder(folder) as temporary,
+        TemporaryDirectory(dir=make_folder(store)) as scratch,
+        ExitStack() as opened,
+    ):
         # 1. Fetch, and read out of archives.
         files = _fetch(dataset, store, Path(scratch), messages, progress)
-        # 2. Text of every split.
-        many = chosen[0] == "*"
-        rows: dict[str, list[tuple[str, ...]]] = {}
-        for split, parts in dataset.splits.items():
-            rows[split] = [row for part in parts for row in _rows(part, files, chosen)]
-        if many:
-            chosen = ("other", chosen[1])
-        # 3. Clean, then hold out: the order of the paper's scripts for IWSLT.
-        dropped = 0
-        if clean and dataset.cleaning:
-            rows["train"], dropped = _cleaned(rows["train"], dataset)
-        if dataset.held_out_every:
-            every = dataset.held_out_every
-            rows["valid"] = rows["train"][every - 1 :: every]
-            rows["train"] = [row for i, row in enumerate(rows["train"], 1) if i % every]
-        # 4. Write.
-        for split, lines in rows.items():
-            if not lines:
+        # 2. Files to write.
+        sides = ("language", "other", chosen[1]) if chosen[0] == "*" else chosen
+        splits = [*dataset.splits, *(["valid"] if dataset.held_out_every else [])]
+        outputs = {
+            split: [
+                opened.enter_context((temporary / f"{split}.{one}").open("wb")) for one in sides
+            ]
+            for split in splits
+        }
+        # 3. Text, cleaned and cut into splits, row by row.
+        lines = dict.fromkeys(splits, 0)
+        for split, row in _split_rows(dataset, files, chosen, clean):
+            if row is None:
+                dropped += 1
+                continue
+            lines[split] += 1
+            for stream, text in zip(outputs[split], row, strict=True):
+                stream.write(text.encode() + b"\n")
+        for split, number in lines.items():
+            if not number:
                 raise InputError(f"{name}: no line of {split} has all of {', '.join(chosen)}")
-            for number, language in enumerate(chosen):
-                text = "".join(row[number] + "\n" for row in lines)
-                with atomic_write(temporary / f"{split}.{language}") as stream:
-                    stream.write(text.encode())
     messages += [f"the paper's pipeline also: {step}" for step in dataset.paper_steps]
-    return GetResult(
-        folder, {split: len(lines) for split, lines in rows.items()}, dropped, messages
-    )
+    return GetResult(folder, lines, dropped, messages)
 
 
 def _languages(name: str, dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
+    chosen = tuple(asked) or dataset.languages
+    if len(set(chosen)) != len(chosen):
+        raise SettingsError(f"a language is named twice: {', '.join(chosen)}")
     if dataset.languages == ("*",):
-        if len(asked) != 2:
+        if len(chosen) != 2 or chosen[1] == "*":
             raise SettingsError(
                 f"{name} has many languages: name two (--languages de,en), or *,en for all pairs "
                 "with English"
             )
-        return tuple(asked)
-    chosen = tuple(asked) or dataset.languages
+        return chosen
     unknown = [one for one in chosen if one not in dataset.languages]
     if unknown or len(chosen) < 2:
         raise SettingsError(
@@ -130,9 +140,9 @@ def _fetch(
         if key not in fetched:
             wanted = dataset.downloads[key]
             path = store / wanted.address.rpartition("/")[2]
-            found = download(wanted.address, path, wanted.sha256, progress=progress)
-            if wanted.sha256 is None and not any(s.sha256 for s in sides if s.download == key):
-                messages.append(f"{path.name}: SHA-256 {found}, not verified (none is on record)")
+            found = download(wanted.address, path, wanted.checksum, progress=progress)
+            if wanted.checksum is None and not any(s.sha256 for s in sides if s.download == key):
+                messages.append(f"{path.name}: {found}, not verified (no checksum is on record)")
             if key in members:
                 extract(path, members[key])
             fetched[key] = path
@@ -145,41 +155,74 @@ def _fetch(
     return find
 
 
+def _split_rows(
+    dataset: Dataset, find: Callable[[Side], Path], languages: tuple[str, ...], clean: bool
+) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """Rows with the split they go to; None is one that cleaning leaves out.
+
+    Cleaned, then held out: the order of the paper's scripts for IWSLT.
+    """
+    rule = dataset.cleaning if clean and len(languages) == 2 else None
+    for split, parts in dataset.splits.items():
+        rows = (row for part in parts for row in _rows(part, find, languages))
+        kept = 0
+        for row in _cleaned(rows, rule) if split == "train" and rule else rows:
+            kept += row is not None
+            every = dataset.held_out_every if split == "train" and row is not None else None
+            yield ("valid" if every and kept % every == 0 else split), row
+
+
+def _cleaned(rows: Iterator[tuple[str, ...]], rule: Cleaning) -> Iterator[tuple[str, ...] | None]:
+    pairs = ((row[0], row[1]) for row in rows)
+    return cleaned(pairs, minimum=rule.minimum, maximum=rule.maximum, ratio=rule.ratio)
+
+
 def _rows(
     part: tuple[Side, ...], find: Callable[[Side], Path], languages: tuple[str, ...]
 ) -> Iterator[tuple[str, ...]]:
     if part[0].form == "columns":
-        yield from _column_rows(find(part[0]), languages)
+        yield from _column_rows(part[0], find(part[0]), languages)
         return
     sides = {side.language: side for side in part}
     texts = [_side_lines(sides[language], find(sides[language])) for language in languages]
-    for language, text in zip(languages, texts, strict=True):
-        if len(text) != len(texts[0]):
+    for number, row in enumerate(zip_longest(*texts)):
+        if None in row:
+            short = sides[languages[row.index(None)]]
             raise InputError(
-                f"{part[0].member or part[0].download}: {len(texts[0]):,} lines in {languages[0]}, "
-                f"{len(text):,} in {language}: the data are not what they were"
+                f"{short.member or short.download} ends after {number:,} lines, the translation "
+                "goes on: the data are not what they were"
             )
-    yield from zip(*texts, strict=True)
+        yield row
 
 
-def _side_lines(side: Side, path: Path) -> list[str]:
-    with find_sources(path)[0].open() as stream:
-        data = stream.read()
-    name = side.member or path.name
+def _side_lines(side: Side, path: Path) -> Iterator[str]:
+    source = find_sources(path)[0]
     if side.sha256 is not None:
-        found = hashlib.sha256(data).hexdigest()
-        if found != side.sha256:
-            raise InputError(
-                f"{name}: the text has the SHA-256 {found}, not {side.sha256}: remove {path} and "
-                "try again"
-            )
-    lines = list(decoded(data.removesuffix(b"\n").split(b"\n") if data else [], name))
-    if side.form == "tagged":
-        return [_TITLE.sub("", line).strip() for line in lines if not _METADATA.search(line)]
-    if side.form == "segments":
-        found_segments = (_SEGMENT.search(line) for line in lines)
-        return [html.unescape(one[1]).strip() for one in found_segments if one]
-    return lines
+        _check_text(source, side.sha256)
+    with source.open() as stream:
+        for line in decoded(stream, side.member or path.name):
+            if side.form == "lines":
+                yield line
+            elif side.form == "segments":
+                if found := _SEGMENT.search(line):
+                    yield html.unescape(found[1]).replace("\n", " ").strip()
+            elif not _METADATA.search(line):
+                yield _TITLE.sub("", line).strip()
+
+
+def _check_text(source: Source, sha256: str) -> None:
+    whole = hashlib.sha256()
+    try:
+        with source.open() as stream:
+            for line in stream:
+                whole.update(line)
+    except InputError as error:
+        raise InputError(f"{error}: remove it and try again") from error
+    if whole.hexdigest() != sha256:
+        raise InputError(
+            f"{source.name}: the text has the SHA-256 {whole.hexdigest()}, not {sha256}: remove it "
+            "and try again"
+        )
 
 
 _METADATA = re.compile(
@@ -189,40 +232,24 @@ _TITLE = re.compile(r"</?(title|description)>")
 _SEGMENT = re.compile(r"<seg id=\"[^\"]*\">(.*?)</seg>")
 
 
-def _column_rows(path: Path, languages: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Rows of a table with text in both columns; `*` stands for every other language."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        table = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
+def _column_rows(side: Side, path: Path, languages: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Rows of a table with text in both columns. `*` stands for every other language, whose name
+    is then the first of the row."""
+    name = side.member or path.name
+    with path.open("rb") as stream:
+        table = (line.split("\t") for line in decoded(stream, name))
         head = next(table, [])
-        _, fixed = languages
-        missing = [one for one in languages if one != "*" and one not in head]
+        first, fixed = languages
+        missing = [one for one in languages if one != "*" and one not in head[1:]]
         if missing:
             raise SettingsError(f"no language {missing[0]}; there are {', '.join(head[1:])}")
-        others = (
-            [one for one in head[1:] if one != fixed] if languages[0] == "*" else [languages[0]]
-        )
+        others = [one for one in head[1:] if one != fixed] if first == "*" else [first]
         at = {language: number for number, language in enumerate(head)}
-        for row in table:
+        for number, row in enumerate(table, 2):
             if len(row) != len(head):
-                raise InputError(
-                    f"{path.name}, line {table.line_num}: {len(row)} columns of {len(head)}"
-                )
+                raise InputError(f"{name}, line {number}: {len(row)} columns of {len(head)}")
             target = row[at[fixed]].strip()
             for one in others:
                 source = row[at[one]].strip()
-                if source and target and NULL not in (source, target):
-                    # Which language it is, is the model's business: the text has no tag.
-                    yield (source, target)
-
-
-def _cleaned(rows: list[tuple[str, ...]], dataset: Dataset) -> tuple[list[tuple[str, ...]], int]:
-    rule = dataset.cleaning
-    if rule is None or any(len(row) != 2 for row in rows[:1]):
-        return rows, 0
-    pairs = [(row[0], row[1]) for row in rows]
-    kept: list[tuple[str, ...]] = [
-        pair
-        for pair in cleaned(pairs, minimum=rule.minimum, maximum=rule.maximum, ratio=rule.ratio)
-        if pair is not None
-    ]
-    return kept, len(rows) - len(kept)
+                if source and target and not any(mark in source + target for mark in NULL):
+                    yield (one, source, target) if first == "*" else (source, target)

@@ -1,7 +1,8 @@
 """The corpora `volt data` knows: where they lie, under which licence, how they are cut and cleaned.
 
-Nothing but data. A checksum is recorded where it could be checked against the file; where it is
-None, `volt data get` prints the one it saw and says that nothing was compared.
+Nothing but data. A checksum is recorded where it could be checked against the file, or where others
+have put the one they saw on record (named beside it); where it is None, `volt data get` prints the
+one it saw and says that nothing was compared.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ class Download:
     """A file on the network."""
 
     address: str
-    sha256: str | None = None
-    """Of the file as it is downloaded."""
+    checksum: str | None = None
+    """Of the file as it is downloaded: `sha256:`, `sha1:` or `md5:`, whatever kind is on record,
+    and the digest."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,13 @@ DATASETS: dict[str, Dataset] = {
         languages=("*",),
         licence="CC BY-NC-ND (TED talks)",
         source="https://github.com/neulab/word-embeddings-for-nmt",
-        downloads={"talks": Download("http://phontron.com/data/ted_talks.tar.gz")},
+        downloads={
+            "talks": Download(
+                "http://phontron.com/data/ted_talks.tar.gz",
+                # tensorflow/datasets, url_checksums/ted_multi_translate.txt
+                "sha256:03457b9ebc6d60839f1a48c5a03c940266aff78b81fcda4c6d9e2a5a7fb670ae",
+            )
+        },
         splits={
             "train": ((Side("talks", "*", "all_talks_train.tsv", "columns"),),),
             "valid": ((Side("talks", "*", "all_talks_dev.tsv", "columns"),),),
@@ -165,14 +173,24 @@ DATASETS: dict[str, Dataset] = {
         licence="free for research (its parts have terms of their own)",
         source="https://www.statmt.org/wmt14/translation-task.html",
         downloads={
-            "europarl": Download("https://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz"),
+            # The first two: tensorflow/datasets, url_checksums/wmt14_translate.txt
+            "europarl": Download(
+                "https://www.statmt.org/wmt13/training-parallel-europarl-v7.tgz",
+                "sha256:0224c7c710c8a063dfd893b0cc0830202d61f4c75c17eb8e31836103d27d96e7",
+            ),
             "commoncrawl": Download(
-                "https://www.statmt.org/wmt13/training-parallel-commoncrawl.tgz"
+                "https://www.statmt.org/wmt13/training-parallel-commoncrawl.tgz",
+                "sha256:c7a74e2ea01ac6c920123108627e35278d4ccb5701e15428ffa34de86fa3a9e5",
             ),
             "news-commentary": Download(
-                "https://data.statmt.org/wmt17/translation-task/training-parallel-nc-v12.tgz"
+                "https://data.statmt.org/wmt17/translation-task/training-parallel-nc-v12.tgz",
+                # tensorflow/datasets, url_checksums/wmt17_translate.txt
+                "sha256:2b45f30ef1d550d302fd17dd3a5cbe19134ccc4c2cf50c2dae534aee600101a2",
             ),
-            "test": Download("https://www.statmt.org/wmt14/test-full.tgz"),
+            "test": Download(
+                "https://www.statmt.org/wmt14/test-full.tgz",
+                "md5:a8cd784e006feb32ac6f3d9ec7eb389a",  # sacrebleu, data set wmt14/full
+            ),
         },
         splits={
             "train": tuple(
@@ -198,7 +216,13 @@ DATASETS: dict[str, Dataset] = {
         languages=("de", "en"),
         licence="free (European Parliament; see the page)",
         source="https://www.statmt.org/europarl/",
-        downloads={"de-en": Download("https://www.statmt.org/europarl/v7/de-en.tgz")},
+        downloads={
+            "de-en": Download(
+                "https://www.statmt.org/europarl/v7/de-en.tgz",
+                # dmlc/gluon-nlp, scripts/datasets/url_checksums/wmt.txt
+                "sha1:53bb5408d22977c89284bd755717e6bbb5b12bc5",
+            )
+        },
         splits={"train": (_pair("de-en", "europarl-v7.de-en.{language}", "lines", ("de", "en")),)},
         held_out_every=1000,
         cleaning=Cleaning(1, 250, 1.5),
