@@ -106,6 +106,18 @@ def test_other_criteria_refuse_options_of_training(text, option):
         inside("search", text, "--by", "knee", "--sizes", "20,25", *option)
 
 
+@pytest.mark.parametrize("option", [
+    ["--patience", "-1"], ["--warmup", "-1"], ["--minutes", "inf"], ["--epochs", "inf"],
+    ["--epochs", "nan"], ["--device", "meta"],
+])  # fmt: skip
+@pytest.mark.parametrize("command", ["trial", "search"])
+def test_numbers_and_devices_that_can_not_be_are_refused_before_training(text, command, option):
+    pytest.importorskip("torch")
+    with pytest.raises(SettingsError, match=option[0].removeprefix("--")):
+        inside(*calls(text)[command], *option)
+    assert not Path("out").exists()
+
+
 def test_results_of_a_search_hold_the_winner_and_the_cost(text, asked, capsys):
     inside(*calls(text)["search"], "--json")
     stored = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
