@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ import torch
 from volt.criteria import FREQUENT_SHARE, curve_scores
 from volt.errors import InputError
 from volt.learn import LearnResult, learn
+from volt.search import search
 from volt.tokenizer import Tokenizer
 from volt.trial.data import Parallel, read_parallel, without_empty
 from volt.trial.presets import Shape, Training, preset
 from volt.trial.results import write_json
-from volt.trial.run import Texts, run_key, run_one
+from volt.trial.run import TRANSLATION, Texts, run_key, run_one
 from volt.trial.scoring import Scorer
 from volt.trial.vocabularies import TrialVocabulary, bpe, from_tokenizer, make_vocabulary
 
@@ -34,6 +36,8 @@ RESULTS = Path(__file__).parents[1] / "docs" / "study"
 SIZES = (200, 500, 1000, 2000, 4000, 8000, 15000)
 CHOSEN = ("muv", "mdl", "renyi", "knee", "zipf", "frequency")
 SEEDS = (0, 1)
+MUV_SEARCH = (*range(1000, 10001, 1000), 20000)
+"""The paper's list, for its MUV-Search."""
 
 TRAINING: dict[str, Any] = {
     "batch": 2400, "batch_unit": "characters", "dropout": 0.0, "label_smoothing": 0.0,
@@ -74,7 +78,9 @@ def plan() -> Iterator[tuple[str, str, int]]:
     for seed in SEEDS:
         for name in ("de-en", "en-de", "fr-en", "de-en-5k", "tr-en"):
             for spec in every:
-                yield name, spec, seed
+                # The largest vocabulary there is, and the longest run: once is enough to see.
+                if spec != "chosen:zipf" or seed == SEEDS[0]:
+                    yield name, spec, seed
         for spec in ("merge:4000", "split:4000"):
             yield "de-en", spec, seed
         for spec in ("bpe:200", "bpe:1000", "bpe:4000", "bpe:8000", "bpe:15000", "chosen:muv"):
@@ -95,6 +101,9 @@ class Study:
         started = time.process_time()
         self.learned = learn([self.lines], model_width=self.shape.width, threads=1)
         self.learn_seconds = time.process_time() - started
+        started = time.process_time()
+        self.muv_search = search([self.lines], by="muv", sizes=MUV_SEARCH, threads=1)
+        self.muv_search_seconds = time.process_time() - started
         self.chosen = {one.criterion: one.size for one in self.learned.choices}
 
     def vocabulary(self, spec: str) -> TrialVocabulary | None:
@@ -126,18 +135,40 @@ class Study:
         if any(run["key"] == key for run in stored["runs"]):
             self.save(stored)
             return "done before"
-        result, translated, _ = run_one(
+        result, _, _ = run_one(
             self.work, vocabulary, self.texts, self.shape, self.settings, seed,
             torch.device("cpu"), self.scorer,
         )  # fmt: skip
         stored = self.load()
-        plain = {"key": key, "bleu_95": self.scorer.interval(translated), **asdict(result)}
+        plain = {"key": key, **asdict(result)}
         plain["history"] = [[round(value, 5) for value in row] for row in plain["history"]]
         stored["runs"] = sorted(
             [*stored["runs"], plain], key=lambda run: (run["size"], run["vocabulary"], run["seed"])
         )
         self.save(stored)
         return f"BLEU {result.bleu:.2f}, {result.timing['train_cpu']:.0f} s"
+
+    def compare(self) -> None:
+        """Paired bootstrap, for each seed whose translations are still in --work: every vocabulary
+        against the best one, and `merge` against `split`."""
+        stored = self.load()
+        bleu: dict[str, list[float]] = {}
+        for run in stored["runs"]:
+            bleu.setdefault(run["vocabulary"], []).append(run["bleu"])
+        plain = [name for name in bleu if not name.startswith(("merge:", "split:"))]
+        best = max(plain, key=lambda name: mean(bleu[name]))
+        stored["p_values"] = {best: {}, "merge:4000": {}}
+        for seed in SEEDS:
+            lines = {}
+            for run in stored["runs"]:
+                for path in self.work.glob(f"*-{seed}-{run['key'][:8]}/{TRANSLATION}"):
+                    lines[run["vocabulary"]] = path.read_text(encoding="utf-8").split("\n")[:-1]
+            for baseline, others in ((best, plain), ("merge:4000", ["split:4000"])):
+                systems = {name: lines[name] for name in [baseline, *others] if name in lines}
+                if baseline in lines:
+                    for name, p in self.scorer.p_values(systems).items():
+                        stored["p_values"][baseline].setdefault(name, []).append(round(p, 4))
+        self.save(stored)
 
     def save(self, stored: dict[str, Any]) -> None:
         stored["scores"] = self.scores({run["vocabulary"] for run in stored["runs"]})
@@ -152,15 +183,17 @@ class Study:
             "data": self.texts.digests(),
             "choices": choices(self.learned),
             "learn_cpu": round(self.learn_seconds, 2),
+            "muv_search": self.muv_search.choice.size,
+            "muv_search_cpu": round(self.muv_search_seconds, 2),
         }
-        runs: list[dict[str, Any]] = []
+        stored: dict[str, Any] = {"scores": {}, "p_values": {}, "runs": []}
         if self.path.exists():
-            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            stored |= json.loads(self.path.read_text(encoding="utf-8"))
             # Runs of other settings are of no use beside these.
-            if all(stored[name] == json.loads(json.dumps(about[name])) for name in
+            if any(stored[name] != json.loads(json.dumps(about[name])) for name in
                    ("model", "training", "data")):  # fmt: skip
-                runs = stored["runs"]
-        return {**about, "scores": {}, "runs": runs}
+                raise SystemExit(f"{self.path} has runs of other settings: move it away")
+        return {**stored, **about}
 
     def scores(self, names: set[str]) -> dict[str, dict[str, float]]:
         """Every criterion's score at the BPE sizes tried, higher is better."""
@@ -236,7 +269,9 @@ def main() -> None:
         print(f"{name} {spec} seed {seed}: {said}", file=sys.stderr, flush=True)
         runs += said.startswith("BLEU")
         if asked.most and runs >= asked.most:
-            return
+            break
+    for study in studies.values():
+        study.compare()
 
 
 if __name__ == "__main__":

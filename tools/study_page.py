@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ TITLES = {
     "tr-en": "Another family: Tatoeba, Turkish to English",
     "de-en-conv": "Another model: convolutional, Multi30k, German to English",
 }
+GRID = (200, 500, 1000, 2000, 4000, 8000, 15000)
+"""Sizes that a search would try; others were trained because a criterion chose them."""
 CRITERIA = ("muv", "mdl", "frequency", "renyi", "zipf", "knee")
 DRAWS = 1000
 FEWEST = 3
@@ -54,9 +56,7 @@ class Experiment:
 
     @property
     def grid(self) -> list[str]:
-        """Those that a search would try: all but what a criterion chose."""
-        chosen = {one["size"] for one in self.choices.values()}
-        return [f"bpe:{size}" for size in self.sizes if size not in chosen]
+        return [f"bpe:{size}" for size in self.sizes if size in GRID]
 
     @property
     def bleu(self) -> list[float]:
@@ -86,6 +86,11 @@ class Experiment:
         names = [name for name in self.runs if not name.startswith(("merge:", "split:"))]
         best = max(names, key=self.mean)
         return best, self.mean(best)
+
+    def p_value(self, vocabulary: str) -> float | None:
+        """Paired bootstrap against the best vocabulary, the median over seeds."""
+        found = self.data.get("p_values", {}).get(self.best()[0], {}).get(vocabulary)
+        return median(found) if found else None
 
     def at_choice(self, criterion: str) -> tuple[float, bool] | None:
         """BLEU of what the criterion chooses, and whether that was tried; else it lies on the line
@@ -120,8 +125,8 @@ def ranks(values: Sequence[float]) -> Any:
 def interval(
     experiments: Sequence[Experiment], criterion: str, seed: int = 0
 ) -> tuple[float, float, float]:
-    """Mean correlation over experiments, and its 95% interval: sizes are resampled (at least three
-    different ones), and BLEU is drawn from its own interval."""
+    """Mean correlation over experiments, and its 95% interval: experiments are resampled, and in
+    each its sizes (at least three different ones); BLEU is drawn from its own interval."""
     order = np.random.default_rng(seed)
     values = [
         (np.array(one.scores(criterion)), np.array(one.bleu), np.array(one.noise))
@@ -131,7 +136,8 @@ def interval(
     draws = []
     for _ in range(DRAWS):
         drawn = []
-        for scores, bleu, noise in values:
+        for number in order.integers(len(values), size=len(values)).tolist():
+            scores, bleu, noise = values[number]
             rows = order.integers(len(bleu), size=len(bleu))
             while len(set(rows.tolist())) < FEWEST:
                 rows = order.integers(len(bleu), size=len(bleu))
@@ -163,7 +169,8 @@ def runs_table(one: Experiment) -> str:
         first = runs[0]
         spread = f" ± {stdev(run['bleu'] for run in runs):.1f}" if len(runs) > 1 else ""
         bleu = f"{one.mean(name):.1f}{spread}"
-        pairs = mean(run["pairs"] / run["timing"]["train_cpu"] for run in runs)
+        p = one.p_value(name)
+        training, translating = one.speed(name)
         rows.append(
             [
                 "VOLT (`muv`, paper)" if name == "chosen:muv" else f"`{name}`",
@@ -171,17 +178,18 @@ def runs_table(one: Experiment) -> str:
                 f"{first['size']:,}",
                 f"**{bleu}**" if name == best else bleu,
                 f"{mean(run['bleu_95'] for run in runs):.1f}" if "bleu_95" in first else "",
+                "" if p is None else f"{p:.3f}",
                 f"{one.mean(name, 'chrf'):.1f}",
                 f"{one.mean(name, 'loss_per_character'):.3f}",
-                f"{pairs:.0f}",
+                f"{training:.0f} / {translating:.0f}",
                 f"{first['source_tokens']:.1f} / {first['target_tokens']:.1f}",
                 f"{first['parameters'] / 1e6:.2f}M",
                 str(len(runs)),
             ]
         )
     return table(
-        ["vocabulary", "chosen by", "tokens", "BLEU", "± 95%", "chrF", "nats / character",
-         "pairs / CPU s", "tokens / sentence", "parameters", "seeds"],
+        ["vocabulary", "chosen by", "tokens", "BLEU", "± 95%", "p", "chrF",
+         "nats / character", "sentences / CPU s", "tokens / sentence", "parameters", "seeds"],
         rows,
     )  # fmt: skip
 
@@ -204,13 +212,13 @@ def regret_table(experiments: Sequence[Experiment]) -> str:
         for one in experiments:
             found = one.at_choice(criterion)
             size = one.choices[criterion]["size"]
+            if criterion == "muv":
+                size = one.choices["muv"]["vocabulary_size"]
             if found is None:
                 cells.append("chooses nothing" if size is None else f"{size:,}: not tried")
                 continue
             loss = one.best()[1] - found[0]
             losses.append(loss)
-            if criterion == "muv":
-                size = one.choices["muv"]["vocabulary_size"]
             cells.append(f"{size:,}: {loss:.1f}{'' if found[1] else ' ~'}")
         summary = f"{mean(losses):.1f} ({len(losses)})" if losses else "-"
         rows.append([f"`{criterion}`", *cells, summary])
@@ -221,7 +229,7 @@ def wide_table(experiments: Sequence[Experiment]) -> str:
     """As the paper's Tables 1, 2 and 6: sizes in common use against VOLT's."""
     rows = []
     for one in experiments:
-        if "chosen:muv" not in one.runs:
+        if not {"chosen:muv", "bpe:1000"} <= one.runs.keys():
             continue
         names = ["bpe:1000", one.grid[-1], "chosen:muv"]
         cells = [f"{one.runs[name][0]['size']:,}: {one.mean(name):.1f}" for name in names]
@@ -237,17 +245,16 @@ def search_table(experiments: Sequence[Experiment]) -> str:
     """As the paper's Table 4: what a good size costs."""
     rows = []
     for one in experiments:
-        if "chosen:muv" not in one.runs or "learn_cpu" not in one.data:
+        by_muv = f"bpe:{one.data.get('muv_search')}"
+        if not {"chosen:muv", by_muv} <= one.runs.keys():
             continue
         names = one.grid
         searched = max(names, key=one.mean)
-        by_muv = max(names, key=lambda name: one.data["scores"]["muv"][name[4:]])
-        trained = sum(mean(run["timing"]["train_cpu"] for run in one.runs[name]) for name in names)
-        learned = f"{one.data['learn_cpu']:.1f} s"
+        trained = sum(one.runs[name][-1]["timing"]["train_cpu"] for name in names)
         for method, name, cost in (
             ("BPE-Search", searched, f"{trained / 60:.0f} min ({len(names)} models)"),
-            ("MUV-Search", by_muv, learned),
-            ("VOLT", "chosen:muv", learned),
+            ("MUV-Search", by_muv, f"{one.data['muv_search_cpu']:.1f} s"),
+            ("VOLT", "chosen:muv", f"{one.data['learn_cpu']:.1f} s"),
         ):
             tokens, bleu = one.runs[name][0]["size"], one.mean(name)
             rows.append([one.name, method, f"{tokens:,}", f"{bleu:.1f}", cost])
@@ -311,40 +318,50 @@ def drawing() -> Any:
     return pyplot
 
 
-def bleu_plot(experiments: Sequence[Experiment]) -> None:
+def panels(experiments: Sequence[Experiment]) -> tuple[Any, list[tuple[Any, Experiment]]]:
+    """A figure with a small plot for each experiment."""
     plt = drawing()
-    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-    for number, one in enumerate(experiments):
-        color = f"C{number}"
-        spread = [
-            stdev(run["bleu"] for run in runs) if len(runs) > 1 else runs[0].get("bleu_95", 0)
-            for runs in (one.runs[f"bpe:{size}"] for size in one.sizes)
-        ]
-        axes.errorbar(
-            one.sizes, one.bleu, yerr=spread, marker=".", color=color, label=one.name, capsize=2
-        )
+    rows = (len(experiments) + 1) // 2
+    figure, axes = plt.subplots(rows, 2, figsize=(8, 2.5 * rows), layout="constrained")
+    for place in axes.flat[len(experiments) :]:
+        place.set_visible(False)
+    places = list(zip(axes.flat, experiments, strict=False))
+    for place, one in places:
+        place.set(xscale="log", title=one.name)
+    return figure, places
+
+
+def bleu_plot(experiments: Sequence[Experiment]) -> None:
+    """BLEU over size, with the interval of the test set and what the criteria choose."""
+    figure, places = panels(experiments)
+    for axes, one in places:
+        half = [1.96 * noise for noise in one.noise]
+        axes.errorbar(one.sizes, one.bleu, yerr=half, marker=".", color="C0", capsize=2)
         if "chosen:muv" in one.runs:
-            axes.plot(
-                one.runs["chosen:muv"][0]["size"], one.mean("chosen:muv"), "*", color=color,
-                markersize=11,
-            )  # fmt: skip
-    axes.set(xscale="log", xlabel="characters and merges (★: VOLT, tokens in all)", ylabel="BLEU")
-    axes.legend(frameon=False)
+            size = one.runs["chosen:muv"][0]["size"]
+            axes.plot(size, one.mean("chosen:muv"), "*", color="C3", markersize=10, zorder=3)
+        for criterion in CRITERIA:
+            found = one.at_choice(criterion)
+            if found is not None and criterion != "muv":
+                size = one.choices[criterion]["size"]
+                axes.plot(size, found[0], "o", color="C1", markersize=4, zorder=3)
+                axes.annotate(criterion, (size, found[0]), (0, -14), textcoords="offset points",
+                              fontsize=7, ha="center")  # fmt: skip
+        axes.set(ylabel="BLEU")
     save(figure, "study-bleu")
 
 
-def score_plot(one: Experiment) -> None:
+def score_plot(experiments: Sequence[Experiment]) -> None:
     """Each criterion's score, scaled to 0..1, beside BLEU: who follows it?"""
-    plt = drawing()
-    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
-    axes.plot(one.sizes, scaled(one.bleu), "k.-", linewidth=2, label="BLEU")
-    for number, criterion in enumerate(CRITERIA):
-        axes.plot(
-            one.sizes, scaled(one.scores(criterion)), ".--", color=f"C{number}", label=criterion
-        )
-    axes.set(xscale="log", xlabel="characters and merges", ylabel="scaled to 0..1")
-    axes.set_title(f"{one.name}: scores of the criteria and BLEU")
-    axes.legend(frameon=False, ncols=2)
+    figure, places = panels(experiments)
+    for axes, one in places:
+        axes.plot(one.sizes, scaled(one.bleu), "k.-", linewidth=2, label="BLEU")
+        for number, criterion in enumerate(CRITERIA):
+            scores = scaled(one.scores(criterion))
+            axes.plot(one.sizes, scores, ".--", color=f"C{number}", label=criterion, linewidth=1)
+        axes.set(yticks=[0, 1])
+    handles, labels = places[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, ncols=7, loc="outside lower center")
     save(figure, "study-scores")
 
 
@@ -373,7 +390,7 @@ def main() -> None:
     path = DOCS / "study.md"
     path.write_text(filled(path.read_text(encoding="utf-8"), experiments), encoding="utf-8")
     bleu_plot(experiments)
-    score_plot(experiments[0])
+    score_plot(experiments)
 
 
 def read_results() -> list[Experiment]:

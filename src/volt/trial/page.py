@@ -138,8 +138,10 @@ def bleu_over_size(results: TrialResults) -> dict[str, Any]:
 
 def quality_against(results: TrialResults, name: str, title: str) -> dict[str, Any]:
     rows = results.rows()
-    x = {"field": name, "type": "quantitative", "title": title, "scale": {"zero": False}}
-    y = {"field": "bleu", "type": "quantitative", "title": "BLEU", "scale": {"zero": False}}
+    scale = {"zero": False, "padding": 16}
+    x = {"field": name, "type": "quantitative", "title": title, "scale": scale,
+         "axis": {"tickCount": 8}}  # fmt: skip
+    y = {"field": "bleu", "type": "quantitative", "title": "BLEU", "scale": scale}
     text = {"field": "vocabulary", "type": "nominal"}
     return _base(
         f"BLEU against {title}",
