@@ -17,14 +17,20 @@ spec.loader.exec_module(study_page)
 def made(tmp_path, bleu, choices, scores=None):
     """An experiment with BLEU by BPE size, and what the criteria chose."""
     runs = [
-        {"vocabulary": name, "seed": seed, "bleu": value,
-         "size": 14_000 if name == "chosen:muv" else int(name.partition(":")[2])}
+        {"vocabulary": name, "seed": seed, "bleu": value, "pairs": 600,
+         "size": 14_000 if name == "chosen:muv" else int(name.partition(":")[2]),
+         "timing": {"train_cpu": 60.0 / (1 + seed), "translate_cpu": 2.0, "test_sentences": 100}}
         for name, values in bleu.items()
         for seed, value in enumerate(values)
     ]  # fmt: skip
     sizes = sorted(int(name[4:]) for name in bleu if name.startswith("bpe:"))
     data = {
         "experiment": {"name": "made"},
+        "model": {"model": "conv"},
+        "muv_search": 1000,
+        "muv_search_cpu": 1.5,
+        "learn_cpu": 4.25,
+        "p_values": {"bpe:1000": {"chosen:muv": [0.2, 0.4, 0.04]}},
         "choices": {
             name: {"size": choices.get(name), "vocabulary_size": 14_000}
             for name in study_page.CRITERIA
@@ -62,6 +68,26 @@ def test_regret_is_against_the_best_that_was_tried(tmp_path):
     assert "| `mdl` | 1,000: 0.0 | 0.0 (1) |" in table
     assert "| `muv` | 14,000: 6.0 | 6.0 (1) |" in table
     assert "| `frequency` | chooses nothing | - |" in table
+
+
+def test_tables_like_the_paper_s(tmp_path):
+    """BPE of 100 and 10,000 tokens were trained because a criterion chose them: no search did."""
+    one = made(tmp_path, {**BLEU, "bpe:15000": [16, 17], "bpe:200": [11]}, {"mdl": 1000})
+    assert one.grid == ["bpe:200", "bpe:1000", "bpe:15000"]
+    assert study_page.wide_table([one]).splitlines()[2] == (
+        "| made | conv | 1,000: 20.0 | 15,000: 16.5 | 14,000: 14.0 | -6.0 | -2.5 |"
+    )
+    # Minutes of one seed, the last: 1 + 1 + 1 / 2.
+    assert study_page.search_table([one]).splitlines()[2:] == [
+        "| made | BPE-Search | 1,000 | 20.0 | 2 min (3 models) |",
+        "| made | MUV-Search | 1,000 | 20.0 | 1.5 s |",
+        "| made | VOLT | 14,000 | 14.0 | 4.2 s |",
+    ]
+    training, translating = study_page.speed_table([one]).splitlines()[2:]
+    assert training == "| made | training | 10 | 10 (1.00x) |  |  | 20 (2.00x) |"
+    assert translating == "| made | translating | 50 | 50 (1.00x) |  |  | 50 (1.00x) |"
+    assert one.p_value("chosen:muv") == 0.2
+    assert one.p_value("bpe:200") is None
 
 
 def test_correlation_has_an_interval_around_it(tmp_path):

@@ -30,6 +30,8 @@ TITLES = {
 GRID = (200, 500, 1000, 2000, 4000, 8000, 15000)
 """Sizes that a search would try; others were trained because a criterion chose them."""
 CRITERIA = ("muv", "mdl", "frequency", "renyi", "zipf", "knee")
+LABELS = {"mdl": (16, -9), "renyi": (4, -13), "knee": (-14, 6), "zipf": (0, 8)}
+"""Where a criterion's name stands beside its point: away from those that choose alike."""
 DRAWS = 1000
 FEWEST = 3
 """Sizes that a correlation needs."""
@@ -327,7 +329,9 @@ def panels(experiments: Sequence[Experiment]) -> tuple[Any, list[tuple[Any, Expe
         place.set_visible(False)
     places = list(zip(axes.flat, experiments, strict=False))
     for place, one in places:
-        place.set(xscale="log", title=one.name)
+        place.set(xscale="log", title=one.name, xlim=(160, 32000))
+        place.set_xticks(GRID, [f"{size // 1000}K" if size >= 1000 else size for size in GRID])
+        place.minorticks_off()
     return figure, places
 
 
@@ -345,8 +349,8 @@ def bleu_plot(experiments: Sequence[Experiment]) -> None:
             if found is not None and criterion != "muv":
                 size = one.choices[criterion]["size"]
                 axes.plot(size, found[0], "o", color="C1", markersize=4, zorder=3)
-                axes.annotate(criterion, (size, found[0]), (0, -14), textcoords="offset points",
-                              fontsize=7, ha="center")  # fmt: skip
+                axes.annotate(criterion, (size, found[0]), LABELS[criterion], fontsize=7,
+                              textcoords="offset points", ha="center")  # fmt: skip
         axes.set(ylabel="BLEU")
     save(figure, "study-bleu")
 

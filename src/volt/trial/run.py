@@ -132,6 +132,7 @@ def trial(
     )  # fmt: skip
     results.save(folder / "results.json")
     if not write_page(results, folder / PAGE):
+        (folder / PAGE).unlink(missing_ok=True)  # of an earlier trial
         messages.append(f"no {PAGE}: it needs pip install 'volt-vocab[report]'")
     return results
 
