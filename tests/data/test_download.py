@@ -1,5 +1,6 @@
 """Downloads: ranges, cut connections, checksums; archives that are cut short or lead astray."""
 
+import gzip
 import hashlib
 import io
 import tarfile
@@ -223,6 +224,14 @@ def test_a_truncated_archive_is_refused(tmp_path, cut):
     with pytest.raises(InputError, match="damaged or cut short"):
         extract(tmp_path / "a.tgz", {"x": tmp_path / "x", "y": tmp_path / "y"})
     assert not list(tmp_path.glob(".volt*"))
+
+
+def test_an_archive_that_is_damaged_inside_a_member_is_no_fault_of_the_disk(tmp_path):
+    whole = packed({"x": DATA}, mode="w")
+    (tmp_path / "a.tgz").write_bytes(gzip.compress(whole[:100_000]) + b"not packed")
+    with pytest.raises(InputError, match="damaged or cut short"):
+        extract(tmp_path / "a.tgz", {"x": tmp_path / "x"})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tgz"]
 
 
 @needs_full

@@ -251,5 +251,5 @@ def _column_rows(side: Side, path: Path, languages: tuple[str, ...]) -> Iterator
             target = row[at[fixed]].strip()
             for one in others:
                 source = row[at[one]].strip()
-                if source and target and not any(mark in source + target for mark in NULL):
+                if source and target and not any(mark in f"{source}\t{target}" for mark in NULL):
                     yield (one, source, target) if first == "*" else (source, target)
