@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from volt.errors import InputError
+from volt.errors import InputError, SettingsError
 from volt.files import atomic_folder, atomic_write
 
 
@@ -115,3 +115,17 @@ def test_all_of_a_folder_is_on_the_disk_before_it_takes_its_place(tmp_path, monk
         (folder / "inner" / "two").write_text("2")
     files = [tmp_path / "out" / "one", tmp_path / "out" / "inner" / "two"]
     assert sorted(flushed) == sorted(file.stat().st_ino for file in files)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_behind_a_way_round_is_not_replaced(tmp_path, force):
+    """The system finds nothing at `thesis/missing/..`; what would be replaced is `thesis`."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "text").write_text("years of work")
+    with (
+        pytest.raises(SettingsError, match=r"missing/\.\. (exists|is not a folder that volt made)"),
+        atomic_folder(tmp_path / "thesis" / "missing" / "..", force=force),
+    ):
+        raise AssertionError("it was refused too late")
+    assert (tmp_path / "thesis" / "text").read_text() == "years of work"
+    assert names(tmp_path) == ["thesis"]

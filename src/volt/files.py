@@ -85,20 +85,21 @@ def make_folder(path: str | os.PathLike[str]) -> Path:
 
 def check_folder(path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Refuse a folder that must not be written."""
-    target = Path(path)
+    # What is looked at is what would be replaced: `there/missing/..` is `there`, and it exists.
+    target = Path(os.path.realpath(path))
     try:
         here = Path.cwd()
-        if Path(os.path.realpath(target)) in (here, *here.parents):
-            raise SettingsError(f"{target} is the folder you are in, or around it; name a new one")
+        if target in (here, *here.parents):
+            raise SettingsError(f"{path} is the folder you are in, or around it; name a new one")
         if not target.exists():
             return
         if not target.is_dir():
-            raise SettingsError(f"{target} is a file; name a folder")
+            raise SettingsError(f"{path} is a file; name a folder")
         if not any(target.iterdir()):
             return
     except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     if not force:
-        raise SettingsError(f"{target} exists; use --force to replace it, or name another folder")
+        raise SettingsError(f"{path} exists; use --force to replace it, or name another folder")
     if not ((target / "volt.json").exists() or (target / "source" / "volt.json").exists()):
-        raise SettingsError(f"{target} is not a folder that volt made; it is not replaced")
+        raise SettingsError(f"{path} is not a folder that volt made; it is not replaced")
