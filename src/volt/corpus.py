@@ -460,7 +460,8 @@ class _IterableReader(io.RawIOBase):
 def invalid_utf8(name: str, line: int, offset: int, byte: int) -> InputError:
     return InputError(
         f"{name}: line {line}, byte offset {offset}: invalid UTF-8 (0x{byte:02X}); "
-        "mend the file, or use --on-invalid replace or skip-line"
+        "mend the file, convert it (iconv -t UTF-8) or, where a command has it, use "
+        "--on-invalid replace"
     )
 
 

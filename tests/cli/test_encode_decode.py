@@ -145,6 +145,8 @@ def test_dropout_is_repeatable(metaspace):
         (["encode", "--as", "npy"], b"", "name the first with -o"),
         (["encode", "--allow-special", "<nope>"], b"", "<nope>"),
         (["encode"], b"low\n\xff\n", "stdin: line 2, byte offset 4: invalid UTF-8 (0xFF)"),
+        (["encode"], b"\xff\n", "convert it (iconv -t UTF-8)"),
+        (["decode", "--as", "npy", __file__], b"", "is no NumPy file of numbers, as volt encode"),
         (["encode", "/no/such/file"], b"", "no such file"),
         (["decode"], b"e\nxyz e\n", "stdin, line 2: 'xyz' is none of the vocabulary's tokens"),
         (["decode", "--as", "ids"], b"1\n999999\n", "line 2: '999999' is none of"),

@@ -125,8 +125,10 @@ def _npy_arrays(path: Path) -> list[NDArray[Any]]:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except OSError as error:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from error
-        except ValueError as error:
-            raise InputError(f"{file} is no NumPy file: {error}") from None
+        except ValueError:  # whose words tell how to load it unsafely
+            raise InputError(
+                f"{file} is no NumPy file of numbers, as volt encode --as npy writes it"
+            ) from None
         if array.ndim != 1 or array.dtype != kind:
             raise InputError(f"{file}: no list of {np.dtype(kind).name}")
         arrays.append(array)
