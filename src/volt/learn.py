@@ -418,6 +418,8 @@ def _counted(
         counts = inputs
     else:
         counts = count(inputs, threads=threads, progress=progress, **options)
+    if len(counts) == 0 and counts.totals.pruned_words:
+        raise InputError("--min-count leaves out every word of the input: lower it")
     if len(counts) == 0:
         raise InputError("there is not one word in the input: nothing to learn from")
     return counts

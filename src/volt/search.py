@@ -69,10 +69,12 @@ def search(
     curve = found.curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
     if len(reached) < 2:
-        raise InputError(
-            f"the text gives sizes {curve.size[0]:,} to {curve.size[-1]:,}; "
-            "name at least two of these (--sizes)"
-        )
+        first, last = curve.size[0], curve.size[-1]
+        given = f"{first:,} to {last:,}"
+        if last - first == candidate_options.get("merges"):
+            # All merges that were to be made are made: how many more there are is not known.
+            given = f"from {first:,} on"
+        raise InputError(f"the text gives sizes {given}; name at least two of these (--sizes)")
     score = _score(found, by, np.array(reached), length, model_width)
     if score.best is None and by != "frequency":
         raise SettingsError(f"{by} could not be computed at these sizes")

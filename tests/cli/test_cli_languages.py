@@ -134,6 +134,7 @@ def test_merge(folder: Path, tmp_path: Path) -> None:
         assert run("learn", f"{folder}/train.{code}", *SMALL, "-o", tmp_path / code).returncode == 0
     done = run("merge", tmp_path / "en", tmp_path / "ru", "-o", tmp_path / "joint", "--json")
     assert done.returncode == 0, done.stderr
+    assert "(special tokens, symbols and bytes not counted)" in done.stderr
     joint = volt.load(tmp_path / "joint")
     assert json.loads(done.stdout)["vocabulary_size"] == len(joint)
     for number, code in enumerate(("en", "ru"), 1):

@@ -97,6 +97,7 @@ def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_the_table(joint):
     assert "240 lines, 1,440 words" in err
     assert f"muv chose {summary['chosen_size']}" in err
     assert f"vocabulary: {summary['vocabulary_size']} tokens" in err
+    assert "tokens per word between spaces, " in err
     assert "epsilon 0.01 moved" in err
     assert "of the merged tokens are those of BPE of that size" in err
     lines = err.splitlines()
@@ -239,12 +240,15 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
         (["-o", "out"], "no input: name at least one file"),
         (["missing", "-o", "out"], "no such file: missing"),
         (["train.en", "-o", "out", "--separate"], "--separate needs --source and --target"),
+        (["--source", "train.en", "--target", "train.de", "-o", "out", "--separate",
+          "--separate-scripts"], "--separate-scripts does not go with --separate"),
         (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),
         (["train.en", "-o", "out", "--criterion", "bleu"], "--criterion"),
         (["train.en", "-o", "out", "--seed", "99999999999999999999"], "seed is at least 0"),
         (["empty", "-o", "out"], "not one word in the input"),
+        (["train.en", "-o", "out", "--min-count", "9999"], "--min-count leaves out every word"),
     ],
-)
+)  # fmt: skip
 def test_an_error_is_one_message_on_stderr_and_exit_2(folder, arguments, words):
     (folder / "empty").write_bytes(b"")
     code, out, err = run(folder, "learn", *arguments)
@@ -298,6 +302,7 @@ def test_search_by_muv_is_the_default_and_json_is_data(folder):
     [
         (["train.en", "--by", "bleu"], "--by"),
         (["train.en"], "the text gives sizes"),
+        (["train.en", "--sizes", "40"], " on; name at least two of these"),
         (["train.en", "--sizes", "many"], "START:STOP:STEP"),
     ],
 )

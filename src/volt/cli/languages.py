@@ -96,7 +96,7 @@ def joined_lines(summary: dict[str, Any]) -> list[str]:
     parts = ", ".join(f"{size:,}" for size in summary["parts"])
     lines = [
         f"joint vocabulary: {summary['vocabulary_size']:,} tokens, of vocabularies of {parts}, "
-        f"which share {summary['shared']:,}",
+        f"which share {summary['shared']:,} (special tokens, symbols and bytes not counted)",
     ]
     if summary["moved"]:
         lines.append(

@@ -10,7 +10,7 @@ import typer
 
 import volt
 from volt.cli import options
-from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
+from volt.cli.console import can_draw, print_json, progress_for, refuse_options, say, say_lines
 from volt.cli.count import summary as count_summary
 from volt.cli.languages import parallel_of, table_lines, tell_scripts, texts_of, weights_of
 from volt.corpus import find_sources
@@ -158,6 +158,8 @@ def learn(
         raise SettingsError("--separate needs --source and --target")
     if separate and files:
         raise SettingsError("--separate: every file belongs to --source or to --target")
+    if separate:
+        refuse_options({"--separate-scripts": separate_scripts}, "--separate")
     if candidates is not None:
         parse_source(candidates)
     check_folder(output, force=force)

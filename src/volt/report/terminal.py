@@ -66,7 +66,7 @@ def vocabulary_lines(result: LearnResult) -> list[str]:
     corpus = corpus_figures(result.counts, result.candidates, vocabulary)
     share = corpus["unknown_characters"] / corpus["characters"]
     text = (
-        f"text: {corpus['tokens'] / corpus['spaced_words']:.3f} tokens per word, "
+        f"text: {corpus['tokens'] / corpus['spaced_words']:.3f} tokens per word between spaces, "
         f"{corpus['bytes'] / corpus['tokens']:.2f} bytes per token, "
         + (f"{share:.3g} of the characters unknown" if share else "no unknown characters")
     )
