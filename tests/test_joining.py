@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import volt
-from volt import SettingsError, Tokenizer, reference
+from volt import InputError, SettingsError, Tokenizer, reference
 from volt.joining import join
 from volt.learn import find_unreachable, measure
 from volt.pieces import PENALTY, STEPS, build_piece_vocabulary
@@ -203,6 +203,8 @@ def test_what_can_not_be_joined_says_why() -> None:
         join([one])
     with pytest.raises(SettingsError, match="'l' is a symbol token in one"):
         join([made(["tip"], 1, symbols=["l"]), one])
+    with pytest.raises(InputError, match="not one word in the text"):
+        join([one, one], counts=volt.count([[]]))
 
 
 def test_three_parts_and_the_same_one_twice() -> None:

@@ -164,6 +164,21 @@ def test_a_file_that_is_not_there(tmp_path):
             load_vocabulary(path)
 
 
+def test_a_folder_of_two_sides_is_not_one_vocabulary(tmp_path):
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "volt.json").write_text("{}")
+    for read in (load_vocabulary, volt.import_vocabulary):
+        with pytest.raises(InputError, match=r"for each side: name .*source or .*target"):
+            read(tmp_path)
+
+
+def test_a_vocabulary_of_volt_is_not_imported(tmp_path):
+    (tmp_path / "volt.json").write_text("{}")
+    for path in (tmp_path, tmp_path / "volt.json"):
+        with pytest.raises(InputError, match="this is a vocabulary of volt"):
+            volt.import_vocabulary(path)
+
+
 values = st.one_of(
     st.none(),
     st.booleans(),

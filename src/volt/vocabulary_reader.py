@@ -40,10 +40,20 @@ MOST_TOKENS = 10_000_000
 MOST_BYTES = 2_000_000_000
 
 
+def check_sides(folder: Path) -> None:
+    """Refuse what `volt learn --separate` wrote: it is two vocabularies."""
+    if (folder / "source" / "volt.json").exists() and not (folder / "volt.json").exists():
+        raise InputError(
+            f"{folder} has a vocabulary for each side: name {folder / 'source'} or "
+            f"{folder / 'target'}"
+        )
+
+
 def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     """Read a folder's `volt.json`, or the file itself. The file is not trusted."""
     file = Path(path)
     if file.is_dir():
+        check_sides(file)
         file = file / "volt.json"
     try:
         if file.stat().st_size > MOST_BYTES:

@@ -38,6 +38,7 @@ from volt.formats.merges import (
     overlapping_tokens,
 )
 from volt.vocabulary import MergeRule, Vocabulary
+from volt.vocabulary_reader import check_sides
 
 
 @dataclass(frozen=True)
@@ -215,6 +216,8 @@ def import_vocabulary(
 
 def detect(path: Path) -> str:
     """Which format a file or folder has."""
+    if path.name == "volt.json":
+        raise InputError(f"{path}: this is a vocabulary of volt: use it as it is")
     for name, form in FORMATS.items():
         if path.is_dir():
             if any((path / end).exists() for end in form.names if not end.startswith(".")):
@@ -222,6 +225,9 @@ def detect(path: Path) -> str:
         elif path.name.endswith(form.names):
             return name
     if path.is_dir():
+        check_sides(path)
+        if (path / "volt.json").exists():
+            return detect(path / "volt.json")
         raise InputError(f"{path}: no tokenizer.json, vocab.json or dict.txt in this folder")
     data = read_bytes(path)
     head = data[:4096]
