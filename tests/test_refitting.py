@@ -19,7 +19,7 @@ from volt.learn import find_unreachable
 from volt.progress import Progress
 from volt.refitting import count_for, fit, read_tokenizer
 from volt.tokens import Token
-from volt.vocabulary import LookUp, Vocabulary
+from volt.vocabulary import LookUp, Vocabulary, build_vocabulary
 from volt.vocabulary_reader import load_vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
@@ -113,6 +113,15 @@ def test_extending_goes_on_where_bpe_stopped_and_lowers_entropy_more() -> None:
     result = volt.extend(start, counts, found.merges - 300)
     assert result.vocabulary.texts == whole.texts
     assert [t.frequency for t in result.vocabulary.tokens] == [t.frequency for t in whole.tokens]
+
+
+def test_characters_without_a_token_are_counted() -> None:
+    """Two of `▁ab ▁ é ▁ ж`: each a token of five, or the first of its two bytes, of seven."""
+    found = volt.candidates(volt.count([["ab ab"] * 3]))
+    for unknown, tokens in (("byte", 7), ("unk", 5)):
+        vocabulary = build_vocabulary(found, range(len(found)), unknown=unknown)
+        here = fit(vocabulary, volt.count([["ab é ж"]]), 1)
+        assert (here.tokens, here.unknown) == (tokens, pytest.approx(2 / tokens))
 
 
 @given(words, st.integers(1, 9))

@@ -128,6 +128,8 @@ class Fit:
     """A line counts as often as its words do. None where counts do not tell of lines."""
     entropy_per_character: float
     """Nats: token entropy times tokens over characters."""
+    unknown: float
+    """Characters that the vocabulary lacks, as `<unk>` or spelled in bytes, over tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -628,6 +630,7 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
         tokens=tokens,
         tokens_per_line=tokens / float(lines) if lines else None,
         entropy_per_character=nats * float(frequency.sum()) / max(1, characters),
+        unknown=float(frequency[vocabulary.unknown_starts].sum()) / max(1, int(frequency.sum())),
     )
 
 

@@ -144,9 +144,16 @@ def tell(
     if before.tokens_per_line is not None and after.tokens_per_line is not None:
         say(quiet, f"tokens a line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}")
     nats = before.entropy_per_character, after.entropy_per_character
+    say(quiet, f"nats a character: {nats[0]:.4f} -> {nats[1]:.4f}")
+    if after.unknown:
+        # Unknown text looks cheap: without this line the figures above would flatter.
+        say(
+            quiet,
+            f"characters it has no token for: {before.unknown:.1%} -> {after.unknown:.1%} of the "
+            "tokens; neither refit nor extend adds characters",
+        )
     say(
         quiet,
-        f"nats a character: {nats[0]:.4f} -> {nats[1]:.4f}",
         *(f"note: {message}" for message in messages),
         f"written to {output}: {', '.join(names)}",
     )
