@@ -30,7 +30,10 @@ def made(tmp_path, bleu, choices, scores=None):
         "muv_search": 1000,
         "muv_search_cpu": 1.5,
         "learn_cpu": 4.25,
-        "p_values": {"bpe:1000": {"chosen:muv": [0.2, 0.4, 0.04]}},
+        "p_values": {
+            "bpe:1000": {"chosen:muv": {"0": 0.4, "1": 0.2, "2": 0.04}},
+            "merge:4000": {"split:4000": {"1": 0.5}},
+        },
         "choices": {
             name: {"size": choices.get(name), "vocabulary_size": 14_000}
             for name in study_page.CRITERIA
@@ -88,6 +91,20 @@ def test_tables_like_the_paper_s(tmp_path):
     assert translating == "| made | translating | 50 | 50 (1.00x) |  |  | 50 (1.00x) |"
     assert one.p_value("chosen:muv") == 0.2
     assert one.p_value("bpe:200") is None
+    assert one.p_value("split:4000") == 0.5
+    other = made(tmp_path, {"bpe:2000": [3], "chosen:muv": [4]}, {})
+    assert "| MUV-Search | 1,000 | not trained | 1.5 s |" in study_page.search_table([other])
+
+
+def test_plots_are_drawn_whatever_was_chosen(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "img").mkdir()
+    monkeypatch.setattr(study_page, "DOCS", tmp_path)
+    one = made(tmp_path, BLEU, dict.fromkeys(study_page.CRITERIA, 1000))
+    study_page.bleu_plot([one, one, one])
+    study_page.score_plot([one])
+    for name, words in (("study-bleu", "knee"), ("study-scores", "BLEU")):
+        assert words in (tmp_path / "img" / f"{name}.svg").read_text(encoding="utf-8")
 
 
 def test_correlation_has_an_interval_around_it(tmp_path):

@@ -25,7 +25,7 @@ from volt.errors import InputError
 from volt.learn import LearnResult, learn
 from volt.search import search
 from volt.tokenizer import Tokenizer
-from volt.trial.data import Parallel, read_parallel, without_empty
+from volt.trial.data import Parallel, read_parallel, without_empty, without_long
 from volt.trial.presets import Shape, Training, preset
 from volt.trial.results import write_json
 from volt.trial.run import TRANSLATION, Texts, run_key, run_one
@@ -130,6 +130,8 @@ class Study:
             return str(error)
         if vocabulary is None:
             return "chooses no size"
+        if without_long(self.texts.train, [vocabulary], self.settings.max_tokens)[1]:
+            raise SystemExit(f"{spec}: pairs that are too long for it; all must see the same ones")
         key = run_key(vocabulary, self.texts, self.shape, self.settings, seed)
         stored = self.load()
         if any(run["key"] == key for run in stored["runs"]):
@@ -142,8 +144,13 @@ class Study:
         stored = self.load()
         plain = {"key": key, **asdict(result)}
         plain["history"] = [[round(value, 5) for value in row] for row in plain["history"]]
+        others = [
+            run
+            for run in stored["runs"]
+            if (run["vocabulary"], run["seed"]) != (plain["vocabulary"], seed)
+        ]
         stored["runs"] = sorted(
-            [*stored["runs"], plain], key=lambda run: (run["size"], run["vocabulary"], run["seed"])
+            [*others, plain], key=lambda run: (run["size"], run["vocabulary"], run["seed"])
         )
         self.save(stored)
         return f"BLEU {result.bleu:.2f}, {result.timing['train_cpu']:.0f} s"
@@ -156,8 +163,9 @@ class Study:
         for run in stored["runs"]:
             bleu.setdefault(run["vocabulary"], []).append(run["bleu"])
         plain = [name for name in bleu if not name.startswith(("merge:", "split:"))]
+        if not plain:
+            return
         best = max(plain, key=lambda name: mean(bleu[name]))
-        stored["p_values"] = {best: {}, "merge:4000": {}}
         for seed in SEEDS:
             lines = {}
             for run in stored["runs"]:
@@ -166,8 +174,9 @@ class Study:
             for baseline, others in ((best, plain), ("merge:4000", ["split:4000"])):
                 systems = {name: lines[name] for name in [baseline, *others] if name in lines}
                 if baseline in lines:
+                    found = stored["p_values"].setdefault(baseline, {})
                     for name, p in self.scorer.p_values(systems).items():
-                        stored["p_values"][baseline].setdefault(name, []).append(round(p, 4))
+                        found.setdefault(name, {})[str(seed)] = round(p, 4)
         self.save(stored)
 
     def save(self, stored: dict[str, Any]) -> None:
@@ -193,6 +202,9 @@ class Study:
             if any(stored[name] != json.loads(json.dumps(about[name])) for name in
                    ("model", "training", "data")):  # fmt: skip
                 raise SystemExit(f"{self.path} has runs of other settings: move it away")
+            # Measured once: times differ from call to call.
+            timed = ("learn_cpu", "muv_search_cpu")
+            about |= {name: stored[name] for name in timed if name in stored}
         return {**stored, **about}
 
     def scores(self, names: set[str]) -> dict[str, dict[str, float]]:

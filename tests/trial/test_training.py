@@ -95,6 +95,16 @@ def test_a_stopped_run_goes_on_to_the_same_model(tmp_path, changes):
     assert resumed.loss_per_character == whole.loss_per_character
 
 
+def test_the_time_of_an_earlier_process_counts(tmp_path):
+    with pytest.raises(Stop):
+        run(settings(), folder=tmp_path, progress=StopAt(5))
+    stored = torch.load(tmp_path / CHECKPOINT, weights_only=True)
+    assert stored["plain"]["all_seconds"] > 0
+    stored["plain"]["all_seconds"] = 1000.0
+    torch.save(stored, tmp_path / CHECKPOINT)
+    assert 1000 < run(settings(), folder=tmp_path).all_seconds < 2000
+
+
 def test_a_seed_gives_one_model_and_another_seed_another():
     first, second, other = (run(settings(updates=4), seed=seed) for seed in (0, 0, 1))
     assert digest(first.model) == digest(second.model) != digest(other.model)

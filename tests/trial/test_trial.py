@@ -171,6 +171,9 @@ def test_another_tokenizer_scores_anew_and_trains_nothing(corpus, tmp_path):
     assert second.runs[0].bleu == scores.bleu > Scorer(references).score(translated).bleu + 1
     assert second.runs[0].bleu_95 == scores.bleu_95 > 0
     assert "tok:char" in second.signatures["BLEU"]
+    (place / "test.txt").write_text("\n".join(references[:3]) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="3 translations of 60 lines"):
+        trial(**options)
 
 
 def test_a_killed_trial_goes_on_to_the_same_result(corpus, tmp_path):

@@ -149,7 +149,7 @@ def tell(
         # Unknown text looks cheap: without this line the figures above would flatter.
         say(
             quiet,
-            f"characters it has no token for: {before.unknown:.1%} -> {after.unknown:.1%} of the "
+            f"characters it has no token for: {before.unknown:.2%} -> {after.unknown:.2%} of the "
             "tokens; neither refit nor extend adds characters",
         )
     say(

@@ -62,7 +62,9 @@ class TrainingOptions:
     label_smoothing: Annotated[float | None, _option("Label smoothing.")] = None
     checkpoints: Annotated[int | None, _option("Checkpoints in the budget.")] = None
     average: Annotated[int | None, _option("Checkpoints that are averaged at the end.")] = None
-    max_tokens: Annotated[int | None, _option("Leave out longer training pairs.")] = None
+    max_tokens: Annotated[int | None, _option("Leave out training pairs with as many or more.")] = (
+        None
+    )
     beam: Annotated[int | None, _option("Beam width.")] = None
     bleu_tokenize: Annotated[
         str, typer.Option(help="sacrebleu's tokenizer, such as zh, ja-mecab, char.")

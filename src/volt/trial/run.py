@@ -191,6 +191,8 @@ def run_one(
             stored = json.loads((place / RUN).read_text(encoding="utf-8"))
             text = (place / TRANSLATION).read_text(encoding="utf-8")
             translated = text.removesuffix("\n").split("\n")
+            if len(translated) != len(texts.test):
+                raise ValueError(f"{len(translated):,} translations of {len(texts.test):,} lines")
             # Perhaps it was scored with another tokenizer.
             result = RunResult(**{**stored, **asdict(scorer.score(translated))})
         except (OSError, ValueError, TypeError) as error:

@@ -36,7 +36,7 @@ class Scorer:
         # Some tokenizers need a package or a file from the network: better known before training.
         try:
             self._metrics()["BLEU"].corpus_score(self.references[0], None)
-        except (RuntimeError, ImportError, OSError) as error:
+        except (RuntimeError, ImportError, OSError, SystemExit) as error:
             raise SettingsError(
                 f"sacrebleu's tokenizer {tokenize!r} does not work: {error}"
             ) from error

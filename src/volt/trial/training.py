@@ -154,6 +154,7 @@ def train(
     # 3. Updates, until the budget is spent.
     with (progress or Progress()).stage(name, budget.total, budget.unit) as report:
         _run(state, settings, text, valid, seed, device, budget, path, key, report)
+    ended = time.perf_counter()
 
     # 4. The average of the last checkpoints, and how well it does.
     model.load_state_dict(average(state.last))
@@ -170,7 +171,7 @@ def train(
         stopped_early=not budget.spent(state),
         train_seconds=state.seconds,
         cpu_seconds=state.cpu_seconds,
-        all_seconds=state.all_seconds,
+        all_seconds=state.all_seconds + time.perf_counter() - ended,
     )
 
 
