@@ -249,7 +249,7 @@ def search_table(experiments: Sequence[Experiment]) -> str:
     """As the paper's Table 4: what a good size costs."""
     rows = []
     for one in experiments:
-        if "chosen:muv" not in one.runs or "learn_cpu" not in one.data:
+        if "chosen:muv" not in one.runs or "muv_search" not in one.data:
             continue
         by_muv = f"bpe:{one.data['muv_search']}"
         names = one.grid
