@@ -239,7 +239,7 @@ def wide_table(experiments: Sequence[Experiment]) -> str:
         cells = [f"{one.runs[name][0]['size']:,}: {one.mean(name):.1f}" for name in names]
         differences = [one.mean("chosen:muv") - one.mean(name) for name in names[:2]]
         model = one.data["model"]["model"]
-        rows.append([one.name, model, *cells, *(f"{value:+.1f}" for value in differences)])
+        rows.append([one.name, model, *cells, *(f"{round(value, 1) + 0.0:+.1f}" for value in differences)])
     head = ["experiment", "model", "BPE 1,000", "largest BPE", "VOLT", "VOLT - BPE 1,000",
             "VOLT - largest"]  # fmt: skip
     return table(head, rows)
