@@ -237,9 +237,10 @@ def wide_table(experiments: Sequence[Experiment]) -> str:
             continue
         names = ["bpe:1000", one.grid[-1], "chosen:muv"]
         cells = [f"{one.runs[name][0]['size']:,}: {one.mean(name):.1f}" for name in names]
-        differences = [one.mean("chosen:muv") - one.mean(name) for name in names[:2]]
+        ahead = (one.mean("chosen:muv") - one.mean(name) for name in names[:2])
+        differences = [f"{round(value, 1) + 0.0:+.1f}" for value in ahead]  # no -0.0
         model = one.data["model"]["model"]
-        rows.append([one.name, model, *cells, *(f"{round(value, 1) + 0.0:+.1f}" for value in differences)])
+        rows.append([one.name, model, *cells, *differences])
     head = ["experiment", "model", "BPE 1,000", "largest BPE", "VOLT", "VOLT - BPE 1,000",
             "VOLT - largest"]  # fmt: skip
     return table(head, rows)
