@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,15 +112,24 @@ class BleuSearchResult:
     left_out: list[int]
     """Sizes that were asked for and that the text does not reach."""
 
+    def plain(self) -> dict[str, Any]:
+        return {**self.results.plain(), "winner": self.size, "seconds": self.seconds}
+
 
 def bleu_search(
-    source: str, target: str, *, sizes: str | Sequence[int] = DEFAULT_SIZES, **options: Any
+    source: str,
+    target: str,
+    *,
+    output: str | Path,
+    sizes: str | Sequence[int] = DEFAULT_SIZES,
+    **options: Any,
 ) -> BleuSearchResult:
     """Train a model for BPE at every size and take the one that translates best. Ties: the smaller.
 
-    `options` are those of `volt.trial.trial`.
+    `options` are those of `volt.trial.trial`; its results in `output` get the winner and the cost.
     """
     from volt.trial import trial
+    from volt.trial.results import write_json
 
     asked = parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
     curve = candidates([source, target], merges=max(asked), threads=options.get("threads")).curve
@@ -128,10 +138,13 @@ def bleu_search(
         raise InputError(
             f"the text gives sizes {curve.size[0]:,} to {curve.size[-1]:,}; name some of these"
         )
-    results = trial(source, target, vocabularies=[f"bpe:{size}" for size in reached], **options)
+    vocabularies = [f"bpe:{size}" for size in reached]
+    results = trial(source, target, vocabularies=vocabularies, output=output, **options)
     rows = results.rows()
     best = max(range(len(rows)), key=lambda number: rows[number]["bleu"])
-    return BleuSearchResult(
+    found = BleuSearchResult(
         results, reached[best], rows[best]["bleu"], sum(row["seconds"] for row in rows),
         [size for size in asked if size not in reached],
     )  # fmt: skip
+    write_json(Path(output) / "results.json", found.plain())
+    return found

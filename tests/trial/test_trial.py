@@ -278,8 +278,11 @@ def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
     assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["bpe:30", "bpe:60"]
     assert "cost: " in said.err
     assert "the text does not reach 9,000" in said.err
-    rows = json.loads((tmp_path / "out" / "results.json").read_text())["vocabularies"]
+    stored = json.loads((tmp_path / "out" / "results.json").read_text())
+    rows = stored["vocabularies"]
     best = max(rows, key=lambda row: row["bleu"])["vocabulary"].partition(":")[2]
+    assert stored["winner"] == int(best)
+    assert stored["seconds"] == sum(row["seconds"] for row in rows)
     assert f"bleu: {best} (" in said.err
     with pytest.raises(SettingsError, match="name two FILEs"):
         inside(*call[:3], "--by", "bleu")

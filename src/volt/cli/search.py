@@ -114,7 +114,6 @@ def _by_bleu(
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
     from volt.search import bleu_search
-    from volt.trial.results import write_json
 
     if len(files) != 2 or valid is None or test is None or output is None:
         raise SettingsError(
@@ -132,11 +131,8 @@ def _by_bleu(
         say=lambda line: say(quiet, line),
         **training.settings(),
     )
-    # The trial has written its results; who won, and what all cost, belongs to them.
-    data = {**found.results.plain(), "winner": found.size, "seconds": found.seconds}
-    write_json(output / "results.json", data)
     if json:
-        print_json(data)
+        print_json(found.plain())
     else:
         print(found.results.table())
     say(quiet, f"bleu: {found.size:,} (BLEU {found.bleu:.2f})")
