@@ -82,16 +82,16 @@ screenshot: $(TOOLS) demo
 sanitize: $(TOOLS)
 	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	$(BIN)/cmake --build --preset sanitize
-	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider tests/test_counts.py \
-	  tests/test_candidates.py tests/test_encode.py tests/test_look_up.py tests/test_tokenizer.py \
-	  tests/test_spill.py tests/fuzz/test_replay.py -k "not native_code"
+	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider tests/counting/test_counts.py \
+	  tests/proposing/test_merges.py tests/tokenizing/test_encode.py tests/tokenizing/test_look_up.py tests/tokenizing/test_tokenizer.py \
+	  tests/counting/test_spill.py tests/fuzz/test_replay.py -k "not native_code"
 
 # The same under ThreadSanitizer, with the tests that run threads.
 tsan: $(TOOLS)
 	$(BIN)/cmake --preset tsan -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
 	$(BIN)/cmake --build --preset tsan
 	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider tests/test_threads.py \
-	  tests/test_counts.py tests/test_candidates.py tests/test_encode.py -k "thread or fork or encode or learn"
+	  tests/counting/test_counts.py tests/proposing/test_merges.py tests/tokenizing/test_encode.py -k "thread or fork or encode or learn"
 
 # libFuzzer under both sanitizers for the native code, atheris for the readers. What is found worth keeping
 # goes to build/fuzz/found; a failing input is left in build/fuzz.
@@ -132,8 +132,8 @@ oldest:
 	build/oldest/bin/python -m pip install -q --disable-pip-version-check -c build/oldest/constraints.txt \
 	  --config-settings=build-dir=build/oldest/native \
 	  ".[sentencepiece,report]" tokenizers pandas regex pytest hypothesis
-	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default tests/test_counts.py tests/test_candidates.py \
-	  tests/test_frequencies.py tests/test_tokenizer.py tests/test_learn.py tests/test_vocabulary_reader.py \
+	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default tests/counting/test_counts.py tests/proposing/test_merges.py \
+	  tests/proposing/test_frequencies.py tests/tokenizing/test_tokenizer.py tests/test_pipeline.py tests/tokenizing/test_volt_json.py \
 	  tests/interop/test_sentencepiece.py
 
 # What is installed, but for volt itself. A mirror of the package index has no advisories, and pip-audit would say

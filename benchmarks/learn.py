@@ -94,7 +94,7 @@ def volt_stages(text: str, output: str, threads: int) -> tuple[float, Mapping[st
     from contextlib import contextmanager
 
     import volt
-    from volt.progress import Progress, Report
+    from volt.base.progress import Progress, Report
 
     begin: dict[str, float] = {}
     end: dict[str, float] = {}
@@ -106,7 +106,7 @@ def volt_stages(text: str, output: str, threads: int) -> tuple[float, Mapping[st
             yield lambda done: None
             end[name] = time.perf_counter()
 
-    pipeline = sys.modules["volt.learn"]
+    pipeline = sys.modules["volt.pipeline"]
     build = pipeline.build_vocabulary
 
     def timed_build(*arguments, **options):

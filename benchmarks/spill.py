@@ -134,7 +134,7 @@ def main() -> None:
                         "--gigabytes", str(arguments.gigabytes), "--make", str(text)],
                        check=True)  # fmt: skip
         made = text.stat().st_size
-        from volt.spill import memory_bytes
+        from volt.counting.spill import memory_bytes
 
         limit = memory_bytes(arguments.memory)
         held = count(text, folder / "held", arguments.threads, "--memory", arguments.memory,

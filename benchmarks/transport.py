@@ -38,7 +38,7 @@ def make_problem(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     import numpy as np
 
     import volt
-    from volt.frequencies import push_down, rank_candidates, token_characters, token_set
+    from volt.proposing.frequencies import push_down, rank_candidates, token_characters, token_set
 
     found = volt.candidates([text], merges=100_000, threads=threads)
     inside = token_set(found, rank_candidates(found, "frequency"), 10_000)
@@ -61,7 +61,7 @@ def volt_sparse(text: str, output: str, threads: int) -> tuple[float, Mapping[st
     from scipy.sparse import csr_array
 
     from volt._core import TransportSupport
-    from volt.transport import TransportProblem, solve
+    from volt.choosing.transport import TransportProblem, solve
 
     data = np.load(text)
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])
@@ -97,7 +97,7 @@ def volt_relaxed(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     from scipy.sparse import csr_array
 
     from volt._core import TransportSupport
-    from volt.transport import TransportProblem, solve
+    from volt.choosing.transport import TransportProblem, solve
 
     data = np.load(text)
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])

@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import volt
-from volt.frequencies import push_down, rank_candidates, token_set
-from volt.transport import TransportProblem, solve
+from volt.choosing.transport import TransportProblem, solve
+from volt.proposing.frequencies import push_down, rank_candidates, token_set
 
 TEXT = "low low low low low lower lower lower lower slow slow slow"
 CHARACTERS = "elorsw▁"

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import volt
-from volt.entropy import entropy_per_length
-from volt.frequencies import push_down, rank_candidates, token_set
+from volt.choosing.entropy import entropy_per_length
+from volt.proposing.frequencies import push_down, rank_candidates, token_set
 
 GOLDEN = Path(__file__).parent / "golden"
 LANGUAGES = ("de", "en", "fr", "ja", "ru")

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 import volt
-from volt.corpus import find_sources
-from volt.frequencies import rank_candidates, token_set
-from volt.learn import LearnResult
-from volt.pieces import PieceCandidates
+from volt.counting.inputs import find_sources
+from volt.pipeline import LearnResult
+from volt.proposing.frequencies import rank_candidates, token_set
+from volt.proposing.pieces import PieceCandidates
 
 CORPORA = {
     "Multi30k de-en": ("multi30k", "de en", None),

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from volt.criteria import FREQUENT_SHARE, curve_scores
-from volt.errors import InputError
-from volt.learn import LearnResult, learn
-from volt.search import search
-from volt.tokenizer import Tokenizer
+from volt.base.errors import InputError
+from volt.choosing.criteria import FREQUENT_SHARE, curve_scores
+from volt.pipeline import LearnResult, learn
+from volt.searching import search
+from volt.tokenizing.tokenizer import Tokenizer
 from volt.trial.data import Parallel, read_parallel, without_empty, without_long
 from volt.trial.presets import Shape, Training, preset
 from volt.trial.results import write_json

@@ -3,26 +3,26 @@
 from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
-from volt.candidates import Candidates, Curve, candidates, load_candidates
-from volt.counts import CountTotals, WordCounts, WordRule, count
-from volt.errors import InputError, SettingsError, TransportError, VoltError
-from volt.learn import LearnResult, LearnSettings, learn
-from volt.search import SearchResult, search
-from volt.sources import candidates_from
-from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import Vocabulary
-from volt.vocabulary_reader import load_vocabulary
+from volt.base.errors import InputError, SettingsError, TransportError, VoltError
+from volt.counting.counts import CountTotals, WordCounts, WordRule, count
+from volt.pipeline import LearnResult, LearnSettings, learn
+from volt.proposing.merges import Candidates, Curve, candidates, load_candidates
+from volt.proposing.sources import candidates_from
+from volt.searching import SearchResult, search
+from volt.tokenizing.tokenizer import Tokenizer, load
+from volt.tokenizing.vocabulary import Vocabulary
+from volt.tokenizing.volt_json import load_vocabulary
 
 if TYPE_CHECKING:
     from volt import formats
+    from volt.adapting.extend import extend
+    from volt.adapting.join import Joined, join
+    from volt.adapting.refit import RefitResult, refit
     from volt.comparison import Comparison, compare
-    from volt.extending import extend
+    from volt.counting.spill import CountedFile, count_to_file
     from volt.formats import ExportResult, export, import_vocabulary
-    from volt.joining import Joined, join
-    from volt.languages import learn_languages
-    from volt.refitting import RefitResult, refit
-    from volt.scripts import learn_scripts
-    from volt.spill import CountedFile, count_to_file
+    from volt.languages.learning import learn_languages
+    from volt.languages.scripts import learn_scripts
 
 __all__ = [
     "Candidates",
@@ -67,15 +67,15 @@ __all__ = [
 
 
 LATE = {
-    "Joined": "joining",
-    "RefitResult": "refitting",
-    "extend": "extending",
-    "join": "joining",
-    "learn_languages": "languages",
-    "learn_scripts": "scripts",
-    "CountedFile": "spill",
-    "count_to_file": "spill",
-    "refit": "refitting",
+    "Joined": "adapting.join",
+    "RefitResult": "adapting.refit",
+    "extend": "adapting.extend",
+    "join": "adapting.join",
+    "learn_languages": "languages.learning",
+    "learn_scripts": "languages.scripts",
+    "CountedFile": "counting.spill",
+    "count_to_file": "counting.spill",
+    "refit": "adapting.refit",
 }
 
 

@@ -17,14 +17,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from volt.candidates import BYTE_LETTERS
-from volt.corpus import Text, find_sources, invalid_utf8
-from volt.counts import is_byte_level
-from volt.errors import InputError, SettingsError, VoltError
+from volt.base.errors import InputError, SettingsError, VoltError
+from volt.counting.counts import is_byte_level
+from volt.counting.inputs import Text, find_sources, invalid_utf8
 from volt.formats import import_vocabulary
-from volt.tokenizer import Tokenizer, load
-from volt.tokens import SPELLED
-from volt.vocabulary import LETTER_BYTES, Vocabulary
+from volt.proposing.merges import BYTE_LETTERS
+from volt.tokenizing.tokenizer import Tokenizer, load
+from volt.tokenizing.tokens import SPELLED
+from volt.tokenizing.vocabulary import LETTER_BYTES, Vocabulary
 
 ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""

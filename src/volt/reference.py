@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from volt import _core
-from volt.counts import is_byte_level
+from volt.counting.counts import is_byte_level
 
 if TYPE_CHECKING:
-    from volt.tokens import Token
-    from volt.vocabulary import LookUp, Vocabulary
+    from volt.tokenizing.tokens import Token
+    from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 OTHER, LETTER, MARK, NUMBER, SPACE = range(5)
 CONTRACTIONS = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
@@ -446,7 +446,7 @@ def count_pieces(
     >>> count_pieces({"aab": ["a", "a", "b"]}, {"aab": 2}, tokens, "unigram", -9.0)
     Counter({('a', 'a'): 2, ('b',): 2})
     """
-    from volt.vocabulary import LookUp
+    from volt.tokenizing.vocabulary import LookUp
 
     found: Counter[tuple[str, ...] | None] = Counter()
     for word, symbols in spelled.items():
@@ -764,7 +764,7 @@ Found = list[tuple[str | None, str]]
 def longest(word: list[str], known: Collection[str], settings: LookUp) -> Found:
     """The longest token again and again (WordPiece).
 
-    >>> from volt.vocabulary import LookUp
+    >>> from volt.tokenizing.vocabulary import LookUp
     >>> longest(list("lower"), {"l", "low", "##er", "##e", "##r"}, LookUp(mark="##"))
     [('low', 'low'), ('##er', 'er')]
     """

@@ -8,7 +8,7 @@ import pytest
 import volt
 from volt.report.data import load_report
 from volt.report.page import MOST_BYTES, load_material, make_comparison_page, make_page
-from volt.vocabulary import build_vocabulary
+from volt.tokenizing.vocabulary import build_vocabulary
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 HOSTILE_WORDS = [HOSTILE, "<!--", "{{a}}", "&lt;b&gt;", "\u2028\u2029", "javascript:alert(1)"]

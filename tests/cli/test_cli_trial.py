@@ -10,10 +10,10 @@ from types import MappingProxyType
 
 import pytest
 
+from volt.base.errors import SettingsError
 from volt.cli.app import app_for
 from volt.cli.console import Bars
 from volt.cli.trial_options import TrainingOptions, tell
-from volt.errors import SettingsError
 
 TRAINING = {
     "model": "conv", "preset": "small", "seeds": 2, "minutes": 1.5, "epochs": 2.5, "updates": 7,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from volt.base.errors import InputError, SettingsError
 from volt.data import clean_files
 from volt.data.clean import cleaned
-from volt.errors import InputError, SettingsError
 
 VOLT = Path(sys.executable).with_name("volt")
 LINES = st.lists(st.text("ab \t", max_size=12), max_size=12)

@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from server import serve
 
+from volt.base.errors import InputError
 from volt.data.archive import extract
 from volt.data.download import download
-from volt.errors import InputError
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full here")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 import volt
-from volt.corpus import find_sources
+from volt.base.errors import InputError, SettingsError
+from volt.counting.inputs import find_sources
 from volt.data.clean import text_lines
-from volt.errors import InputError, SettingsError
 
 pytest.importorskip("datasets")
 ROWS = [

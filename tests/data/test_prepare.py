@@ -14,10 +14,10 @@ import pytest
 from server import serve
 from test_download import FULL, needs_full, packed
 
-from volt.corpus import find_sources
+from volt.base.errors import InputError, SettingsError
+from volt.counting.inputs import find_sources
 from volt.data import DATASETS, get, prepare
 from volt.data.table import Cleaning, Dataset, Download, Side
-from volt.errors import InputError, SettingsError
 
 VOLT = Path(sys.executable).with_name("volt")
 

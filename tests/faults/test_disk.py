@@ -66,7 +66,7 @@ def test_a_disk_that_is_full_of_runs_says_what_is_kept(work, mounted):
     words = "".join(f"{n:x} " * 3 + "\n" for n in range(40_000))
     (work / "text").write_text(words)
     program = (
-        "import sys; from volt import spill; "
+        "import sys; from volt.counting import spill; "
         "spill.CHECKPOINT_EVERY, spill.LEAST_MEMORY, spill.RESERVED = 20_000, 0, 0; "
         "from volt.cli import main; main()"
     )

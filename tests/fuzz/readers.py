@@ -20,7 +20,7 @@ if __name__ == "__main__":
         import volt.formats
 
 import volt
-from volt.errors import VoltError
+from volt.base.errors import VoltError
 from volt.formats import import_vocabulary
 
 SEEDS = Path(__file__).parent / "corpus" / "readers"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import volt
 from volt import WordRule
-from volt.candidates import BYTE_LETTERS
-from volt.learn import FIXED_TEXTS, measure
-from volt.tokens import SPELLED, Token
-from volt.vocabulary import LookUp, Vocabulary, build_vocabulary
+from volt.pipeline import FIXED_TEXTS, measure
+from volt.proposing.merges import BYTE_LETTERS
+from volt.tokenizing.tokens import SPELLED, Token
+from volt.tokenizing.vocabulary import LookUp, Vocabulary, build_vocabulary
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 SPACES = " \t\n\r\u00a0\u2003\u3000\u200b\u0085\u2028\ufeff\0"

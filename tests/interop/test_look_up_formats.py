@@ -18,7 +18,7 @@ from samples import (
 import volt
 from volt import Tokenizer
 from volt.formats.huggingface import BYTE_LEVEL, SPLIT_AT_BLANKS, SPLIT_AT_MARK
-from volt.vocabulary import LookUp
+from volt.tokenizing.vocabulary import LookUp
 
 tokenizers = pytest.importorskip("tokenizers")
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -253,7 +253,7 @@ def test_unigram_of_sentencepiece(byte_fallback, tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     for name, size in (("multi30k/valid.de", 2000), ("tatoeba-ja-en/valid.ja", 1500)):
-        text = volt.corpus.find_sources(volt_data(name))[0].open().read().decode()
+        text = volt.counting.inputs.find_sources(volt_data(name))[0].open().read().decode()
         lines = text.split("\n")[:-1]
         model = tmp_path / "real.model"
         with model.open("wb") as stream:

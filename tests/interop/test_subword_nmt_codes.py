@@ -109,7 +109,7 @@ def test_lines_with_spaces(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.corpus.find_sources(path)[0].open().read().decode().split("\n")
+    lines = volt.counting.inputs.find_sources(path)[0].open().read().decode().split("\n")
     for rule in RULES:
         for encoding in ENCODINGS:
             vocabulary = volt.learn(
@@ -140,7 +140,7 @@ def test_refused(vocabulary, reason, tmp_path):
 
 def test_the_mark_in_the_text_is_refused(tmp_path):
     found = volt.candidates([["a@@ ab a@@ ab"]], pretokenizer="whitespace")
-    vocabulary = volt.vocabulary.build_vocabulary(found, range(len(found)))
+    vocabulary = volt.tokenizing.vocabulary.build_vocabulary(found, range(len(found)))
     with pytest.raises(volt.VoltError, match="@@"):
         volt.export(vocabulary, "subword-nmt", tmp_path / "codes")
 

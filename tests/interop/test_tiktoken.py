@@ -8,7 +8,7 @@ from samples import LONG, any_text_for, learned, letter_texts, made_up, token_te
 
 import volt
 from volt import Tokenizer
-from volt.learn import find_unreachable
+from volt.pipeline import find_unreachable
 
 tiktoken = pytest.importorskip("tiktoken")
 load = pytest.importorskip("tiktoken.load")
@@ -86,7 +86,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.corpus.find_sources(path)[0].open().read().decode().split("\n")
+    lines = volt.counting.inputs.find_sources(path)[0].open().read().decode().split("\n")
     for rule in RULES:
         vocabulary = volt.learn(
             path, pretokenizer="byte-level", merge_rule=rule, bootstrap=0, merges=6000

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from volt.errors import SettingsError
+from volt.base.errors import SettingsError
 from volt.trial.data import PAD
 from volt.trial.models import build_model
 from volt.trial.presets import PRESETS, preset

@@ -8,8 +8,8 @@ import pytest
 import torch
 from cipher import encipher, sentences
 
-from volt.errors import InputError
-from volt.progress import Progress
+from volt.base.errors import InputError
+from volt.base.progress import Progress
 from volt.trial.data import OFFSET, Parallel, encode
 from volt.trial.models import build_model
 from volt.trial.presets import preset

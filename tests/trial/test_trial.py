@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from cipher import encipher, write_corpus
 
+from volt.base.errors import InputError, SettingsError
 from volt.cli.app import app_for
-from volt.errors import InputError, SettingsError
 from volt.trial import trial
 from volt.trial.page import bleu_over_size
 from volt.trial.scoring import Scorer

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cipher import encipher, sentences
 
-from volt.errors import InputError
+from volt.base.errors import InputError
 from volt.trial.data import (
     CHARACTERS_A_TOKEN,
     END,

@@ -8,7 +8,7 @@ import tokenizers
 from cipher import sentences
 
 import volt
-from volt.errors import InputError, SettingsError
+from volt.base.errors import InputError, SettingsError
 from volt.trial.run import make_vocabularies
 from volt.trial.vocabularies import from_tokenizer, make_vocabulary
 

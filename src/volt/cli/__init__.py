@@ -18,7 +18,7 @@ OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memor
 
 def main() -> None:
     """Run `volt`. Exit 0 done, 1 a negative answer, 2 bad usage or bad input, from 128 stopped."""
-    from volt.errors import VoltError
+    from volt.base.errors import VoltError
 
     if hasattr(signal, "SIGPIPE"):
         # When the reader of our output has gone, end as other programs do: at once, silently.

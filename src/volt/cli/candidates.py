@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import volt
-from volt.candidates import DEFAULT_MERGES
+from volt.base.errors import SettingsError
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.cli.count import summary as count_summary
-from volt.errors import SettingsError
-from volt.pieces import PieceCandidates
-from volt.sources import Source, candidates_from, parse_source
+from volt.proposing.merges import DEFAULT_MERGES
+from volt.proposing.pieces import PieceCandidates
+from volt.proposing.sources import Source, candidates_from, parse_source
 
 
 def candidates(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from volt.errors import InputError, SettingsError
-from volt.progress import Progress, Report
+from volt.base.errors import InputError, SettingsError
+from volt.base.progress import Progress, Report
 
 if TYPE_CHECKING:
     from typer import Context

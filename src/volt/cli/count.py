@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 import volt
+from volt.base.errors import SettingsError
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, refuse_options, say, write_stdout
-from volt.errors import SettingsError
-from volt.spill import DEFAULT_MEMORY, CountedFile, count_to_file
+from volt.counting.spill import DEFAULT_MEMORY, CountedFile, count_to_file
 
 
 def count(
@@ -56,7 +56,7 @@ def count(
     }
     counts: volt.WordCounts | CountedFile
     if engine == "spark":
-        from volt import spark
+        from volt.counting import spark
 
         unfit = {"--max-types": max_types, "--threads": threads, "--memory": memory,
                  "--spill": spill, "--resume": resume}  # fmt: skip

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 import volt
-from volt.candidates import DEFAULT_MERGES, HEAD
+from volt.base.errors import SettingsError
+from volt.choosing.sizes import parse_sizes
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
-from volt.errors import SettingsError
-from volt.sizes import parse_sizes
+from volt.proposing.merges import DEFAULT_MERGES, HEAD
 
 ROUND_SIZES = [
     factor * 10**power for power in range(2, 7) for factor in (1, 2, 5)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from volt.base.errors import SettingsError
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
-from volt.errors import SettingsError
 
 data = typer.Typer(
     help="Fetch corpora; clean parallel text.",

@@ -12,12 +12,12 @@ import typer
 from numpy.typing import NDArray
 
 import volt
+from volt.base.errors import InputError
+from volt.base.files import atomic_write
 from volt.cli import options
 from volt.cli.console import say, write_stdout
 from volt.cli.encode import Files, Form, Model, offsets_path
-from volt.corpus import find_sources
-from volt.errors import InputError
-from volt.files import atomic_write
+from volt.counting.inputs import find_sources
 
 
 def decode(

@@ -10,11 +10,11 @@ import typer
 from numpy.typing import NDArray
 
 import volt
+from volt.base.errors import SettingsError
+from volt.base.files import atomic_write
 from volt.cli import options
 from volt.cli.console import progress_for, refuse_options, write_stdout
-from volt.errors import SettingsError
-from volt.files import atomic_write
-from volt.tokenizer import OnInvalid as OnInvalidName
+from volt.tokenizing.tokenizer import OnInvalid as OnInvalidName
 
 Model = Annotated[
     Path,
@@ -79,7 +79,7 @@ def encode(
     """Encode text with a vocabulary: a line of tokens for a line of text; with Spark Parquet to
     Parquet, with a column of ids."""
     if engine == "spark":
-        from volt import spark
+        from volt.counting import spark
 
         unfit = {"--as": form != "tokens", "--dropout": dropout, "--seed": seed,
                  "--on-invalid": on_invalid != "error", "--threads": threads}  # fmt: skip

@@ -19,7 +19,7 @@ from volt.cli.refit import (
     check_arguments,
     tell,
 )
-from volt.counts import MOST
+from volt.counting.counts import MOST
 
 
 def extend(
@@ -44,7 +44,7 @@ def extend(
     json: options.Json = False,
 ) -> None:
     """Add tokens for a text to a tokenizer, and rows for them to a model; old ids stay."""
-    from volt.extending import extend as extended
+    from volt.adapting.extend import extend as extended
 
     output, texts = check_arguments(output, force, on, files)
     result = extended(

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 import volt
+from volt.base.files import atomic_folder
 from volt.cli import options
 from volt.cli.console import print_json, say
 from volt.cli.export import FormatName
-from volt.files import atomic_folder
 
 
 def import_(

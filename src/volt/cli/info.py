@@ -8,7 +8,7 @@ from volt.cli import options
 from volt.cli.console import print_json
 from volt.cli.report import Folder
 from volt.report.page import Material, load_material
-from volt.tokens import SPELLED, Kind
+from volt.tokenizing.tokens import SPELLED, Kind
 
 
 def info(folder: Folder, json: options.Json = False) -> None:

@@ -7,12 +7,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from volt.base.errors import SettingsError
 from volt.cli.console import print_json, say
-from volt.errors import SettingsError
-from volt.languages import LanguageTable, find_languages
+from volt.languages.learning import LanguageTable, find_languages
 
 if TYPE_CHECKING:
-    from volt.scripts import ScriptsResult
+    from volt.languages.scripts import ScriptsResult
 
 
 def texts_of(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list[str]]:

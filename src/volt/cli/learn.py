@@ -9,17 +9,17 @@ from typing import Annotated, Any, Literal
 import typer
 
 import volt
+from volt.base.errors import SettingsError
+from volt.base.files import atomic_folder, check_folder
 from volt.cli import options
 from volt.cli.console import can_draw, print_json, progress_for, refuse_options, say, say_lines
 from volt.cli.count import summary as count_summary
 from volt.cli.languages import parallel_of, table_lines, tell_scripts, texts_of, weights_of
-from volt.corpus import find_sources
-from volt.errors import SettingsError
-from volt.files import atomic_folder, check_folder
-from volt.learn import LearnResult, LearnSettings
+from volt.counting.inputs import find_sources
+from volt.pipeline import LearnResult, LearnSettings
+from volt.proposing.sources import parse_source
 from volt.report.bundle import HINT, is_cached, is_installed
 from volt.report.terminal import summary, summary_data
-from volt.sources import parse_source
 
 DEFAULT = LearnSettings()
 
@@ -210,7 +210,7 @@ def learn(
             "--temperature, --min-share, --reference, --parallel: name languages, --lang CODE=FILE"
         )
     if separate_scripts:
-        from volt.scripts import learn_languages_by_script, learn_scripts
+        from volt.languages.scripts import learn_languages_by_script, learn_scripts
 
         by_script = learn_languages_by_script if texts is not inputs else learn_scripts
         joint = by_script(texts, **common)

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 import typer
 
+from volt.base.errors import SettingsError
+from volt.base.files import check_folder
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
 from volt.cli.languages import joined_lines
-from volt.errors import SettingsError
-from volt.files import check_folder
 
 
 def merge(
@@ -41,9 +41,9 @@ def merge(
     json: options.Json = False,
 ) -> None:
     """Join vocabularies into one that is closed, with a map of the ids of each."""
-    from volt.counts import count
-    from volt.joining import join
-    from volt.vocabulary_reader import load_vocabulary
+    from volt.adapting.join import join
+    from volt.counting.counts import count
+    from volt.tokenizing.volt_json import load_vocabulary
 
     if output is None:
         raise SettingsError("name the folder to write with -o")

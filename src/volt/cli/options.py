@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from volt.corpus import Normalization as NormalizationName
-from volt.corpus import OnInvalid as OnInvalidName
-from volt.counts import MOST
-from volt.counts import Pretokenizer as PretokenizerName
+from volt.counting.counts import MOST
+from volt.counting.counts import Pretokenizer as PretokenizerName
+from volt.counting.inputs import Normalization as NormalizationName
+from volt.counting.inputs import OnInvalid as OnInvalidName
 
 Files = Annotated[
     list[str],

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from volt.base.errors import SettingsError
+from volt.base.files import check_folder
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
 from volt.cli.export import FormatName
-from volt.errors import SettingsError
-from volt.files import check_folder
-from volt.learn import LearnSettings
+from volt.pipeline import LearnSettings
 
 if TYPE_CHECKING:
-    from volt.refitting import RefitResult
+    from volt.adapting.refit import RefitResult
 
 DEFAULT = LearnSettings()
 
@@ -100,7 +100,7 @@ def refit(
     json: options.Json = False,
 ) -> None:
     """Shrink a tokenizer to the tokens that fit a text, and a model with it."""
-    from volt.refitting import refit as refitted
+    from volt.adapting.refit import refit as refitted
 
     output, texts = check_arguments(output, force, on, files)
     result = refitted(

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 import typer
 
 import volt
+from volt.base.errors import SettingsError
+from volt.choosing.criteria import MODEL_WIDTH
 from volt.cli import options
 from volt.cli import trial_options as of
 from volt.cli.console import options_given, print_json, progress_for, refuse_options, say
-from volt.criteria import MODEL_WIDTH
-from volt.errors import SettingsError
-from volt.search import DEFAULT_SIZES
+from volt.searching import DEFAULT_SIZES
 
 OF_CURVES = (
     "length", "model_width", "pretokenizer", "normalize", "coverage", "min_frequency", "glob",
@@ -113,7 +113,7 @@ def _by_bleu(
     json: bool,
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
-    from volt.search import bleu_search
+    from volt.searching import bleu_search
 
     if len(files) != 2 or valid is None or test is None or output is None:
         raise SettingsError(

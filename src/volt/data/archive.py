@@ -10,8 +10,8 @@ from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from volt.errors import InputError
-from volt.files import atomic_write
+from volt.base.errors import InputError
+from volt.base.files import atomic_write
 
 
 def extract(archive: Path, members: dict[str, Path]) -> None:

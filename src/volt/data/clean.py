@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from volt.corpus import find_sources
-from volt.errors import InputError, SettingsError
-from volt.files import atomic_write
+from volt.base.errors import InputError, SettingsError
+from volt.base.files import atomic_write
+from volt.counting.inputs import find_sources
 
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 

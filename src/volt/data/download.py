@@ -13,8 +13,8 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from volt.errors import InputError
-from volt.progress import Progress
+from volt.base.errors import InputError
+from volt.base.progress import Progress
 
 TRIES = 5
 TIMEOUT = 30.0

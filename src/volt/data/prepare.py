@@ -12,14 +12,14 @@ from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from volt.corpus import Source, find_sources
+from volt.base.errors import InputError, SettingsError
+from volt.base.files import atomic_folder, make_folder
+from volt.base.progress import Progress
+from volt.counting.inputs import Source, find_sources
 from volt.data.archive import extract
 from volt.data.clean import cleaned, decoded
 from volt.data.download import download
 from volt.data.table import DATASETS, Cleaning, Dataset, Side
-from volt.errors import InputError, SettingsError
-from volt.files import atomic_folder, make_folder
-from volt.progress import Progress
 
 NULL = ("__NULL__", "_ _ NULL _ _")
 """What a column of the TED tables has where a translation is missing, or incomplete."""

@@ -14,10 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from volt.corpus import Text
-from volt.counts import WordCounts, check_choice, count
-from volt.errors import InputError, SettingsError
-from volt.files import atomic_write
+from volt.base.errors import InputError, SettingsError
+from volt.base.files import atomic_write
+from volt.counting.counts import WordCounts, check_choice, count
+from volt.counting.inputs import Text
 from volt.formats import (
     fairseq,
     gpt2,
@@ -37,8 +37,8 @@ from volt.formats.merges import (
     differing_tokens,
     overlapping_tokens,
 )
-from volt.vocabulary import MergeRule, Vocabulary
-from volt.vocabulary_reader import check_sides
+from volt.tokenizing.vocabulary import MergeRule, Vocabulary
+from volt.tokenizing.volt_json import check_sides
 
 
 @dataclass(frozen=True)

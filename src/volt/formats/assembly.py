@@ -10,15 +10,15 @@ from typing import Any, Literal, cast
 
 from volt import _core, reference
 from volt._version import __version__
-from volt.candidates import UNKNOWN, WORD_FINAL
-from volt.corpus import Normalization
-from volt.counts import Pretokenizer, WordRule, is_byte_level
-from volt.errors import InputError
+from volt.base.errors import InputError
+from volt.counting.counts import Pretokenizer, WordRule, is_byte_level
+from volt.counting.inputs import Normalization
+from volt.counting.normalizers import Normalizer
 from volt.formats.merges import Pair, last_pairs, pairs_for
-from volt.normalizers import Normalizer
-from volt.tokenizer import Tokenizer, read_printed
-from volt.tokens import Kind, Token
-from volt.vocabulary import (
+from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.tokenizing.tokenizer import Tokenizer, read_printed
+from volt.tokenizing.tokens import Kind, Token
+from volt.tokenizing.vocabulary import (
     LETTER_BYTES,
     Encoding,
     LookUp,
@@ -27,7 +27,7 @@ from volt.vocabulary import (
     Vocabulary,
     WordEnds,
 )
-from volt.vocabulary_reader import MOST_BYTES, MOST_TOKENS, check_vocabulary
+from volt.tokenizing.volt_json import MOST_BYTES, MOST_TOKENS, check_vocabulary
 
 LONGEST_TOKEN = 1024
 """Characters. A token is cut at every place to see what it is made from."""
@@ -330,7 +330,7 @@ def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Mad
 
 
 def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
-    from volt.learn import find_unreachable, self_test_texts
+    from volt.pipeline import find_unreachable, self_test_texts
 
     if vocabulary.whole_words and not vocabulary.of_kind("piece"):
         merging = replace(vocabulary, whole_words=False)

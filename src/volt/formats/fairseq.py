@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from volt.errors import SettingsError
+from volt.base.errors import SettingsError
 from volt.formats.assembly import Pieces, read_lines, read_token
 from volt.formats.text import from_list
-from volt.tokenizer import Tokenizer
-from volt.vocabulary import Vocabulary
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
 
 BUILT_IN = ("<s>", "<pad>", "</s>", "<unk>")
 

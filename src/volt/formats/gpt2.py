@@ -16,7 +16,7 @@ from volt.formats.refusals import (
     need_no_whole_words,
     need_pretokenizer,
 )
-from volt.vocabulary import Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"
 

@@ -20,20 +20,10 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.candidates import WORD_FINAL
-from volt.corpus import Normalization
-from volt.counts import Pretokenizer, is_byte_level
-from volt.errors import InputError, SettingsError
-from volt.formats.assembly import BYTE_NAMES, Pieces, read_bytes, read_json
-from volt.formats.merges import Pair, merge_list
-from volt.formats.patterns import KNOWN, PATTERNS
-from volt.formats.refusals import (
-    UNKNOWN_PENALTY,
-    need_no_hidden,
-    need_space_mark,
-    need_unknown_score,
-)
-from volt.normalizers import (
+from volt.base.errors import InputError, SettingsError
+from volt.counting.counts import Pretokenizer, is_byte_level
+from volt.counting.inputs import Normalization
+from volt.counting.normalizers import (
     Bert,
     Cut,
     Form,
@@ -50,8 +40,18 @@ from volt.normalizers import (
     UnicodeForm,
     character_map,
 )
-from volt.tokens import SPELLED, Kind
-from volt.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
+from volt.formats.assembly import BYTE_NAMES, Pieces, read_bytes, read_json
+from volt.formats.merges import Pair, merge_list
+from volt.formats.patterns import KNOWN, PATTERNS
+from volt.formats.refusals import (
+    UNKNOWN_PENALTY,
+    need_no_hidden,
+    need_space_mark,
+    need_unknown_score,
+)
+from volt.proposing.merges import WORD_FINAL
+from volt.tokenizing.tokens import SPELLED, Kind
+from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 MOST_UNUSED = 1000
 """Ids among the special tokens that no token has."""

@@ -14,7 +14,7 @@ from volt.formats.assembly import Pieces, read_lines, read_token
 from volt.formats.fairseq import listed
 from volt.formats.huggingface import by_number
 from volt.formats.text import from_list
-from volt.vocabulary import Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 FIRST = ("</s>", "<unk>")
 LEFT_OUT = ("<pad>", "<s>")

@@ -23,11 +23,11 @@ from itertools import pairwise
 import numpy as np
 
 from volt import reference
-from volt.candidates import WORD_FINAL
-from volt.counts import Pretokenizer, WordCounts
-from volt.tokenizer import Tokenizer
-from volt.tokens import Token
-from volt.vocabulary import MergeRule, Vocabulary
+from volt.counting.counts import Pretokenizer, WordCounts
+from volt.proposing.merges import WORD_FINAL
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.tokens import Token
+from volt.tokenizing.vocabulary import MergeRule, Vocabulary
 
 Pair = tuple[str, str]
 

@@ -6,7 +6,7 @@ something else elsewhere: to Hugging Face `\p{N}{1,3}+` is any number of digits,
 
 from __future__ import annotations
 
-from volt.counts import Pretokenizer
+from volt.counting.counts import Pretokenizer
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 LLAMA3 = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from volt.counts import Pretokenizer
-from volt.errors import SettingsError
-from volt.vocabulary import Vocabulary
+from volt.base.errors import SettingsError
+from volt.counting.counts import Pretokenizer
+from volt.tokenizing.vocabulary import Vocabulary
 
 UNKNOWN_PENALTY = 10.0
 """Of an unknown character, below the lowest score: in SentencePiece and in Hugging Face."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from volt import normalizers
-from volt.errors import InputError, SettingsError
+from volt.base.errors import InputError, SettingsError
+from volt.counting import normalizers
 from volt.formats.assembly import Pieces, is_character, read_bytes
 from volt.formats.merges import merged_by_rank
 from volt.formats.refusals import (
@@ -26,8 +26,8 @@ from volt.formats.refusals import (
     need_space_mark,
     need_unknown_score,
 )
-from volt.tokens import SPELLED, Kind
-from volt.vocabulary import LookUp, Vocabulary
+from volt.tokenizing.tokens import SPELLED, Kind
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 TYPES: dict[Kind, int] = {

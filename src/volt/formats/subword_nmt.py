@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from volt.candidates import WORD_FINAL
-from volt.errors import SettingsError
+from volt.base.errors import SettingsError
 from volt.formats.assembly import Pieces, is_character, read_lines
 from volt.formats.gpt2 import HEAD, read_pairs
 from volt.formats.merges import merge_list
@@ -20,7 +19,8 @@ from volt.formats.refusals import (
     need_no_symbols,
     need_pretokenizer,
 )
-from volt.vocabulary import DEFAULT_SPECIAL, Vocabulary
+from volt.proposing.merges import WORD_FINAL
+from volt.tokenizing.vocabulary import DEFAULT_SPECIAL, Vocabulary
 
 JOINER = "@@"
 

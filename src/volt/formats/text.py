@@ -10,8 +10,7 @@ import re
 from itertools import accumulate
 from pathlib import Path
 
-from volt.candidates import UNKNOWN, WORD_FINAL
-from volt.counts import is_byte_level
+from volt.counting.counts import is_byte_level
 from volt.formats.assembly import (
     BYTE_NAMES,
     LONGEST_TOKEN,
@@ -22,8 +21,9 @@ from volt.formats.assembly import (
     read_token,
 )
 from volt.formats.merges import pairs_for, spell
-from volt.tokenizer import Tokenizer
-from volt.vocabulary import DEFAULT_SPECIAL, Vocabulary
+from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import DEFAULT_SPECIAL, Vocabulary
 
 NAME = re.compile(r"<.+>|\[.+\]")
 LONGEST = 64

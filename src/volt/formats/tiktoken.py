@@ -11,9 +11,8 @@ import binascii
 import json
 from pathlib import Path
 
-from volt.candidates import BYTE_LETTERS
-from volt.counts import Pretokenizer
-from volt.errors import SettingsError
+from volt.base.errors import SettingsError
+from volt.counting.counts import Pretokenizer
 from volt.formats.assembly import Pieces, crosses_words, read_json, read_lines
 from volt.formats.huggingface import by_number
 from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
@@ -24,7 +23,8 @@ from volt.formats.refusals import (
     need_no_symbols,
     need_pretokenizer,
 )
-from volt.vocabulary import Vocabulary
+from volt.proposing.merges import BYTE_LETTERS
+from volt.tokenizing.vocabulary import Vocabulary
 
 GUESSES: dict[Pretokenizer, str] = {
     "byte-level": "GPT-2",

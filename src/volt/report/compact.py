@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from volt.vocabulary import Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 
 def packed(values: ArrayLike) -> str:

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
-from volt.candidates import Candidates
-from volt.counts import WordCounts, is_byte_level
-from volt.errors import InputError, SettingsError
-from volt.files import atomic_write
-from volt.selection import COVERED
-from volt.tokenizer import Tokenizer
-from volt.vocabulary import Vocabulary
+from volt.base.errors import InputError, SettingsError
+from volt.base.files import atomic_write
+from volt.choosing.choice import COVERED
+from volt.counting.counts import WordCounts, is_byte_level
+from volt.proposing.merges import Candidates
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from volt.learn import LearnResult, Step
+    from volt.pipeline import LearnResult, Step
 
 FORMAT = 1
 SAMPLE_BYTES = 1 << 20
@@ -147,7 +147,7 @@ def _column(values: NDArray[Any]) -> list[Any]:
 
 def curve_columns(result: LearnResult) -> dict[str, Any]:
     """Figures over sizes, at the rows of curve.csv; `size` counts characters and merges."""
-    from volt.learn import curve_rows
+    from volt.pipeline import curve_rows
 
     rows = np.array(curve_rows(result.curve, result.choices, result.steps), np.int64)
     curve = result.candidates.curve_at(rows)

@@ -6,11 +6,11 @@ import base64
 from html import escape
 from typing import TYPE_CHECKING
 
-from volt.errors import SettingsError
+from volt.base.errors import SettingsError
 
 if TYPE_CHECKING:
-    from volt.learn import LearnResult
-    from volt.tokenizer import Tokenizer
+    from volt.pipeline import LearnResult
+    from volt.tokenizing.tokenizer import Tokenizer
 
 COLORS = ("#d6e6fa", "#fbe1cb", "#d8efd9", "#eadcf5", "#f7e4e8")
 SAMPLE = "The right vocabulary for your text, 1984 to 2042: naïve café, Größe, 語彙, пример."

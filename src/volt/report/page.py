@@ -17,12 +17,12 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
-from volt.errors import InputError
+from volt.base.errors import InputError
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_excerpt, packed_vocabulary
 from volt.report.data import load_report
-from volt.vocabulary import Vocabulary
-from volt.vocabulary_reader import load_vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
+from volt.tokenizing.volt_json import load_vocabulary
 
 if TYPE_CHECKING:
     from volt.comparison import Comparison

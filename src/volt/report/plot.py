@@ -9,10 +9,10 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from volt.errors import InputError, SettingsError
+from volt.base.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
-    from volt.learn import LearnResult
+    from volt.pipeline import LearnResult
     from volt.report.page import Material
 
 FORMATS = ("svg", "png", "pdf")

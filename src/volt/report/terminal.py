@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.learn import LearnResult
+from volt.choosing.choice import Choice
+from volt.pipeline import LearnResult
 from volt.report.data import corpus_figures
-from volt.selection import Choice
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*#@"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from volt.extras import need
+from volt.base.extras import need
 
 if TYPE_CHECKING:
     from volt.trial.results import TrialResults

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.base.errors import InputError
 from volt.data.clean import text_lines
-from volt.errors import InputError
 from volt.trial.presets import MOST_TOKENS, BatchUnit
 from volt.trial.vocabularies import TrialVocabulary
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from volt.errors import SettingsError
+from volt.base.errors import SettingsError
 from volt.trial.data import PAD
 from volt.trial.presets import MOST_TOKENS, Shape
 
@@ -73,7 +73,7 @@ class Transformer(TranslationModel):
 
     def __init__(self, shape: Shape, tokens: int) -> None:
         super().__init__()
-        from volt.extras import need
+        from volt.base.extras import need
 
         transformers = need("transformers", "trial")
         config = transformers.MarianConfig(

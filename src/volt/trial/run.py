@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from volt.errors import InputError, SettingsError, VoltError
-from volt.files import atomic_write, make_folder
-from volt.progress import Progress
+from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.files import atomic_write, make_folder
+from volt.base.progress import Progress
 from volt.trial.data import (
     OFFSET,
     Encoded,
@@ -292,7 +292,7 @@ def criteria_choices(
     lines: Sequence[str], width: int, threads: int | None = None
 ) -> list[dict[str, Any]]:
     """What each criterion chooses on the training text; nothing if there is too little of it."""
-    from volt.learn import learn
+    from volt.pipeline import learn
 
     try:
         learned = learn([list(lines)], model_width=width, threads=threads)

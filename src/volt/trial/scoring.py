@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from volt.errors import SettingsError
-from volt.extras import need
+from volt.base.errors import SettingsError
+from volt.base.extras import need
 
 BOOTSTRAP_SAMPLES = 1000
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from volt.errors import InputError
-from volt.files import atomic_write
-from volt.progress import Progress, Report
+from volt.base.errors import InputError
+from volt.base.files import atomic_write
+from volt.base.progress import Progress, Report
 from volt.trial.data import PAD, Encoded, batches, padded
 from volt.trial.models import TranslationModel, build_model
 from volt.trial.presets import Shape, Training

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from volt.progress import Report
+from volt.base.progress import Report
 from volt.trial.data import END, OFFSET, PAD, padded
 from volt.trial.models import TranslationModel
 from volt.trial.presets import MOST_TOKENS, Training

@@ -20,13 +20,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from volt.candidates import candidates
-from volt.counts import WordCounts, count
-from volt.errors import InputError, SettingsError
-from volt.extras import need
+from volt.base.errors import InputError, SettingsError
+from volt.base.extras import need
+from volt.counting.counts import WordCounts, count
 from volt.formats.assembly import read_bytes
-from volt.tokenizer import Tokenizer, load
-from volt.vocabulary import build_vocabulary
+from volt.proposing.merges import candidates
+from volt.tokenizing.tokenizer import Tokenizer, load
+from volt.tokenizing.vocabulary import build_vocabulary
 
 KINDS = ("bpe", "spm-bpe", "spm-unigram", "wordpiece", "char", "byte")
 UNKNOWN = "<unk>"

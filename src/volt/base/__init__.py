@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, atomic files, progress, optional dependencies."""

@@ -1,0 +1,18 @@
+"""Libraries that not everybody needs: imported when they are used, or asked for by name."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from volt.base.errors import SettingsError
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a library that comes with an extra of this package."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise SettingsError(
+            f"this needs {module}: pip install 'volt-vocab[{extra}]' ({error})"
+        ) from error

@@ -1,0 +1,1 @@
+"""Candidates -> Choice: the third arrow."""

@@ -1,0 +1,1 @@
+"""Text -> WordCounts: the first arrow."""

@@ -1,0 +1,495 @@
+"""Counting and encoding past one machine, on Apache Spark (extra `spark`).
+
+Spark reads, schedules, shuffles and tries again what failed; in its workers volt's native code
+counts or encodes. The counts are those of one machine, byte for byte: a line, a word and a total
+mean the same, and sums do not depend on who adds them up. docs/spark.md has what differs.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import math
+import os
+import re
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt._version import __version__
+from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.extras import need
+from volt.counting.counts import (
+    MOST,
+    CountTotals,
+    Pretokenizer,
+    WordCounts,
+    WordRule,
+    check_at_least,
+    check_choice,
+)
+from volt.counting.inputs import CleanText, Normalization, OnInvalid, _weight
+from volt.tokenizing.tokenizer import AllowedSpecial, Tokenizer
+
+Form = Literal["auto", "text", "jsonl", "parquet"]
+
+FORM_OF = {"parquet": "parquet", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl"}
+"""By the end of a name, that of a compressed one included (`x.jsonl.gz`). All else is text."""
+SETTINGS = {
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.maxResultSize": "0",  # the word types come here: they fit one machine
+    "spark.sql.ansi.enabled": "true",  # a sum that does not fit 63 bits is an error
+}
+WORDS_IN_BATCH = 1 << 16
+TOTALS = ("lines", "words", "cut_words", "reserved", "replaced", "skipped_lines")
+PARTIAL = "field string, word binary, count bigint"
+"""What a partition has counted: a row a word, with no field; a row for each total, with no word."""
+
+
+@contextmanager
+def session(master: str | None = None) -> Iterator[Any]:
+    """A Spark session of our own at `master` (a URL, or `local[4]`), stopped at the end. Without a
+    master Spark's own settings decide."""
+    sql = need("pyspark.sql", "spark")
+    need("pyarrow", "spark")
+    # Workers run the Python that this process runs, which has volt, unless told otherwise.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # A connection that breaks is in our own messages; this one would show it with a traceback.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    builder = sql.SparkSession.builder.appName("volt").config(map=SETTINGS)
+    with warnings.catch_warnings():
+        # Of pandas, which has no part in this.
+        warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
+        interrupt = signal.getsignal(signal.SIGINT)
+        try:
+            spark = (builder.master(master) if master else builder).getOrCreate()
+        except Exception as error:  # of Java, of the network, of Spark
+            raise SettingsError(
+                f"cannot start Spark at {master or 'its default master'}: {_first_line(error)}; "
+                "it needs Java 17 or later, and a master such as local[*] or spark://HOST:7077"
+            ) from error
+        if interrupt is not None and threading.current_thread() is threading.main_thread():
+            # Spark's own would make a failed job of Ctrl-C.
+            signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield spark
+        finally:
+            with suppress(Exception):  # it may be what has died
+                spark.stop()
+
+
+# ------------------------------------------------------------------------------------------- count
+
+
+def count(
+    spark: Any,
+    inputs: Sequence[str],
+    *,
+    pretokenizer: Pretokenizer = "metaspace",
+    normalize: Normalization = "none",
+    max_word_length: int = 64,
+    on_invalid: OnInvalid = "error",
+    min_count: int = 1,
+    weights: Iterable[float | str | Fraction] | None = None,
+    glob: str = "*",
+    form: Form = "auto",
+    field: str = "text",
+) -> WordCounts:
+    """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
+
+    `field` is the member or column that holds the text (`translation.de` is inside another); null
+    is no text. Each string of it is ended like a line, and may hold several.
+    """
+    check_choice("pretokenizer", pretokenizer, get_args(Pretokenizer))
+    check_choice("normalize", normalize, get_args(Normalization))
+    check_choice("on_invalid", on_invalid, get_args(OnInvalid))
+    check_choice("form", form, get_args(Form))
+    check_at_least("max_word_length", max_word_length, 2)
+    check_at_least("min_count", min_count, 1)
+    if max_word_length > MOST:
+        raise SettingsError(f"max_word_length is at most {MOST:,}, not {max_word_length:,}")
+    rule = WordRule(pretokenizer, normalize, max_word_length)
+    functions = need("pyspark.sql.functions", "spark")
+
+    # 1. What is there? Inputs of one kind and weight are read together.
+    groups: dict[tuple[str, Fraction], list[str]] = {}
+    for path, weight in _weighted(inputs, weights):
+        groups.setdefault((_form_of(path) if form == "auto" else form, weight), []).append(path)
+    unit = math.lcm(*(weight.denominator for _, weight in groups))
+    if unit > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+
+    with _in_words():
+        # 2. Count each partition where its text is.
+        frames = []
+        for (kind, weight), paths in groups.items():
+            member = field if kind == "jsonl" else None
+            work = partial(_count_partition, rule, on_invalid, int(weight * unit), member)
+            frames.append((_read(spark, kind, paths, field, glob), work))
+        counted = reduce(
+            lambda some, more: some.union(more),
+            (frame.mapInArrow(work, PARTIAL) for frame, work in frames),
+        )
+
+        # 3. Add up, leave out what is too rare, sort: highest count first, then bytes.
+        total = functions.sum("count").alias("count")
+        least = min(min_count * unit, 1 << 62) if min_count > 1 else 1
+        rows = (
+            counted.groupBy("field", "word").agg(total)
+            .where((functions.col("field") != "") | (functions.col("count") >= least))
+            .orderBy("field", functions.desc("count"), "word")
+        )  # fmt: skip
+        try:
+            with _in_words():
+                table = rows.toArrow()
+        except InputError as error:
+            raise _find_file(frames, error) from error
+    return _word_counts(table, rule, unit)
+
+
+def _weighted(
+    inputs: Sequence[str], weights: Iterable[float | str | Fraction] | None
+) -> list[tuple[str, Fraction]]:
+    """Each path with its weight: `PATH:2.0`, or from the list of one for all or one each."""
+    if not inputs:
+        raise InputError("no input: name at least one path")
+    listed = [_weight(weight) for weight in weights or [1]]
+    if len(listed) == 1:
+        listed *= len(inputs)
+    if len(listed) != len(inputs):
+        raise SettingsError(
+            f"{len(listed)} weights for {len(inputs)} inputs: one for all, or one each"
+        )
+    found = []
+    for name, weight in zip(inputs, listed, strict=True):
+        if name == "-":
+            raise SettingsError("Spark does not read stdin: name a path that its workers can read")
+        suffix = re.fullmatch(r"(.+):([0-9]+(?:\.[0-9]+)?)", name)
+        if suffix and weights:
+            raise SettingsError(f"{name}: a weight in the name and another by option; give one")
+        found.append((suffix[1], _weight(suffix[2])) if suffix else (name, weight))
+    return found
+
+
+def _form_of(path: str) -> str:
+    name = re.sub(r"\.(gz|bz2|zst|deflate|snappy|lz4)$", "", path.rstrip("/").lower())
+    return FORM_OF.get(name.rpartition(".")[2], "text")
+
+
+def _read(spark: Any, form: str, paths: list[str], field: str, glob: str) -> Any:
+    """A frame of one column, `text`: lines as bytes, or the strings of a column as bytes."""
+    functions = need("pyspark.sql.functions", "spark")
+    for path in paths:
+        if path.lower().endswith(".xz"):
+            raise InputError(f"{path}: Spark does not read xz; pack it as gz, bz2 or zst")
+    reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", glob)
+    if form == "parquet":
+        frame = reader.parquet(*paths)
+        column = _text_column(frame, field)
+    else:
+        # Spark's strings are whatever bytes the line has: nothing is decoded on the way. LF alone
+        # ends a line here; what is left of CR LF is put together again in the worker.
+        frame = reader.text(paths, lineSep="\n")
+        column = functions.col("value")
+    return frame.select(column.cast("binary").alias("text"))
+
+
+def _text_column(frame: Any, field: str) -> Any:
+    functions = need("pyspark.sql.functions", "spark")
+    kinds = dict(frame.dtypes)
+    quoted = functions.col(f"`{field}`") if field in kinds else functions.col(field)
+    try:
+        kind = frame.select(quoted).dtypes[0][1]
+    except Exception:
+        raise InputError(
+            f"no column {field!r}; there are: {', '.join(kinds)} (--field names the text)"
+        ) from None
+    if kind not in ("string", "binary"):
+        raise InputError(f"column {field!r} is {kind}, not text; --field names the text")
+    return quoted
+
+
+def _word_counts(table: Any, rule: WordRule, unit: int) -> WordCounts:
+    """The rows that Spark has added up and sorted, as one machine would hold them."""
+    arrow = need("pyarrow", "spark")
+    compute = need("pyarrow.compute", "spark")
+    is_word = compute.equal(table.column("field"), "")
+    totals = {
+        row["field"]: row["count"] for row in table.filter(compute.invert(is_word)).to_pylist()
+    }
+    for name in sorted(set(totals) - set(TOTALS)):
+        if name != _version():
+            raise SettingsError(
+                f"workers have {name}, this is {_version()}: install the same there"
+            )
+    table = table.filter(is_word)
+    texts: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
+    lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
+    for chunk in table.column("word").cast(arrow.large_binary()).chunks:
+        if len(chunk):
+            text, bounds = _buffers(chunk)
+            texts.append(text)
+            lengths.append(np.diff(bounds))
+    counts = table.column("count").to_numpy().astype(np.uint64)
+    words = int(counts.sum())
+    return WordCounts(
+        rule,
+        np.concatenate(texts),
+        np.cumsum(np.concatenate(lengths)).astype(np.uint64),
+        counts,
+        CountTotals(
+            **{name: totals.get(name, 0) for name in TOTALS if name != "words"},
+            words=words,
+            pruned_words=totals.get("words", 0) - words,
+        ),
+        unit,
+    )
+
+
+def _buffers(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of an Arrow array of `large_binary`, and where in them its strings begin."""
+    _, offsets, data = strings.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[strings.offset :][: len(strings) + 1]
+    text = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
+    return text[bounds[0] : bounds[-1]], bounds - bounds[0]
+
+
+def _version() -> str:
+    return f"volt {__version__} with Unicode {_core.unicode_version}"
+
+
+# --------------------------------------------------------------------------------- in the workers
+
+
+def _count_partition(
+    rule: WordRule,
+    on_invalid: OnInvalid,
+    weight: int,
+    member: str | None,
+    batches: Iterator[Any],
+) -> Iterator[Any]:
+    """The words of one partition, and its totals."""
+    arrow = need("pyarrow", "spark")
+    counter = _core.Counter(rule.pretokenizer, rule.max_word_length, 1, 0)
+    totals = CountTotals()
+    for batch in batches:
+        totals += _feed(counter, batch.column(0), rule, on_invalid, weight, member)
+    counted = counter.totals
+    sums = {
+        "lines": totals.lines,
+        "words": counted["words"],
+        "cut_words": counted["cut_words"],
+        "reserved": counted["reserved"],
+        "replaced": totals.replaced,
+        "skipped_lines": totals.skipped_lines,
+        _version(): 0,
+    }
+    names = ["field", "word", "count"]
+    kinds = arrow.schema(
+        [("field", arrow.string()), ("word", arrow.binary()), ("count", arrow.int64())]
+    )
+    rows = [list(sums), [b""] * len(sums), list(sums.values())]
+    yield arrow.RecordBatch.from_pydict(dict(zip(names, rows, strict=True)), kinds)
+    text, offsets, counts = counter.finish(1)
+    for first in range(0, len(counts), WORDS_IN_BATCH):
+        bounds = offsets[first : first + WORDS_IN_BATCH + 1].astype(np.int64)
+        size = len(bounds) - 1
+        words = arrow.LargeBinaryArray.from_buffers(
+            arrow.large_binary(),
+            size,
+            [
+                None,
+                arrow.py_buffer(bounds - bounds[0]),
+                arrow.py_buffer(text[bounds[0] : bounds[-1]]),
+            ],
+        )
+        columns = [
+            arrow.repeat("", size),
+            words.cast(arrow.binary()),
+            arrow.array(counts[first : first + size].astype(np.int64)),
+        ]
+        yield arrow.RecordBatch.from_arrays(columns, schema=kinds)
+
+
+def _feed(
+    counter: _core.Counter,
+    strings: Any,
+    rule: WordRule,
+    on_invalid: OnInvalid,
+    weight: int,
+    member: str | None,
+) -> CountTotals:
+    """Count one batch of lines, or of strings that are ended like lines."""
+    data = _as_lines(strings, member)
+    clean = None
+    if rule.normalize != "none" or on_invalid != "error":
+        clean = CleanText(io.BytesIO(data), "the text", on_invalid, rule.normalize)
+        data = b"".join(clean.blocks(len(data) + 1))
+    _, lines, invalid = counter.feed(data, True, weight)
+    if invalid >= 0:
+        start = data.rfind(b"\n", 0, invalid) + 1
+        line = data[start : start + 80].partition(b"\n")[0]
+        raise InputError(
+            f"invalid UTF-8 (0x{data[invalid]:02X}) in the line {line!r}; mend the file, or use "
+            "--on-invalid replace or skip-line"
+        )
+    if clean is None:
+        return CountTotals(lines=lines)
+    return CountTotals(lines=lines, replaced=clean.replaced, skipped_lines=clean.skipped_lines)
+
+
+def _as_lines(strings: Any, member: str | None) -> bytes:
+    """The strings one after the other, each with a line feed unless it has one."""
+    arrow, compute = need("pyarrow", "spark"), need("pyarrow.compute", "spark")
+    if member is not None:
+        found = (_member(line, member) for line in strings.to_pylist())
+        return b"".join(t if t.endswith(b"\n") else t + b"\n" for t in found if t is not None)
+    strings = strings.drop_null().cast(arrow.large_binary())
+    nothing, line_end = (arrow.scalar(value, arrow.large_binary()) for value in (b"", b"\n"))
+    ended = compute.binary_join_element_wise(strings, nothing, line_end)
+    lines = compute.if_else(compute.ends_with(strings, pattern=b"\n"), strings, ended)
+    return _buffers(lines)[0].tobytes() if len(lines) else b""
+
+
+def _member(line: bytes, member: str) -> bytes | None:
+    """The text in a line of JSON; None if it is null."""
+    try:
+        found = json.loads(line)
+        for part in member.split("."):
+            found = found[part]
+        if found is None:
+            return None
+        if not isinstance(found, str):
+            raise TypeError(f"{member} is a {type(found).__name__}")
+        return found.encode()
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"a line that is no JSON object with text in {member!r} ({type(error).__name__}: "
+            f"{error}): {line[:80]!r}; --field names the text"
+        ) from None
+
+
+# ------------------------------------------------------------------------------------------ encode
+
+
+def encode(
+    spark: Any,
+    tokenizer: Tokenizer,
+    inputs: Sequence[str],
+    output: str,
+    *,
+    field: str = "text",
+    column: str = "ids",
+    glob: str = "*",
+    allowed_special: AllowedSpecial = (),
+) -> None:
+    """Read Parquet and write it again with one column more: the ids of the text in `field`, as
+    `Tokenizer.encode` gives them. Where the text is null the ids are."""
+    functions = need("pyspark.sql.functions", "spark")
+    if not inputs:
+        raise InputError("no input: name at least one path")
+    mask = frozenset(tokenizer._names(allowed_special))
+    tokenizer.encode("", allowed_special=mask)  # names that are none are refused here
+    with _in_words():
+        reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", glob)
+        frame = reader.parquet(*inputs)
+        if column in frame.columns:
+            raise SettingsError(f"there is a column {column!r} already: name another (--column)")
+        texts = _text_column(frame, field).cast("binary").alias(column)
+        kinds = frame.select("*", functions.lit(None).cast("array<int>").alias(column)).schema
+        work = partial(_encode_partition, Tokenizer(tokenizer.vocabulary, threads=1), mask)
+        frame.select("*", texts).mapInArrow(work, kinds).write.parquet(output)
+
+
+def _encode_partition(
+    tokenizer: Tokenizer, allowed: frozenset[str], batches: Iterator[Any]
+) -> Iterator[Any]:
+    """The batches with ids in place of the text in their last column."""
+    arrow = need("pyarrow", "spark")
+    for batch in batches:
+        *kept, texts = batch.columns
+        try:
+            given = [text and text.decode() for text in texts.to_pylist()]
+        except UnicodeDecodeError as error:
+            raise InputError(f"invalid UTF-8 in the text {error.object[:80]!r}") from None
+        ids = iter(tokenizer.encode_batch((t or "" for t in given), allowed_special=allowed))
+        rows = [None if t is None else row for t, row in zip(given, ids, strict=True)]
+        kept.append(arrow.array(rows, arrow.list_(arrow.int32())))
+        yield arrow.RecordBatch.from_arrays(kept, names=batch.schema.names)
+
+
+# ------------------------------------------------------------------------------------------ errors
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What Spark raises, as an error of ours with the one line that says what is wrong."""
+    try:
+        yield
+    except VoltError:
+        raise
+    except Exception as error:
+        before: BaseException = error
+        while isinstance(before, Exception) and before.__context__ is not None:
+            before = before.__context__
+        if not isinstance(before, Exception):  # Ctrl-C, and what it broke on the way out
+            raise before from None
+        raise InputError(_first_line(error)) from error
+
+
+def _first_line(error: BaseException) -> str:
+    """Ours if a worker raised it, else the first of a trace that may fill pages."""
+    text = str(error)
+    ours = re.search(r"volt\.errors\.\w+: (.+)", text)
+    if ours:
+        return ours[1]
+    if "ARITHMETIC_OVERFLOW" in text:
+        return "the counts do not fit 63 bits"
+    causes = re.findall(r"^(?:Caused by: |: )?([\w.]+(?:Error|Exception): .+)", text, re.MULTILINE)
+    return f"Spark: {(causes or text.strip().splitlines() or [type(error).__name__])[-1][:400]}"
+
+
+def _find_file(frames: Iterable[tuple[Any, Any]], failed: InputError) -> InputError:
+    """The error of a worker with the file it is about: the text is read once more for that."""
+    functions = need("pyspark.sql.functions", "spark")
+    for frame, work in frames:
+        row = (
+            frame.withColumn("file", functions.input_file_name())
+            .mapInArrow(partial(_failing, work), "file string, problem string").first()
+        )  # fmt: skip
+        if row is not None:
+            return InputError(f"{row[0]}: {row[1]}")
+    return failed
+
+
+def _failing(work: Any, batches: Iterator[Any]) -> Iterator[Any]:
+    """The first line of the partition that can't be counted, by halving the batch it is in."""
+    arrow = need("pyarrow", "spark")
+
+    def problem(batch: Any) -> str:
+        try:
+            list(work(iter([batch])))
+        except VoltError as error:
+            return str(error)
+        return ""
+
+    for batch in batches:
+        if problem(batch):
+            while len(batch) > 1:
+                half = batch.slice(0, len(batch) // 2)
+                batch = half if problem(half) else batch.slice(len(half))
+            rows = {"file": [batch.column("file")[0].as_py()], "problem": [problem(batch)]}
+            yield arrow.RecordBatch.from_pydict(rows)
+            return

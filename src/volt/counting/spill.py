@@ -1,0 +1,471 @@
+"""Counting within a set memory: sorted runs on disk, merged at the end; killed, it goes on.
+
+When the table of words would outgrow the memory it is written to a folder as a sorted run and
+emptied. At the end the runs are merged, counts of the same word added up, and the words sorted once
+more, by count. The file is byte for byte what `WordCounts.save` would write.
+
+The folder holds the runs and `checkpoint.json`, which names them and says how much of the inputs
+they cover. A checkpoint takes its place whole, after its runs are on the disk, so whenever the
+process dies the folder describes a moment from which counting can go on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from volt import _core
+from volt._version import __version__
+from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.files import atomic_write, make_folder
+from volt.base.progress import Progress
+from volt.counting.counts import (
+    AfterBlock,
+    BlockEnd,
+    CountPlan,
+    CountTotals,
+    Pretokenizer,
+    WordRule,
+    check_at_least,
+    check_totals,
+    counts_header,
+    plan_count,
+    report_blocks,
+    thread_count,
+)
+from volt.counting.inputs import Normalization, OnInvalid, Text
+
+DEFAULT_MEMORY = "4G"
+LEAST_MEMORY = 256 << 20
+RESERVED = 128 << 20
+"""For the interpreter, its libraries and what is read at the moment."""
+LISTED = 600
+"""For each input in the list of them: there may be a million."""
+CHECKPOINT_EVERY = 1 << 30
+"""Bytes of text after which there is a checkpoint, be the table full or not."""
+FAN_IN = 128
+"""So many runs are merged at once; more are first merged into fewer."""
+CHECKPOINT = "checkpoint.json"
+LOCK = "lock"
+OURS = re.compile(
+    rf"{re.escape(CHECKPOINT)}|{LOCK}|run-[0-9]+(-[0-9]+)?|ranked-[0-9]+|\.volt-[0-9a-f]+\.tmp"
+)
+"""Names of files in the folder; where there are others, nothing is deleted."""
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class CountedFile:
+    """A counts file that was written without its words ever being in memory together."""
+
+    path: Path
+    rule: WordRule
+    types: int
+    totals: CountTotals
+    unit: int
+
+    def __len__(self) -> int:
+        return self.types
+
+
+def count_to_file(
+    inputs: Text | Iterable[Text],
+    output: str | os.PathLike[str],
+    *,
+    memory: int | str = DEFAULT_MEMORY,
+    spill: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    pretokenizer: Pretokenizer | None = None,
+    normalize: Normalization | None = None,
+    max_word_length: int | None = None,
+    on_invalid: OnInvalid = "error",
+    min_count: int = 1,
+    max_types: int | None = None,
+    weights: Iterable[float | str | Fraction] | float | str | Fraction | None = None,
+    glob: str = "*",
+    input_format: Literal["auto", "text", "counts"] = "auto",
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> CountedFile:
+    """Count words as `count` does, within `memory`, into a counts file.
+
+    Runs go to the folder `spill` (by default `output` with `.spill` behind it), which is gone in
+    the end. With `resume` an unfinished count in that folder is gone on with, if there is one.
+    Counts are exact: `max_types` leaves out the rarest types at the end, none on the way.
+    """
+    check_at_least("min_count", min_count, 1)
+    check_at_least("max_types", max_types, 1)
+    whole_memory = memory_bytes(memory)
+    threads = thread_count(threads)
+    progress = progress or Progress()
+    output = Path(output)
+    folder = Path(spill) if spill is not None else output.with_name(output.name + ".spill")
+
+    # 1. What is there, and how much of it was counted before?
+    plan = plan_count(
+        inputs,
+        pretokenizer=pretokenizer,
+        normalize=normalize,
+        max_word_length=max_word_length,
+        on_invalid=on_invalid,
+        weights=weights,
+        glob=glob,
+        input_format=input_format,
+    )
+    table_memory = whole_memory - RESERVED - LISTED * len(plan.inputs)
+    if table_memory < (least := (LEAST_MEMORY - RESERVED) // 2):
+        raise SettingsError(
+            f"memory is at least {(whole_memory - table_memory + least >> 20) + 1}M for a list of "
+            f"{len(plan.inputs):,} files, not {memory}"
+        )
+    # Small blocks: how much the table may grow in one must be a small part of the memory.
+    plan = replace(plan, block=min(plan.block, max(table_memory // 256, 64)))
+    with _Spill.opened(folder, plan, resume) as spilled:
+        # 2. Count, into runs.
+        _count_runs(spilled, plan, table_memory, threads, progress)
+
+        # 3. Few enough runs to merge at once.
+        while len(spilled.state.runs) > FAN_IN:
+            _merge_runs(spilled, table_memory, progress)
+
+        # 4. Add up, and sort by count.
+        ranked, counts, types = _rank_runs(spilled, plan, min_count, table_memory, progress)
+
+        # 5. Write the most frequent.
+        kept, words = _most_frequent(counts, types, max_types)
+        totals = spilled.state.totals
+        totals = replace(
+            totals, words=words, pruned_words=totals.pruned_words + totals.words - words
+        )
+        check_totals(totals)
+        with (
+            progress.stage("Writing counts", kept, "types") as report,
+            atomic_write(output) as stream,
+        ):
+            stream.write(counts_header(plan.rule, plan.unit, kept, totals))
+            lines = _core.RankedLines(ranked, kept, _buffer(table_memory, len(ranked)))
+            written = 0
+            while block := lines.next(1 << 22):
+                stream.write(block)
+                report(written := written + block.count(b"\n"))
+        spilled.remove()
+    return CountedFile(output, plan.rule, kept, totals, plan.unit)
+
+
+def memory_bytes(memory: int | str) -> int:
+    """Bytes from a number, or a number with K, M, G or T behind it (powers of 1024)."""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", str(memory).strip(), re.I)
+    if not found:
+        raise SettingsError(f"memory is a size such as 4G or 512M, not {memory!r}")
+    size = int(Fraction(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    if size < LEAST_MEMORY:
+        raise SettingsError(f"memory is at least {LEAST_MEMORY >> 20}M, not {memory}")
+    return size
+
+
+# ------------------------------------------------------------------------------------------- stages
+
+
+def _count_runs(
+    spilled: _Spill, plan: CountPlan, memory: int, threads: int, progress: Progress
+) -> None:
+    """Count what is not yet in runs."""
+    counting = _RunCounter(spilled, plan, memory, threads)
+    start = spilled.state
+    done = sum(one.size or 0 for one in plan.inputs[: start.inputs_done])
+    with progress.stage("Counting words", plan.size(), "B") as report:
+        for one in plan.inputs[start.inputs_done :]:
+            size = one.size
+            tell = report_blocks(report, done, size)
+
+            def after_block(end: BlockEnd, tell: AfterBlock = tell) -> None:
+                tell(end)
+                counting.after_block(end)
+
+            read, _ = plan.read(one, counting.counter, after_block, start=counting.end)
+            counting.after_input(read, size or 0)
+            done += size or 0
+            report(done)
+    counting.checkpoint()
+
+
+class _RunCounter:
+    """A counter whose table goes to disk when it is full, with a checkpoint wherever there can be
+    one."""
+
+    def __init__(self, spilled: _Spill, plan: CountPlan, memory: int, threads: int) -> None:
+        self.counter = _core.Counter(plan.rule.pretokenizer, plan.rule.max_word_length, threads, 0)
+        self.end = spilled.state.position
+        self._inputs_done = spilled.state.inputs_done
+        self._totals = spilled.state.totals  # but for what the counter knows
+        self._runs = spilled.state.runs
+        self._unsaved = 0  # bytes counted since the last checkpoint
+        self._spilled, self._block, self._memory = spilled, plan.block, memory
+
+    def after_block(self, end: BlockEnd) -> None:
+        self._unsaved += end.offset - self.end.offset
+        self.end = end
+        # Inside a line there is no starting again: what is spilled there counts from the next
+        # checkpoint on.
+        if end.in_line and self._full():
+            self._spill()
+        elif not end.in_line and (self._full() or self._unsaved >= CHECKPOINT_EVERY):
+            self.checkpoint()
+
+    def after_input(self, read: CountTotals, size: int) -> None:
+        """The last block, or the only one of a small file, is done with its input."""
+        self._unsaved += max(size - self.end.offset, 0)
+        self._inputs_done += 1
+        self._totals += read
+        self.end = BlockEnd()
+        if self._full() or self._unsaved >= CHECKPOINT_EVERY:
+            self.checkpoint()
+
+    def _full(self) -> bool:
+        """Whether another block might need more memory than there is."""
+        return self.counter.memory(self._block) > self._memory
+
+    def checkpoint(self) -> None:
+        self._spill()
+        counted = self.counter.totals
+        sums = CountTotals(
+            words=counted["words"], cut_words=counted["cut_words"], reserved=counted["reserved"]
+        )
+        check_totals(self._totals + sums)
+        self._spilled.save(
+            replace(
+                self._spilled.state,
+                inputs_done=self._inputs_done,
+                position=self.end,
+                totals=self._totals + sums,
+                runs=self._runs,
+            )
+        )
+        self._unsaved = 0
+
+    def _spill(self) -> None:
+        self._runs = [*self._runs, *self._spilled.write(self.counter)]
+
+
+def _merge_runs(spilled: _Spill, memory: int, progress: Progress) -> None:
+    """The first runs become one. They are about equally long, and stay so: it goes to the end."""
+    first, rest = spilled.state.runs[:FAN_IN], spilled.state.runs[FAN_IN:]
+    target = spilled.new_name()
+    with progress.stage("Merging runs", None, "types") as report, spilled.errors():
+        _core.merge_runs(
+            [spilled.path(name) for name in first], spilled.path(target),
+            _buffer(memory, FAN_IN), report,
+        )  # fmt: skip
+    spilled.save(replace(spilled.state, runs=[*rest, target]))
+    spilled.tidy()
+
+
+def _rank_runs(
+    spilled: _Spill, plan: CountPlan, min_count: int, memory: int, progress: Progress
+) -> tuple[list[str], list[int], list[int]]:
+    """Runs by count, and how many types have which count, highest first."""
+    runs = [spilled.path(name) for name in spilled.state.runs]
+    with progress.stage("Merging runs", None, "types") as report, spilled.errors():
+        ranked, counts, types = _core.rank_runs(
+            runs, spilled.path("ranked-"), plan.rule.pretokenizer, plan.least(min_count),
+            memory // 2, _buffer(memory, len(runs)), report,
+        )  # fmt: skip
+    return ranked, counts.tolist(), types.tolist()
+
+
+def _most_frequent(counts: list[int], types: list[int], max_types: int | None) -> tuple[int, int]:
+    """How many types are kept, and the sum of their counts."""
+    kept = words = 0
+    for count, number in zip(counts, types, strict=True):
+        number = number if max_types is None else min(number, max_types - kept)
+        kept += number
+        words += number * count
+    return kept, words
+
+
+def _buffer(memory: int, runs: int) -> int:
+    """Bytes to read at a time from each of so many runs."""
+    return min(max(memory // 4 // max(runs, 1), 1 << 12), 1 << 20)
+
+
+# -------------------------------------------------------------------------------------- checkpoints
+
+
+@dataclass(frozen=True)
+class _State:
+    """How far a count is: `runs` hold all of the first `inputs_done` inputs, and of the next one
+    what is before `position`."""
+
+    inputs_done: int = 0
+    position: BlockEnd = field(default_factory=BlockEnd)
+    totals: CountTotals = field(default_factory=CountTotals)
+    runs: list[str] = field(default_factory=list)
+    named: int = 0
+    """How many names of runs were used; none is used twice."""
+
+
+class _Spill:
+    """The folder of runs, and the state that its checkpoint holds."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        self.folder = folder
+        self.state = _State()
+        self._settings = settings
+
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: Path, plan: CountPlan, resume: bool) -> Iterator[_Spill]:
+        """A new folder or, to resume, the one that is there. After an error it stays only if there
+        is something to go on with, and the message says so."""
+        if resume and any(one.size is None for one in plan.inputs):
+            raise SettingsError("--resume needs files that can be read again, no pipe and no stdin")
+        spilled = cls(folder, _settings(plan))
+        unfinished = (folder / CHECKPOINT).exists()
+        if unfinished and not resume:
+            raise SettingsError(
+                f"{folder} holds an unfinished count: go on with --resume, or delete the folder"
+            )
+        for file in make_folder(folder).iterdir():
+            if not OURS.fullmatch(file.name):
+                raise SettingsError(
+                    f"{folder} holds other files ({file.name}): name another folder for --spill"
+                )
+        with _locked(folder):
+            if unfinished:
+                spilled._load()
+            spilled.tidy()
+            try:
+                yield spilled
+            except BaseException as error:
+                if not spilled.state.runs:
+                    spilled.remove()
+                    raise
+                spilled.tidy()
+                if isinstance(error, VoltError):
+                    raise type(error)(
+                        f"{error}; what was counted is kept in {folder}, to go on with --resume"
+                    ) from error
+                raise
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def new_name(self) -> str:
+        """A name that no run had before."""
+        self.state = replace(self.state, named=self.state.named + 1)
+        return f"run-{self.state.named}"
+
+    def write(self, counter: _core.Counter) -> list[str]:
+        """Spill the counter; the names of the runs."""
+        name = self.new_name()
+        with self.errors():
+            number = counter.spill(self.path(f"{name}-"))
+        return [f"{name}-{part}" for part in range(number)]
+
+    def save(self, state: _State) -> None:
+        """From here on the count can be resumed from this state."""
+        content = {"format": FORMAT, "volt": __version__, "settings": self._settings,
+                   "state": asdict(state)}  # fmt: skip
+        with atomic_write(self.folder / CHECKPOINT) as stream:
+            stream.write(json.dumps(content, indent=1).encode() + b"\n")
+        self.state = state
+
+    def _load(self) -> None:
+        path = self.folder / CHECKPOINT
+        try:
+            content = json.loads(path.read_bytes())
+            made_by = content["format"], content["volt"]
+            settings, state = content["settings"], content["state"]
+            self.state = _State(
+                state["inputs_done"],
+                BlockEnd(**state["position"]),
+                CountTotals(**state["totals"]),
+                [str(name) for name in state["runs"]],
+                state["named"],
+            )
+            numbers = [self.state.inputs_done, self.state.named]
+            numbers += [*vars(self.state.position).values(), *vars(self.state.totals).values()]
+            if not all(isinstance(number, int) and number >= 0 for number in numbers):
+                raise ValueError("no number")
+            if not all(OURS.fullmatch(name) for name in self.state.runs):
+                raise ValueError("no name of a run")
+            missing = [name for name in self.state.runs if not (self.folder / name).is_file()]
+        except OSError as error:
+            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{path}: a damaged checkpoint ({error}); delete {self.folder}"
+            ) from None
+        if made_by != (FORMAT, __version__):
+            raise SettingsError(
+                f"{path} was written by volt {made_by[1]}; delete {self.folder} and count again"
+            )
+        for name, value in self._settings.items():
+            if settings.get(name) != value:
+                raise SettingsError(
+                    f"{self.folder} holds an unfinished count with other {name}; give the same "
+                    "again (files unchanged, too), or delete the folder"
+                )
+        if missing:
+            raise InputError(f"{path} names {missing[0]}, which is gone; delete {self.folder}")
+
+    def tidy(self) -> None:
+        """Delete what the checkpoint does not name: runs of a process that died, or merged ones."""
+        for file in list(self.folder.iterdir()):
+            if file.name not in (*self.state.runs, CHECKPOINT, LOCK):
+                file.unlink()
+
+    def remove(self) -> None:
+        """Delete the folder. The checkpoint goes first: without it the rest is nothing."""
+        (self.folder / CHECKPOINT).unlink(missing_ok=True)
+        self.state = replace(self.state, runs=[])
+        self.tidy()
+        (self.folder / LOCK).unlink(missing_ok=True)
+        with suppress(OSError):  # where a disk is mounted
+            self.folder.rmdir()
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """What goes wrong with the runs, in words."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(f"cannot write {error.filename}: {error.strerror}") from error
+        except RuntimeError as error:
+            raise InputError(f"{error}: delete {self.folder} and count again") from error
+
+
+def _settings(plan: CountPlan) -> dict[str, Any]:
+    """What must be the same when a count is resumed. Inputs may be many: a digest of them."""
+    digest = hashlib.sha256()
+    for one in plan.inputs:
+        status = one.source.path.stat() if one.source.path else None
+        described = [one.name, str(one.source.weight), one.is_counts]
+        described += [status.st_size, status.st_mtime_ns] if status else []
+        digest.update(json.dumps(described).encode() + b"\n")
+    return {**asdict(plan.rule), "unit": plan.unit, "on_invalid": plan.on_invalid,
+            "inputs": digest.hexdigest()}  # fmt: skip
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Two processes must not count into one folder. The lock ends with the process."""
+    try:
+        import fcntl
+    except ImportError:  # no such thing on Windows
+        yield
+        return
+    with (folder / LOCK).open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SettingsError(f"{folder}: another volt is counting into it") from None
+        yield

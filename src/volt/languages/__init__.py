@@ -1,0 +1,1 @@
+"""Many languages in one vocabulary: balance, table, floor, scripts."""

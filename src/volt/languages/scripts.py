@@ -1,0 +1,222 @@
+"""One vocabulary for each script, joined: words of one script do not compete with those of another.
+
+A word is of the script of its first letter. Han, Kana and Bopomofo are one, as words mix them. What
+has no letter (numbers, punctuation, emoji) goes with the script that has the most words, and so
+does a script that has too few for a vocabulary of its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.adapting.join import Joined, join
+from volt.base.errors import SettingsError
+from volt.base.files import atomic_folder
+from volt.base.progress import Progress
+from volt.choosing.sizes import parse_sizes
+from volt.counting.counts import WordCounts, count, thread_count
+from volt.counting.inputs import Text
+from volt.pipeline import BILINGUAL_SIZES, MULTILINGUAL_SIZES, LearnResult, LearnSettings, learn
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from volt.languages.learning import LanguageTable
+
+FEWEST_TYPES = 100
+"""A script with fewer word types has no vocabulary of its own."""
+ONE_SCRIPT = {
+    "CJK": "Han", "HIRAGANA": "Han", "KATAKANA": "Han", "KATAKANA-HIRAGANA": "Han",
+    "BOPOMOFO": "Han", "IDEOGRAPHIC": "Han",
+}  # fmt: skip
+NO_SCRIPT = {"MODIFIER", "MATHEMATICAL", "DOUBLE-STRUCK", "SUPERSCRIPT", "SUBSCRIPT", "SCRIPT",
+             "BLACK-LETTER", "FEMININE", "MASCULINE", "MICRO"}  # fmt: skip
+"""How the names of letters begin that belong to no script, or to any."""
+
+
+@functools.cache
+def script_of(character: str) -> str:
+    """The script of a letter, by its Unicode name; empty for all else.
+
+    >>> [script_of(c) for c in "aж漢のकا1,"]
+    ['Latin', 'Cyrillic', 'Han', 'Han', 'Devanagari', 'Arabic', '', '']
+    """
+    if not unicodedata.category(character).startswith("L"):
+        return ""
+    words = unicodedata.name(character, "").split()
+    if words[:1] in (["FULLWIDTH"], ["HALFWIDTH"]):
+        words = words[1:]
+    if not words or words[0] in NO_SCRIPT:
+        return ""
+    return ONE_SCRIPT.get(words[0], words[0].capitalize())
+
+
+def word_scripts(counts: WordCounts) -> list[str]:
+    """The script of each word type; empty for words without a letter."""
+    letters = np.frombuffer(
+        counts.text.tobytes().decode(errors="replace").encode("utf-32-le"), np.uint32
+    )
+    code_points, places = np.unique(letters, return_inverse=True)
+    names = [script_of(chr(code_point)) for code_point in code_points.tolist()]
+    scripts = sorted(set(names))  # the empty one is the first
+    number_of = {name: number for number, name in enumerate(scripts)}
+    number_of.setdefault("", 0)
+    numbers = np.array([number_of[name] for name in names], np.int64)[places]
+    if "" not in scripts:
+        scripts, numbers = ["", *scripts], numbers + 1
+    starts = np.cumsum(counts.text & 0xC0 != 0x80)  # the characters up to each byte
+    bounds = np.concatenate([[0], starts])[counts.offsets.astype(np.int64)]
+    lettered = np.append(np.flatnonzero(numbers), len(numbers))
+    first = lettered[np.searchsorted(lettered, bounds[:-1])]
+    found = np.where(first < bounds[1:], np.append(numbers, 0)[first], 0)
+    return [scripts[number] for number in found.tolist()]
+
+
+def split_scripts(counts: WordCounts) -> dict[str, WordCounts]:
+    """The words of each script, the script with the most words first."""
+    scripts = np.array(word_scripts(counts))
+    words = {name: int(counts.counts[scripts == name].sum()) for name in set(scripts.tolist())}
+    names = sorted(words, key=lambda name: (-words[name], name))
+    main = next((name for name in names if name), "")
+    for name in names:
+        mask = scripts == name
+        if name != main and (not name or int(mask.sum()) < FEWEST_TYPES):
+            scripts[mask] = main
+    return {
+        name or "Common": select(counts, np.flatnonzero(scripts == name))
+        for name in names
+        if (scripts == name).any()
+    }
+
+
+def select(counts: WordCounts, words: NDArray[np.int64]) -> WordCounts:
+    """Some of the words, in their order."""
+    bounds = counts.offsets.astype(np.int64)
+    lengths = np.diff(bounds)[words]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    places = np.arange(offsets[-1]) + np.repeat(bounds[words] - offsets[:-1], lengths)
+    chosen = counts.counts[words]
+    totals = replace(counts.totals, words=int(chosen.sum()))
+    return replace(
+        counts, text=counts.text[places], offsets=offsets.astype(np.uint64), counts=chosen,
+        totals=totals,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptsResult:
+    """The joint vocabulary, and the result of each script."""
+
+    joined: Joined
+    scripts: dict[str, LearnResult] = field(repr=False)
+    counts: WordCounts = field(repr=False)
+    messages: list[str]
+    languages: LanguageTable | None = None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.joined.vocabulary
+
+    @property
+    def signature(self) -> str:
+        return self.vocabulary.signature
+
+    def summary(self) -> dict[str, Any]:
+        """What choices.json holds."""
+        found = self.joined.summary() | {
+            "scripts": {name: result.summary() for name, result in self.scripts.items()},
+            "messages": self.messages,
+        }
+        return found if self.languages is None else found | {"languages": self.languages.summary()}
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """The joint vocabulary with its id maps, and the vocabulary of each script below
+        `scripts/`, in the order of the maps."""
+        with atomic_folder(folder, force=force) as temporary:
+            self.joined.write(temporary)
+            text = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
+            (temporary / "choices.json").write_text(text + "\n", encoding="utf-8")
+            for name, result in self.scripts.items():
+                target = temporary / "scripts" / name
+                target.mkdir(parents=True)
+                result.vocabulary.save(target / "volt.json")
+                (target / "signature.txt").write_text(result.signature + "\n", encoding="utf-8")
+
+
+def learn_scripts(
+    inputs: WordCounts | Text | Iterable[Text],
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> ScriptsResult:
+    """Learn a vocabulary for each script, and join them. The options are those of `volt.learn`.
+
+    S and the number of candidates are those of all scripts together: each has the part of them
+    that it has of the word types.
+    """
+    from volt.languages.learning import take_count_options
+
+    threads = thread_count(threads)
+    progress = progress or Progress()
+    count_options = take_count_options(options)
+    if isinstance(inputs, WordCounts):
+        counts = inputs
+    else:
+        counts = count(inputs, threads=threads, progress=progress, **count_options)
+    settings = LearnSettings(**options)
+    if settings.size is not None:
+        raise SettingsError("--separate-scripts: each script chooses its size; leave --size out")
+    asked = settings.sizes or (MULTILINGUAL_SIZES if settings.multilingual else BILINGUAL_SIZES)
+    sizes = parse_sizes(asked if isinstance(asked, str) else ",".join(map(str, asked)))
+    parts = split_scripts(counts)
+    if len(parts) < 2:
+        raise SettingsError(
+            "--separate-scripts: only one script has enough words of its own "
+            f"({next(iter(parts), 'none')}); leave it out"
+        )
+    results: dict[str, LearnResult] = {}
+    messages: list[str] = []
+    for name, part in parts.items():
+        share = Fraction(len(part), len(counts))
+        scaled = sorted({max(1, int(size * share)) for size in sizes})
+        own = {"sizes": scaled if len(scaled) > 1 else [1, 2],
+               "merges": max(2, int((settings.source.number or 0) * share))}  # fmt: skip
+        results[name] = learn(part, threads=threads, progress=progress, **options | own)
+        messages += [f"{name}: {message}" for message in results[name].messages]
+    vocabularies = [result.vocabulary for result in results.values()]
+    joined = join(vocabularies, counts=counts, threads=threads)
+    return ScriptsResult(joined, results, counts, messages)
+
+
+def learn_languages_by_script(
+    texts: Mapping[str, Text | Iterable[Text]], **options: Any
+) -> ScriptsResult:
+    """`learn_languages` with a vocabulary for each script."""
+    from volt.languages.learning import count_languages, language_table, take_count_options
+
+    if options.pop("min_share", None) is not None:
+        raise SettingsError("--min-share goes with one vocabulary, not with --separate-scripts")
+    options.setdefault("multilingual", True)
+    threads, progress = thread_count(options.pop("threads", None)), options.pop("progress", None)
+    chosen = {name: options.pop(name, None) for name in ("temperature", "weights")}
+    about = {name: options.pop(name, None) for name in ("reference", "parallel")}
+    counts, balanced, exact = count_languages(
+        texts, threads=threads, progress=progress, **chosen, **take_count_options(options)
+    )
+    result = learn_scripts(balanced, threads=threads, progress=progress, **options)
+    table, told = language_table(
+        Tokenizer(result.vocabulary, threads=threads), counts, exact,
+        temperature=chosen["temperature"], **about,
+    )  # fmt: skip
+    return replace(result, languages=table, messages=[*result.messages, *told])

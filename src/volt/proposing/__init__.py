@@ -1,0 +1,1 @@
+"""WordCounts -> Candidates: the second arrow."""

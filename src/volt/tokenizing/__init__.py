@@ -1,0 +1,1 @@
+"""Choice -> Tokenizer: the fourth arrow."""

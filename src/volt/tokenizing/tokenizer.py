@@ -1,0 +1,710 @@
+"""Tokenizer: text to ids and back, with a finished vocabulary.
+
+>>> import volt
+>>> from volt.tokenizing.vocabulary import build_vocabulary
+>>> found = volt.candidates([["low lower lowest"] * 3], min_frequency=3)
+>>> tok = Tokenizer(build_vocabulary(found, range(len(found))))
+>>> [tok.id_to_token(i) for i in tok.encode("low  slow")]
+['▁low', '▁', '▁', 's', 'low']
+>>> tok.decode(tok.encode("low  slow"))
+'low  slow'
+
+In metaspace mode a space is understood before every text that does not start with a special token
+or a symbol; `decode` takes it away again. Neither is changed by what follows the text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import Any, BinaryIO, Literal, cast, get_args
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt.base.errors import InputError, SettingsError
+from volt.base.progress import Progress, Report
+from volt.counting.counts import WordCounts, _BlockReader, check_choice, is_byte_level, thread_count
+from volt.counting.inputs import CleanText, Source, Text, find_sources, invalid_utf8
+from volt.proposing.merges import WORD_FINAL
+from volt.tokenizing.tokens import NO_TOKEN, SPELLED, packed
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
+from volt.tokenizing.volt_json import load_vocabulary
+
+AllowedSpecial = Iterable[str] | Literal["all"]
+Ids = Sequence[int] | NDArray[Any]
+OnInvalid = Literal["error", "replace"]
+"""What to do with invalid UTF-8 in a file. No line may be left out: a line in is a line out."""
+
+BLOCK = 1 << 22
+"""How much of a file is read at a time."""
+Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
+    """Load the vocabulary of a folder, or a `volt.json`, and see that it encodes its samples as it
+    did when it was made."""
+    tokenizer = Tokenizer(load_vocabulary(path), threads=threads)
+    for i, (text, expected) in enumerate(tokenizer.vocabulary.self_test):
+        found = tokenizer.encode(text)
+        if found != expected:
+            raise InputError(
+                f"{os.fspath(path)}: self_test[{i}]: {text[:60]!r} is encoded as {found[:20]}, "
+                f"the file says {expected[:20]}; it was edited, or made by another volt"
+            )
+    return tokenizer
+
+
+class Tokenizer:
+    """Encodes with a vocabulary, decodes with it. Python threads may share one.
+
+    `threads` is how many native threads a batch or a file takes (default: one a core). Where text
+    is normalised (`vocabulary.rule.normalize`, `vocabulary.normalizer`), that happens first, and
+    offsets are those of the normalised text.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
+        self.vocabulary = vocabulary
+        self.threads = thread_count(threads)
+        self._encoder = _native(vocabulary)
+        normalize = vocabulary.rule.normalize
+        self._form: Any = None if normalize == "none" else normalize.upper()
+        self._normalizes = self._form is not None or vocabulary.normalizer is not None
+        self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
+        self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
+        self._merges = vocabulary.look_up is None
+        self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
+
+    def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
+        """A tokenizer of the same tokens, of which other things are said: how often they occur."""
+        other = object.__new__(Tokenizer)
+        other.__dict__ |= self.__dict__ | {"vocabulary": vocabulary}
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (self.vocabulary, self.threads)
+
+    def __repr__(self) -> str:
+        rule = self.vocabulary.rule.pretokenizer
+        return f"Tokenizer({len(self)} tokens, {rule}, threads={self.threads})"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: a sentence in coloured tokens."""
+        from volt.report.notebook import tokenizer_html
+
+        return tokenizer_html(self)
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """The text of every token, by id, with marks: `▁low`, `low</w>`, `Ġlow`, `<0x0A>`."""
+        return self.vocabulary.texts
+
+    def token_to_id(self, token: str) -> int | None:
+        return self.vocabulary.ids.get(token)
+
+    def id_to_token(self, token_id: int) -> str:
+        self._check_ids([token_id])
+        return self.tokens[token_id]
+
+    # ------------------------------------------------------------------------------------- encode
+
+    def encode(
+        self,
+        text: str,
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+    ) -> list[int]:
+        """The ids of a text.
+
+        The name of a special token is ordinary text, unless it is in `allowed_special` (or that is
+        "all"); symbols are tokens wherever they stand, the longest first.
+        `dropout` skips every possible merge with this probability at every step (BPE-dropout); the
+        same text and seed give the same ids.
+        """
+        if allowed_special:
+            allowed_special = self._names(allowed_special)
+        mask = self._allowed(allowed_special) if allowed_special else b""
+        if dropout or seed:
+            self._check_dropout(dropout, seed)
+        text = self._normalized(text, allowed_special)
+        try:
+            return self._encoder.encode(text, mask, dropout, seed)
+        except UnicodeEncodeError as error:
+            raise _surrogate("the text", error) from None
+
+    def encode_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+    ) -> list[list[int]]:
+        """The ids of each text. With dropout, text `i` draws as line `i` of a file does."""
+        allowed = self._names(allowed_special)
+        mask = self._allowed(allowed)
+        self._check_dropout(dropout, seed)
+        if isinstance(texts, str):
+            raise InputError("encode_batch takes a list of texts; encode takes one")
+        batch = [self._normalized(text, allowed) for text in texts]
+        try:
+            return self._encoder.encode_batch(batch, mask, dropout, seed, self.threads)
+        except UnicodeEncodeError as error:
+            number = next(i for i, text in enumerate(batch) if text == error.object)
+            raise _surrogate(f"text {number}", error) from None
+
+    def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """The ids of every word type, one after the other, and where each word's begin: word `w`
+        is `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalised or not."""
+        mine, theirs = self.vocabulary.rule.pretokenizer, counts.rule.pretokenizer
+        if mine != theirs:
+            raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
+        return self._encoder.encode_words(counts.text, counts.offsets, self.threads)
+
+    def usage(self, counts: WordCounts) -> Usage:
+        """How often each token occurs in the words, and how many tokens each word has. Kept as
+        long as the counts are."""
+        found = self._usage.get(counts)
+        if found is None:
+            ids, offsets = self.encode_words(counts)
+            pieces = np.diff(offsets).astype(np.int64)
+            weights = np.repeat(counts.counts.astype(np.int64), pieces)
+            if int(weights.sum()) < 1 << 53:  # then numbers and their sums are exact as floats
+                tokens = np.bincount(ids, weights, minlength=len(self)).astype(np.int64)
+            else:
+                tokens = np.zeros(len(self), np.int64)
+                np.add.at(tokens, ids, weights)
+            found = self._usage[counts] = tokens, pieces
+        return found
+
+    def encode_with_offsets(
+        self, text: str, *, allowed_special: AllowedSpecial = ()
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """The ids, and for each the characters of the text `(start, end)` it stands for.
+
+        A token that is part of a character has the span of all of it. The space understood before
+        the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
+        """
+        allowed = self._names(allowed_special)
+        text = self._normalized(text, allowed)
+        if self.vocabulary.fuse_unknown:
+            return self._fused(*self._apart.encode_with_offsets(text, allowed_special=allowed))
+        try:
+            ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
+        except UnicodeEncodeError as error:
+            raise _surrogate("the text", error) from None
+        if is_byte_level(self.vocabulary.rule.pretokenizer):
+            return ids, self._byte_spans(text, ids)
+        return ids, self._character_spans(text, ids, allowed)
+
+    def encode_file(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+        on_invalid: OnInvalid = "error",
+        progress: Progress | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
+        all up to its line feed, the line feed excluded. No Python object is made for a token.
+        """
+        allowed = self._names(allowed_special)
+        encoder = self._line_encoder(allowed, dropout, seed)
+        for _ in self._feed(encoder, path, allowed, on_invalid, progress):
+            encoder.collect()
+        ids, ends = encoder.take()
+        return ids, np.concatenate([np.zeros(1, np.uint64), ends])
+
+    def encode_to_arrays(
+        self,
+        inputs: Text | Iterable[Text],
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+        on_invalid: OnInvalid = "error",
+        progress: Progress | None = None,
+    ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
+        """The ids of files of any size, block by block: the next ids, and where lines end among all
+        ids so far. A line may go on in the next block."""
+        allowed = self._names(allowed_special)
+        encoder = self._line_encoder(allowed, dropout, seed)
+        for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
+            encoder.collect()
+            yield encoder.take()
+
+    def encode_to_text(
+        self,
+        inputs: Text | Iterable[Text],
+        form: Literal["tokens", "ids"] = "tokens",
+        *,
+        allowed_special: AllowedSpecial = (),
+        dropout: float = 0.0,
+        seed: int = 0,
+        on_invalid: OnInvalid = "error",
+        progress: Progress | None = None,
+    ) -> Iterator[bytes]:
+        """Files of any size as lines of tokens (see `printed`) or ids with a space between, block
+        by block. A last line without line end has none here."""
+        check_choice("form", form, ("tokens", "ids"))
+        table = _print_table(self.printed if form == "tokens" else map(str, range(len(self))))
+        allowed = self._names(allowed_special)
+        encoder = self._line_encoder(allowed, dropout, seed)
+        unfinished = False
+        for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
+            block = encoder.print(table)
+            if unfinished and block:
+                yield b"\n"  # the last line of a file does not go on in the next file
+            yield block
+            unfinished = encoder.unfinished
+
+    @cached_property
+    def printed(self) -> list[str]:
+        r"""The tokens as they stand in a line of output: what is white space or ends a line, to
+        Unicode or to Python, is `\u{...}`, and so is a backslash that could be taken for that."""
+        return [_UNPRINTABLE.sub(_print_character, token) for token in self.tokens]
+
+    def _line_encoder(
+        self, allowed: frozenset[str], dropout: float, seed: int
+    ) -> _core.LineEncoder:
+        self._check_dropout(dropout, seed)
+        mask = self._allowed(allowed)
+        return _core.LineEncoder(self._encoder, mask, dropout, seed, self.threads)
+
+    def _feed(
+        self,
+        encoder: _core.LineEncoder,
+        inputs: Text | Iterable[Text],
+        allowed: frozenset[str],
+        on_invalid: OnInvalid,
+        progress: Progress | None,
+    ) -> Iterator[None]:
+        """Feed files to the encoder; stops after every part of one, when that part is encoded."""
+        check_choice("on_invalid", on_invalid, get_args(OnInvalid))
+        sources = find_sources(inputs)
+        for source in sources:
+            if source.weight != 1:
+                raise SettingsError(f"{source.name}: a weight is for counting; leave it out")
+        sizes = [source.size() for source in sources]
+        known = sum(size for size in sizes if size is not None)
+        total = known if None not in sizes else None
+        with (progress or Progress()).stage("Encoding", total, "B") as report:
+            done = 0
+            for source, size in zip(sources, sizes, strict=True):
+                try:
+                    yield from self._feed_one(encoder, source, allowed, on_invalid, report, done)
+                except OSError as error:
+                    raise InputError(
+                        f"cannot read {source.name}: {error.strerror or error}"
+                    ) from error
+                done += size or 0
+                report(done)
+
+    def _feed_one(
+        self,
+        encoder: _core.LineEncoder,
+        source: Source,
+        allowed: frozenset[str],
+        on_invalid: OnInvalid,
+        report: Report,
+        done: int,
+    ) -> Iterator[None]:
+        normalize = self.vocabulary.rule.normalize
+        with source.open() as stream:
+            if self._normalizes or on_invalid != "error":
+                apply = partial(self._normalized, allowed=allowed)
+                normalizer = apply if self.vocabulary.normalizer is not None else None
+                clean = CleanText(stream, source.name, on_invalid, normalize, normalizer)
+                stream = cast(BinaryIO, _BlockReader(clean.blocks()))
+            buffer = bytearray(BLOCK)
+            have, offset, lines = 0, 0, 0
+            while True:
+                got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
+                have += got
+                if got and have < len(buffer):
+                    continue
+                consumed, ends, invalid = encoder.feed(memoryview(buffer)[:have], got == 0)
+                if invalid >= 0:
+                    line = lines + buffer.count(b"\n", 0, invalid) + 1
+                    raise invalid_utf8(source.name, line, offset + invalid, buffer[invalid])
+                yield
+                if not got:
+                    return
+                lines += ends
+                offset += consumed
+                rest = have - consumed
+                if rest == len(buffer):
+                    buffer.extend(bytes(len(buffer)))  # a word that fills the buffer
+                else:
+                    buffer[:rest] = buffer[consumed:have]
+                have = rest
+                report(done + offset)
+
+    def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:
+        if not isinstance(text, str):
+            raise InputError(f"a {type(text).__name__} is no text: give a str")
+        if not self._normalizes:
+            return text
+        if self.vocabulary.normalizer is None:
+            return unicodedata.normalize(self._form, text)
+        return self.vocabulary.normalizer(text, self._name_pattern(frozenset(allowed)))
+
+    def _name_pattern(self, allowed: frozenset[str]) -> re.Pattern[str] | None:
+        """Finds symbols and the special tokens allowed, the longest first."""
+        if allowed not in self._patterns:
+            names = {*allowed, *self.vocabulary.of_kind("symbol")}
+            either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
+            self._patterns[allowed] = re.compile(f"({either})") if names else None
+        return self._patterns[allowed]
+
+    def _check_dropout(self, dropout: float, seed: int) -> None:
+        if not 0 <= dropout <= 1:
+            raise SettingsError(f"dropout is between 0 and 1, not {dropout}")
+        if not 0 <= seed < 1 << 64:
+            raise SettingsError(f"a seed is between 0 and 2^64 - 1, not {seed}")
+        if dropout and not self._merges:
+            raise SettingsError(
+                f"dropout skips merges, and the encoding {self.vocabulary.encoding} has none"
+            )
+
+    def _names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
+        if isinstance(allowed_special, str):
+            if allowed_special != "all":
+                raise SettingsError(
+                    f'allowed_special is a set of names or "all", not {allowed_special!r}'
+                )
+            return frozenset(self.vocabulary.of_kind("special"))
+        return frozenset(allowed_special)
+
+    def _allowed(self, allowed_special: AllowedSpecial) -> bytes:
+        """A byte for every token: 1 for a special token that is allowed. Nothing if none is."""
+        names = self._names(allowed_special)
+        mask = self._masks.get(names)
+        if mask is None:
+            unknown = names - set(self.vocabulary.of_kind("special"))
+            if unknown:
+                raise SettingsError(f"no special tokens: {', '.join(sorted(unknown))}")
+            mask = bytes(token.text in names for token in self.vocabulary.tokens)
+            self._masks[names] = mask
+        return mask
+
+    # ------------------------------------------------------------------------------------ offsets
+
+    @cached_property
+    def _apart(self) -> Tokenizer:
+        """With an unknown token for every unknown character; what they are, only that shows. For
+        text that is normalised."""
+        bare = replace(self.vocabulary, fuse_unknown=False, normalizer=None)
+        return Tokenizer(bare, threads=1)
+
+    def _fused(
+        self, ids: list[int], spans: list[tuple[int, int]]
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Unknown tokens that touch are one."""
+        fused: list[int] = []
+        fused_spans: list[tuple[int, int]] = []
+        unknown = self.vocabulary.unknown_id
+        for token, (start, end) in zip(ids, spans, strict=True):
+            if fused and token == fused[-1] == unknown and fused_spans[-1][1] == start:
+                fused_spans[-1] = (fused_spans[-1][0], end)
+            else:
+                fused.append(token)
+                fused_spans.append((start, end))
+        return fused, fused_spans
+
+    def _byte_spans(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
+        data = np.frombuffer(text.encode(), np.uint8)
+        character_of = (np.cumsum((data & 0xC0) != 0x80) - 1).tolist()
+        spans = []
+        end = 0
+        for token in ids:
+            start, end = end, end + len(self._pieces[token])
+            spans.append((character_of[start], character_of[end - 1] + 1))
+        return spans
+
+    def _character_spans(
+        self, text: str, ids: list[int], allowed: frozenset[str]
+    ) -> list[tuple[int, int]]:
+        tokens = self.vocabulary.tokens
+        metaspace = self.vocabulary.rule.pretokenizer == "metaspace"
+        # The space understood before the text is at -1.
+        position = -1 if metaspace and ids and tokens[ids[0]].kind not in _NAMES else 0
+        bytes_left = 0  # of a character that is spelled in byte tokens
+        spans = []
+        for token_id in ids:
+            token = tokens[token_id]
+            if not metaspace:
+                while text[position] in " \t\r\n":
+                    position += 1
+            length = 1
+            if token.kind in _NAMES:
+                # The unknown token stands for one character, unless it was called by its name.
+                if token.kind == "symbol" or (
+                    token.text in allowed and text.startswith(token.text, position)
+                ):
+                    length = len(token.text)
+                elif self.vocabulary.encoding == "longest":
+                    length = self._word_length(text, position)
+            elif token.kind == "byte":
+                if bytes_left == 0:
+                    bytes_left = len(text[position].encode()) if position >= 0 else 1
+                bytes_left -= 1
+                length = int(bytes_left == 0)
+            else:
+                length = len(self._pieces[token_id].decode())
+            end = position + length
+            spans.append((max(position, 0), max(end, 0) + int(length == 0)))
+            position = end
+        return spans
+
+    def _word_length(self, text: str, position: int) -> int:
+        """Of the word that starts here: `longest` takes all of it for unknown."""
+        if self.vocabulary.rule.pretokenizer == "whitespace":
+            found = _BLANK.search(text, position)
+            return (found.start() if found else len(text)) - position
+        start = max(position, 0)
+        if text.startswith("▁", start):
+            return 1
+        found = _SPACE_OR_MARK.search(text, start + (position == start))
+        return (found.start() if found else len(text)) - position
+
+    # ------------------------------------------------------------------------------------- decode
+
+    def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "replace") -> str:
+        """The text of ids; what `encode` gave comes back as it was, but for unknown characters
+        (`<unk>`) and, in whitespace mode, for what is between words: one space.
+
+        `skip_special` leaves special tokens out, `<unk>` excepted. Ids may spell bytes that are no
+        UTF-8: `errors` is that of `bytes.decode`.
+        """
+        return self.decode_bytes(ids, skip_special=skip_special).decode(errors=errors)
+
+    def decode_bytes(self, ids: Ids, *, skip_special: bool = False) -> bytes:
+        """The text of ids as bytes, which may be no UTF-8 if the ids come from elsewhere."""
+        return b"".join(self._decoded_pieces(ids, skip_special))
+
+    def decode_batch(
+        self, batch: Iterable[Ids], *, skip_special: bool = False, errors: str = "replace"
+    ) -> list[str]:
+        return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
+
+    def decode_with_losses(self, ids: Ids) -> tuple[str, list[tuple[int, int]]]:
+        """The text of ids, and where in it `(start, end)` an unknown character was lost."""
+        parts: list[str] = []
+        losses = []
+        waiting: list[bytes] = []
+        length = 0
+        unknown = self.vocabulary.unknown_id
+        for token, piece in zip(_as_list(ids), self._decoded_pieces(ids, False), strict=True):
+            waiting.append(piece)
+            if token == unknown:
+                parts.append(b"".join(waiting).decode(errors="replace"))
+                waiting.clear()
+                length += len(parts[-1])
+                losses.append((length - len(self.tokens[token]), length))
+        parts.append(b"".join(waiting).decode(errors="replace"))
+        return "".join(parts), losses
+
+    def _decoded_pieces(self, ids: Ids, skip_special: bool) -> list[bytes]:
+        """For each id, the bytes it adds to the text."""
+        ids = _as_list(ids)
+        self._check_ids(ids)
+        if skip_special:
+            ids = [i for i in ids if i not in self._special]
+        if self.vocabulary.rule.pretokenizer == "whitespace":
+            return self._joined_words(ids)
+        pieces = [self._pieces[i] for i in ids]
+        if (
+            self.vocabulary.rule.pretokenizer == "metaspace"
+            and ids
+            and self.vocabulary.tokens[ids[0]].kind not in _NAMES
+        ):
+            pieces[0] = pieces[0].removeprefix(b" ")
+        return pieces
+
+    def _joined_words(self, ids: list[int]) -> list[bytes]:
+        """Words, special tokens and symbols with one space between."""
+        if self.vocabulary.look_up is not None and self.vocabulary.look_up.mark:
+            return self._joined_starts(ids)
+        tokens, final, unknown = self.vocabulary.tokens, self._final, self.vocabulary.unknown_id
+        pieces = []
+        inside, ended = False, False  # in a word; at the end of one
+        for i in ids:
+            is_name = tokens[i].kind in _NAMES and i != unknown
+            space = ended or (is_name and inside)
+            pieces.append(b" " + self._pieces[i] if space else self._pieces[i])
+            ended = is_name or final[i]
+            inside = not ended
+        return pieces
+
+    def _joined_starts(self, ids: list[int]) -> list[bytes]:
+        """A space before every token that is not marked as inside a word (`##`)."""
+        tokens = self.vocabulary.tokens
+        inner = [
+            tokens[i].kind not in _NAMES and self.vocabulary.is_inner(tokens[i].text) for i in ids
+        ]
+        return [
+            self._pieces[i] if inside or number == 0 else b" " + self._pieces[i]
+            for number, (i, inside) in enumerate(zip(ids, inner, strict=True))
+        ]
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        if ids and (min(ids) < 0 or max(ids) >= len(self)):
+            wrong = next(i for i in ids if not 0 <= i < len(self))
+            raise InputError(f"there is no token {wrong}: ids are 0 to {len(self) - 1}")
+
+    @cached_property
+    def _final(self) -> list[bool]:
+        return [mark == END_MARK for mark in _word_marks(self.vocabulary)[: len(self)]]
+
+    @cached_property
+    def _pieces(self) -> list[bytes]:
+        """The bytes each token stands for, by id."""
+        return _texts(self.vocabulary, _word_marks(self.vocabulary))[: len(self)]
+
+    @cached_property
+    def _special(self) -> frozenset[int]:
+        """Special tokens that stand for no text."""
+        return frozenset(
+            i
+            for i, token in enumerate(self.vocabulary.tokens)
+            if token.kind == "special" and i != self.vocabulary.unknown_id
+        )
+
+
+_BLANK = re.compile(r"[ \t\r\n]")
+_SPACE_OR_MARK = re.compile(r"[ ▁]")
+_NAMES = ("special", "symbol")
+"""The kinds of token whose text is a name."""
+
+
+def _as_list(ids: Ids) -> list[int]:
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
+    return Tokenizer(vocabulary, threads=threads)
+
+
+def _surrogate(where: str, error: UnicodeEncodeError) -> InputError:
+    return InputError(
+        f"{where}, character {error.start}: a lone surrogate "
+        f"(U+{ord(error.object[error.start]):04X}) is no text"
+    )
+
+
+# ----------------------------------------------------------------------------------- tokens in text
+
+_UNPRINTABLE = re.compile(r"[\s\x1c-\x1f\x85\u180e]|\\(?=u\{)")
+_PRINTED = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
+
+
+def _print_character(found: re.Match[str]) -> str:
+    return f"\\u{{{ord(found[0]):X}}}"
+
+
+def read_printed(printed: str) -> str:
+    """The token that `Tokenizer.printed` shows so."""
+    return _PRINTED.sub(lambda found: chr(int(found[1], 16)), printed)
+
+
+def _print_table(texts: Iterable[str]) -> _core.PrintTable:
+    return _core.PrintTable(*packed([text.encode() for text in texts]))
+
+
+# ------------------------------------------------------------------------------- the native encoder
+
+
+def _native(vocabulary: Vocabulary) -> _core.Encoder:
+    pool = vocabulary.pool_columns
+    marks = _word_marks(vocabulary)
+    parents = np.maximum(pool.parents, 0).astype(np.uint32)
+    unknown = vocabulary.unknown_id
+    look_up = vocabulary.look_up or LookUp()
+    try:
+        return _core.Encoder(
+            vocabulary.rule.pretokenizer,
+            vocabulary.merge_rule,
+            *packed(_texts(vocabulary, marks)),
+            pool.kinds,
+            np.array(marks, np.uint8),
+            np.ascontiguousarray(parents[:, 0]),
+            np.ascontiguousarray(parents[:, 1]),
+            np.maximum(pool.ranks, 0).astype(np.uint64),
+            pool.scores,
+            len(vocabulary),
+            -1 if unknown is None else unknown,
+            vocabulary.fuse_unknown,
+            _core.Matching(
+                vocabulary.encoding,
+                look_up.mark != "",
+                look_up.longest_word,
+                look_up.arithmetic == "float32",
+                look_up.restart == "space",
+                look_up.unknown_score,
+                max(pool.scores[pool.are(*SPELLED)].tolist(), default=0.0),
+                vocabulary.word_ends == "spaces",
+                vocabulary.whole_words,
+            ),
+        )
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"the vocabulary contradicts itself: {error}") from None
+
+
+END_MARK, START_MARK = 1, 2
+
+
+def _word_marks(vocabulary: Vocabulary) -> list[int]:
+    """Which tokens of the pool belong to the end or the start of a word, and show it."""
+    pool = vocabulary.pool_columns
+    marks = [0] * len(pool)
+    if vocabulary.rule.pretokenizer != "whitespace":
+        return marks
+    if vocabulary.look_up is not None and vocabulary.look_up.mark:
+        return [0 if vocabulary.is_inner(text) else START_MARK for text in pool.texts]
+    if vocabulary.look_up is not None:
+        return [END_MARK * text.endswith(WORD_FINAL) for text in pool.texts]
+    # Not every text that ends in `</w>` carries the mark; the parents tell.
+    for i in np.flatnonzero(pool.are("character")).tolist():
+        marks[i] = END_MARK * (len(pool.texts[i]) > 1)
+    second = pool.parents[:, 1].tolist()
+    for i in np.argsort(pool.ranks, kind="stable").tolist():
+        if second[i] != NO_TOKEN:
+            marks[i] = marks[second[i]]
+    return marks
+
+
+def _texts(vocabulary: Vocabulary, marks: Sequence[int]) -> list[bytes]:
+    """The bytes each token of the pool stands for; of a special token or symbol its name."""
+    look_up, pretokenizer = vocabulary.look_up, vocabulary.rule.pretokenizer
+    pool = vocabulary.pool_columns
+    if pretokenizer == "whitespace" and not (look_up is not None and look_up.mark):
+        found = [
+            (text.removesuffix(WORD_FINAL) if mark == END_MARK else text).encode()
+            for text, mark in zip(pool.texts, marks, strict=True)
+        ]
+    elif pretokenizer == "metaspace":
+        found = [text.replace("▁", " ").encode() for text in pool.texts]
+    else:
+        found = [
+            vocabulary.plain_text(text) if spelled else b""
+            for text, spelled in zip(pool.texts, pool.are(*SPELLED).tolist(), strict=True)
+        ]
+    for i in np.flatnonzero(pool.are("byte")).tolist():
+        found[i] = bytes([int(pool.texts[i][3:5], 16)])
+    for i in np.flatnonzero(pool.are("special", "symbol")).tolist():
+        found[i] = pool.texts[i].encode()
+    return found

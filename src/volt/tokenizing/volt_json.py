@@ -1,0 +1,421 @@
+"""Reading `volt.json`, which is not trusted: every field is checked, and a problem names it."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.base.errors import InputError
+from volt.counting.counts import Pretokenizer, WordRule, is_byte_level
+from volt.counting.inputs import Normalization
+from volt.counting.normalizers import Normalizer, read_normalizer
+from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.tokenizing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
+from volt.tokenizing.vocabulary import (
+    FORMAT,
+    HIGHEST_SCORE,
+    LETTER_BYTES,
+    NORMALIZER_FORMAT,
+    Encoding,
+    LookUp,
+    MergeEncoding,
+    MergeRule,
+    Unknown,
+    Vocabulary,
+    WordEnds,
+    is_text,
+)
+
+MOST_TOKENS = 10_000_000
+MOST_BYTES = 2_000_000_000
+
+
+def check_sides(folder: Path) -> None:
+    """Refuse what `volt learn --separate` wrote: it is two vocabularies."""
+    if (folder / "source" / "volt.json").exists() and not (folder / "volt.json").exists():
+        raise InputError(
+            f"{folder} has a vocabulary for each side: name {folder / 'source'} or "
+            f"{folder / 'target'}"
+        )
+
+
+def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
+    """Read a folder's `volt.json`, or the file itself. The file is not trusted."""
+    file = Path(path)
+    if file.is_dir():
+        check_sides(file)
+        file = file / "volt.json"
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise InputError(f"{file}: larger than {MOST_BYTES:,} bytes")
+        with _no_garbage():
+            data = json.loads(file.read_bytes().decode())
+            return _Reader(str(file), data).vocabulary()
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{file} is not a vocabulary: {error}") from None
+
+
+def check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
+    """All that is checked in a load, of a vocabulary that comes from the file `name`."""
+    _Reader(name, json.loads(vocabulary.to_bytes())).vocabulary()
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """While very many objects are made that stay, the collector would look at all of them again and
+    again: a fifth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Reader:
+    """Checks every field of a parsed `volt.json`; a problem names the field."""
+
+    def __init__(self, name: str, data: Any) -> None:
+        self._name = name
+        self._data = data
+
+    def _fail(self, where: str, problem: str) -> InputError:
+        return InputError(f"{self._name}: {where}: {problem}")
+
+    def _get(self, where: str, data: Any, key: str, kind: type, default: Any = None) -> Any:
+        if not isinstance(data, dict):
+            raise self._fail(where or "the file", "not an object")
+        place = f"{where}.{key}" if where else key
+        if key not in data:
+            if default is not None:
+                return default
+            raise self._fail(place, "missing")
+        value = data[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise self._fail(place, f"{_brief(value)} is no {kind.__name__}")
+        if kind is int and not 0 <= cast(int, value) < 1 << 63:
+            raise self._fail(place, f"{_brief(value)} is out of range")
+        if kind is str and not is_text(cast(str, value)):
+            raise self._fail(place, "a lone surrogate is no text")
+        return value
+
+    def _choice(self, key: str, choices: tuple[str, ...]) -> Any:
+        value = self._get("", self._data, key, str)
+        if value not in choices:
+            raise self._fail(key, f"{_brief(value)} is none of {', '.join(choices)}")
+        return value
+
+    def vocabulary(self) -> Vocabulary:
+        version = self._get("", self._data, "format", int)
+        if not FORMAT <= version <= NORMALIZER_FORMAT:
+            raise self._fail("format", f"{version}; this volt reads up to {NORMALIZER_FORMAT}")
+        for key in ("word_ends", "whole_words", "normalizer"):
+            if key in self._data and version < NORMALIZER_FORMAT:
+                raise self._fail(key, f"not in format {version}")
+        rule = WordRule(
+            pretokenizer=self._choice("pretokenizer", get_args(Pretokenizer)),
+            normalize=self._choice("normalize", get_args(Normalization)),
+            max_word_length=self._get("", self._data, "max_word_length", int),
+            unicode=self._get("", self._data, "unicode", str),
+        )
+        size = self._get("", self._data, "size", int)
+        rows = self._get("", self._data, "tokens", list)
+        hidden_rows = self._get("", self._data, "hidden", list)
+        if size != len(rows):
+            raise self._fail("size", f"{size}, but there are {len(rows)} tokens")
+        if len(rows) + len(hidden_rows) > MOST_TOKENS:
+            raise self._fail("tokens", f"more than {MOST_TOKENS:,}")
+        encoding = self._choice(
+            "encoding", get_args(Encoding if version > FORMAT else MergeEncoding)
+        )
+        scored = encoding == "unigram"
+        vocabulary = Vocabulary(
+            rule=rule,
+            tokens=self._tokens("tokens", rows, 0, scored),
+            hidden=self._tokens("hidden", hidden_rows, size, False),
+            encoding=encoding,
+            merge_rule=self._choice("merge_rule", get_args(MergeRule)),
+            unknown=self._choice("unknown", get_args(Unknown)),
+            unknown_token=self._get("", self._data, "unknown_token", str, UNKNOWN),
+            fuse_unknown=self._flag("fuse_unknown"),
+            look_up=None if encoding in get_args(MergeEncoding) else self._look_up(),
+            word_ends=self._word_ends(),
+            whole_words=self._flag("whole_words"),
+            normalizer=self._normalizer(rule),
+            unit=self._get("", self._data, "unit", int),
+            unreachable=self._ids(
+                "unreachable", self._get("", self._data, "unreachable", list), size
+            ),
+            signature=self._get("", self._data, "signature", str),
+            self_test=self._self_test(size),
+        )
+        self._check(vocabulary)
+        return vocabulary
+
+    def _flag(self, key: str) -> bool:
+        return key in self._data and bool(self._get("", self._data, key, bool))
+
+    def _word_ends(self) -> WordEnds:
+        if "word_ends" not in self._data:
+            return "kinds"
+        return cast(WordEnds, self._choice("word_ends", get_args(WordEnds)))
+
+    def _normalizer(self, rule: WordRule) -> Normalizer | None:
+        if "normalizer" not in self._data:
+            return None
+        try:
+            found = read_normalizer(self._data["normalizer"])
+        except InputError as error:
+            raise InputError(f"{self._name}: {error}") from None
+        if rule != replace(rule, pretokenizer=found.pretokenizer, normalize="none"):
+            raise self._fail("normalizer", f"is for {found.pretokenizer} text, not normalised else")
+        return found
+
+    def _look_up(self) -> LookUp:
+        data = self._get("", self._data, "look_up", dict)
+        choices = {"mark": ("", "##"), "arithmetic": ("float64", "float32"),
+                   "restart": ("space", "text")}  # fmt: skip
+        chosen: dict[str, Any] = {}
+        for key, allowed in choices.items():
+            chosen[key] = self._get("look_up", data, key, str)
+            if chosen[key] not in allowed:
+                raise self._fail(f"look_up.{key}", f"{_brief(chosen[key])} is none of {allowed}")
+        return LookUp(
+            **chosen,
+            longest_word=self._get("look_up", data, "longest_word", int),
+            unknown_score=self._score("look_up", data, "unknown_score"),
+        )
+
+    def _score(self, where: str, data: dict[str, Any], key: str) -> float:
+        value = self._get(where, data, key, float)
+        if not -HIGHEST_SCORE <= value <= HIGHEST_SCORE:  # nor is NaN
+            raise self._fail(f"{where}.{key}", f"{_brief(value)} is no score")
+        return float(value)
+
+    def _tokens(self, name: str, rows: list[Any], start: int, scored: bool) -> Tokens:
+        """The tokens of a list, the first with the id `start`."""
+        # Most of the time of a load goes by here: take the columns of what is right, and look at
+        # one row after the other only where something is wrong.
+        try:
+            return _columns(rows, start, scored)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return Tokens.of(
+                self._token(f"{name}[{i}]", row, start + i, scored) for i, row in enumerate(rows)
+            )
+
+    def _token(self, where: str, row: Any, number: int, scored: bool) -> Token:
+        if self._get(where, row, "id", int) != number:
+            raise self._fail(f"{where}.id", f"{row['id']} where {number} comes next")
+        text = self._get(where, row, "text", str)
+        kind = self._get(where, row, "kind", str)
+        if kind not in KINDS:
+            raise self._fail(f"{where}.kind", f"{_brief(kind)} is no kind of token")
+        parents: tuple[int, int] | None = None
+        rank = -1
+        if kind == "merged":
+            both = self._get(where, row, "parents", list)
+            if len(both) != 2 or not all(type(p) is int and p >= 0 for p in both):
+                raise self._fail(f"{where}.parents", f"{_brief(both)} are no two tokens")
+            parents = (both[0], both[1])
+            rank = self._get(where, row, "rank", int)
+        elif "parents" in row or "rank" in row:
+            raise self._fail(where, f"a {kind} token with parents or a rank")
+        score = 0.0
+        if scored and kind in SPELLED:
+            score = self._score(where, row, "score")
+        elif "score" in row:
+            raise self._fail(f"{where}.score", "only tokens of the unigram encoding have one")
+        scaffold = "scaffold" in row and self._get(where, row, "scaffold", bool)
+        frequency = self._get(where, row, "frequency", int)
+        return Token(text, cast(Kind, kind), parents, rank, scaffold, frequency, score)
+
+    def _ids(self, where: str, ids: list[Any], size: int) -> list[int]:
+        if not all(type(i) is int and 0 <= i < size for i in ids):
+            raise self._fail(where, "an id that is no token")
+        return cast(list[int], ids)
+
+    def _self_test(self, size: int) -> list[tuple[str, list[int]]]:
+        samples = self._get("", self._data, "self_test", list)
+        found: list[tuple[str, list[int]]] = []
+        for i, sample in enumerate(samples):
+            where = f"self_test[{i}]"
+            text = self._get(where, sample, "text", str)
+            ids = self._ids(f"{where}.ids", self._get(where, sample, "ids", list), size)
+            found.append((text, ids))
+        return found
+
+    def _check(self, vocabulary: Vocabulary) -> None:
+        """What must hold between the tokens."""
+        pool = vocabulary.pool_columns
+        merged = np.flatnonzero(pool.are("merged"))
+        self._check_texts(pool.texts, len(vocabulary))
+        if vocabulary.look_up is None:
+            self._check_merges(pool, merged, len(vocabulary))
+        elif len(merged):
+            where = self._place(int(merged[0]), len(vocabulary))
+            raise self._fail(f"{where}.kind", f"no merged tokens in {vocabulary.encoding}")
+        for number in np.flatnonzero(~pool.are("merged")).tolist():
+            kind = KINDS[pool.kinds[number]]
+            self._check_single(vocabulary, pool.texts[number], kind, number)
+        if vocabulary.hidden and vocabulary.encoding != "split":
+            raise self._fail("hidden", "only the split encoding has hidden tokens")
+        if vocabulary.unit < 1:
+            raise self._fail("unit", "at least 1")
+        byte_tokens = vocabulary.of_kind("byte")
+        spelled = vocabulary.unknown == "byte" and not is_byte_level(vocabulary.rule.pretokenizer)
+        expected = [f"<0x{byte:02X}>" for byte in range(256)] if spelled else []
+        if byte_tokens != expected:
+            raise self._fail("tokens", f"{len(byte_tokens)} byte tokens, {len(expected)} expected")
+        name = vocabulary.unknown_token
+        if vocabulary.unknown == "unk" and name not in vocabulary.of_kind("special"):
+            raise self._fail("unknown", f"unk, but there is no special token {_brief(name)}")
+        look_up = vocabulary.look_up
+        if look_up is not None:
+            words = vocabulary.rule.pretokenizer
+            if look_up.mark and (words, vocabulary.encoding) != ("whitespace", "longest"):
+                raise self._fail("look_up.mark", "only in whitespace mode, by the longest token")
+            if look_up.longest_word and vocabulary.unknown_id is None:
+                raise self._fail("look_up.longest_word", "needs a token for unknown words")
+        spaced = vocabulary.rule.pretokenizer == "metaspace"
+        if vocabulary.fuse_unknown and spaced and "▁" not in vocabulary.ids:
+            raise self._fail("fuse_unknown", "the space `▁` has to be known")
+        if vocabulary.whole_words and not (
+            vocabulary.encoding == "merge" and is_byte_level(vocabulary.rule.pretokenizer)
+        ):
+            raise self._fail("whole_words", "only in byte-level text that is merged")
+        if is_byte_level(vocabulary.rule.pretokenizer):
+            letters = set(vocabulary.of_kind("character"))
+            if len(letters) != 256:
+                raise self._fail("tokens", "byte-level needs all 256 byte characters")
+
+    def _check_texts(self, texts: list[str], size: int) -> None:
+        if all(texts) and len(set(texts)) == len(texts):
+            return
+        seen: set[str] = set()
+        for number, text in enumerate(texts):
+            where = f"{self._place(number, size)}.text"
+            if not text:
+                raise self._fail(where, "empty")
+            if text in seen:
+                raise self._fail(where, f"{_brief(text)} is there twice")
+            seen.add(text)
+
+    def _check_merges(self, pool: Tokens, merged: NDArray[np.int64], size: int) -> None:
+        """Every merge has its rank, and joins two tokens that come before it."""
+        ranks, parents, texts = pool.ranks[merged], pool.parents[merged], pool.texts
+
+        def fail(row: int, field: str, problem: str) -> InputError:
+            return self._fail(f"{self._place(int(merged[row]), size)}.{field}", problem)
+
+        again = np.ones(len(merged), bool)
+        again[np.unique(ranks, return_index=True)[1]] = False
+        for row in np.flatnonzero(again)[:1]:
+            raise fail(row, "rank", f"{ranks[row]} is there twice")
+        for row, side in np.argwhere(parents >= len(pool))[:1]:
+            raise fail(row, "parents", f"there is no token {parents[row, side]}")
+        late = ~pool.are("character", "merged")[parents] | (pool.ranks[parents] >= ranks[:, None])
+        for row, side in np.argwhere(late)[:1]:
+            raise fail(row, "parents", f"token {parents[row, side]} does not come before it")
+        for row, (number, (left, right)) in enumerate(
+            zip(merged.tolist(), parents.tolist(), strict=True)
+        ):
+            if texts[left] + texts[right] != texts[number]:
+                raise fail(row, "text", f"{_brief(texts[number])} is not its parents joined")
+
+    @staticmethod
+    def _place(number: int, size: int) -> str:
+        return f"tokens[{number}]" if number < size else f"hidden[{number - size}]"
+
+    def _check_single(self, vocabulary: Vocabulary, text: str, kind: Kind, number: int) -> None:
+        """A token that is not merged from others."""
+        where = self._place(number, len(vocabulary))
+        if kind in ("special", "symbol", "byte"):
+            if number >= len(vocabulary):
+                raise self._fail(f"{where}.kind", f"a hidden {kind} token")
+            return
+        mark = ""
+        if vocabulary.look_up is not None:
+            mark = vocabulary.look_up.mark
+        elif kind == "piece" and not vocabulary.whole_words:
+            raise self._fail(f"{where}.kind", f"no pieces in {vocabulary.encoding}")
+        if kind == "character":
+            # `##` is the mark of inner tokens, unless it is all there is.
+            if not _is_character(vocabulary.rule, text.removeprefix(mark)):
+                raise self._fail(f"{where}.text", f"{_brief(text)} is no character")
+        elif is_byte_level(vocabulary.rule.pretokenizer) and any(
+            ord(letter) not in LETTER_BYTES for letter in text
+        ):
+            raise self._fail(f"{where}.text", f"{_brief(text)} has no byte letter")
+
+
+def _columns(rows: list[dict[str, Any]], start: int, scored: bool) -> Tokens:
+    """The columns of rows as `Vocabulary.save` writes them; of any others, an error."""
+    if not rows:
+        return Tokens.of(())
+    texts = _column(rows, "text", str)
+    if not is_text("".join(texts)):
+        raise ValueError
+    kinds = kind_numbers(_column(rows, "kind", str))
+    numbers = np.array(_column(rows, "id", int), np.int64)
+    frequencies = np.array(_column(rows, "frequency", int), np.int64)
+    merged = np.flatnonzero(kinds == KINDS.index("merged"))
+    joins = [rows[i] for i in merged.tolist()]
+    both = _column(joins, "parents", list)
+    pairs = np.array(_all_of(list(chain.from_iterable(both)), int), np.int64)
+    ranks = np.full(len(rows), -1, np.int64)
+    parents = np.full((len(rows), 2), NO_TOKEN, np.int64)
+    ranks[merged] = _column(joins, "rank", int)
+    parents[merged] = pairs.reshape(len(both), 2)
+    scaffolds = np.array(_all_of([row.get("scaffold", False) for row in rows], bool))
+    scores = np.zeros(len(rows))
+    spelled = np.flatnonzero(np.isin(kinds, kind_numbers(SPELLED))) if scored else np.array([], int)
+    scores[spelled] = _column([rows[i] for i in spelled.tolist()], "score", float)
+    # Whether a row has more than these: a token's other fields would not be looked at else.
+    named = sum("scaffold" in row for row in rows)
+    fields = 4 * len(rows) + 2 * len(merged) + len(spelled) + named
+    least = min(frequencies.min(), ranks[merged].min(initial=0), pairs.min(initial=0))
+    if (
+        sum(map(len, rows)) != fields
+        or least < 0
+        or set(map(len, both)) - {2}
+        or not np.array_equal(numbers, np.arange(start, start + len(rows)))
+        or not (np.abs(scores) <= HIGHEST_SCORE).all()
+    ):
+        raise ValueError
+    return Tokens(texts, kinds, parents, ranks, scaffolds, frequencies, scores)
+
+
+def _column(rows: list[dict[str, Any]], key: str, kind: type) -> list[Any]:
+    return _all_of([row[key] for row in rows], kind)
+
+
+def _all_of(values: list[Any], kind: type) -> list[Any]:
+    if set(map(type, values)) - {kind}:
+        raise TypeError
+    return values
+
+
+def _is_character(rule: WordRule, text: str) -> bool:
+    if is_byte_level(rule.pretokenizer):
+        return len(text) == 1 and ord(text) in LETTER_BYTES
+    if rule.pretokenizer == "whitespace" and len(text) > 1:
+        return len(text) == 1 + len(WORD_FINAL) and text.endswith(WORD_FINAL)
+    return len(text) == 1
+
+
+def _brief(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,314 @@
+"""The criteria: each equal to its definition, computed from the frequencies at every size."""
+
+import doctest
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+import volt
+from volt import reference
+from volt.base.errors import SettingsError
+from volt.choosing import criteria
+from volt.choosing.entropy import entropy_per_length
+from volt.proposing.frequencies import push_down, rank_candidates, token_set
+
+PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
+
+word = st.text("abc", min_size=1, max_size=8)
+counted_words = st.dictionaries(word, st.sampled_from([1, 2, 3, 50, 99, 100, 400, 10**6, 10**12]))
+
+
+def counts_of(words, pretokenizer="whitespace", scale=1):
+    """Word counts without text, so that they can be as large as need be."""
+    ordered = sorted(words.items(), key=lambda item: (-item[1], item[0].encode()))
+    data = [text.encode() for text, _ in ordered]
+    return volt.WordCounts(
+        rule=volt.WordRule(pretokenizer),
+        text=np.frombuffer(b"".join(data), np.uint8),
+        offsets=np.cumsum([0, *map(len, data)]).astype(np.uint64),
+        counts=np.array([count * scale for _, count in ordered], np.uint64),
+    )
+
+
+def made_up(seed, types=400, most=2000):
+    """Words of a few syllables with counts that fall like Zipf's."""
+    generator = random.Random(seed)
+    syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    words = {
+        "".join(generator.choices(syllables, k=generator.randint(1, 5))): max(1, most // rank)
+        for rank in range(1, types + 1)
+    }
+    return counts_of(words)
+
+
+def frequencies_at_every_size(found):
+    """From the last to the first: the slow twin of the curve, a list of frequencies a row."""
+    ranking = rank_candidates(found, "merge")
+    parents = {
+        found.alphabet_size + m: pair
+        for m, pair in enumerate(zip(found.left.tolist(), found.right.tolist(), strict=True))
+    }
+    everything = dict(enumerate(found.frequency.tolist()))
+    return [
+        list(reference.push_down(everything, parents, set(ranking[:merges].tolist())).values())
+        for merges in range(found.merges + 1)
+    ]
+
+
+def assert_best(score, choose, rows=None):
+    """The best size is the first one with the best value."""
+    values = score.values.tolist()
+    usable = [i for i, value in enumerate(values) if not math.isnan(value)]
+    assert score.best == (choose(usable, key=lambda i: values[i]) if usable else None)
+    if score.best is not None:
+        assert score.size == score.sizes[score.best]
+        assert score.value == score.values[score.best]
+
+
+def test_the_examples_of_the_twins():
+    assert doctest.testmod(reference).failed == 0
+
+
+# ------------------------------------------------------------------------------- against the twins
+
+
+@given(counted_words, st.sampled_from(PRETOKENIZERS), st.sampled_from([1, 512]))
+@example({"a": 1}, "whitespace", 512)
+@example({"a": 1, "b": 1, "c": 1}, "whitespace", 512)
+@example({"ab": 3, "ba": 3}, "byte-level", 1)
+@example({"abc": 10**12, "cab": 1}, "metaspace", 512)
+def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer, width):
+    assume(words)
+    found = volt.candidates(counts_of(words, pretokenizer), merges=40, min_frequency=1, threads=1)
+    curve = found.curve
+    sizes = curve.size.tolist()
+    at_size = frequencies_at_every_size(found)
+
+    score = criteria.mdl(curve, width)
+    slow = [reference.mdl(f, size, width) for f, size in zip(at_size, sizes, strict=True)]
+    # n H = n ln n - sum f ln f: what n ln n is rounded to is lost.
+    rounding = 1e-13 * float(curve.tokens.max())
+    assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=rounding)
+    assert_best(score, min)
+
+    score = criteria.frequency(curve)
+    slow = [reference.frequency(f, size) for f, size in zip(at_size, sizes, strict=True)]
+    assert score.values.tolist() == slow
+    enough = [row for row, share in enumerate(slow) if share >= 0.95]
+    assert score.best == (enough[-1] if enough else None)
+
+    score = criteria.renyi(curve)
+    slow = [
+        reference.renyi(f, size) if size > 1 else math.nan
+        for f, size in zip(at_size, sizes, strict=True)
+    ]
+    assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-9, nan_ok=True)
+    assert_best(score, max)
+
+    score = criteria.zipf(found, np.arange(len(curve)))
+    for value, f in zip(score.values.tolist(), at_size, strict=True):
+        # Frequencies that differ by less than a billionth: their logarithms are mostly rounding.
+        if max(f) == min(f) or max(f) / min(f) > 1 + 1e-9:
+            assert value == pytest.approx(reference.zipf(f), rel=1e-4, nan_ok=True)
+    assert_best(score, max)
+
+    score = criteria.knee(curve)
+    slow = reference.knee(sizes, curve.entropy_occurrences.tolist())
+    assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-9)
+    assert_best(score, max)
+
+
+def test_every_criterion_equals_its_definition_on_a_larger_corpus():
+    found = volt.candidates(made_up(3), merges=600)
+    assert found.merges > 300
+    curve, at_size = found.curve, frequencies_at_every_size(found)
+    scores = criteria.curve_scores(found, 64, zipf_rows=np.arange(len(curve)))
+    assert list(scores) == ["mdl", "frequency", "renyi", "zipf", "knee"]
+    sizes = curve.size.tolist()
+    slow = {
+        "mdl": [reference.mdl(f, size, 64) for f, size in zip(at_size, sizes, strict=True)],
+        "frequency": [reference.frequency(f, s) for f, s in zip(at_size, sizes, strict=True)],
+        "renyi": [reference.renyi(f, size) for f, size in zip(at_size, sizes, strict=True)],
+        "zipf": [reference.zipf(f) for f in at_size],
+        "knee": reference.knee(sizes, curve.entropy_occurrences.tolist()),
+    }
+    for name, score in scores.items():
+        assert score.criterion == name
+        assert score.values == pytest.approx(np.array(slow[name]), rel=1e-9, abs=1e-9)
+    best = {
+        "mdl": int(np.argmin(slow["mdl"])),
+        "frequency": int(np.flatnonzero(np.array(slow["frequency"]) >= 0.95)[-1]),
+        "renyi": int(np.argmax(slow["renyi"])),
+        "zipf": int(np.argmax(slow["zipf"])),
+        "knee": int(np.argmax(slow["knee"])),
+    }
+    assert {name: score.best for name, score in scores.items()} == best
+    # Each has something to choose here: none ends at an edge by the shape of the corpus alone.
+    assert all(0 < best[name] < len(curve) - 1 for name in ("mdl", "frequency", "renyi", "knee"))
+
+
+def test_zipf_reads_the_curve_at_some_sizes_from_end_to_end():
+    found = volt.candidates(made_up(5), merges=600)
+    score = criteria.zipf(found)
+    assert len(score.sizes) <= criteria.ZIPF_SIZES
+    assert score.sizes[0] == found.alphabet_size
+    assert score.sizes[-1] == len(found)
+    assert (np.diff(score.sizes) > 0).all()
+    everywhere = criteria.zipf(found, np.arange(len(found.curve))).values
+    assert np.array_equal(score.values, everywhere[score.sizes - found.alphabet_size])
+
+
+@given(
+    st.lists(st.integers(1, 10**6), min_size=2, max_size=12, unique=True),
+    st.randoms(use_true_random=False),
+)
+def test_muv_equals_the_twin(sizes, generator):
+    sizes = sorted(sizes)
+    entropies = [generator.random() * 3 for _ in sizes]
+    score = criteria.muv(np.array(sizes), np.array(entropies))
+    slow = reference.muv(sizes, entropies)
+    assert math.isnan(score.values[0])
+    assert score.values[1:].tolist() == pytest.approx(slow, rel=1e-12)
+    assert_best(score, max)
+
+
+# ------------------------------------------------------------------------------------------- edges
+
+
+def test_muv_prefers_the_smaller_of_equals_and_needs_two_sizes():
+    score = criteria.muv(np.array([10, 20, 30, 40]), np.array([4.0, 3.0, 2.0, 1.5]))
+    assert (score.size, score.value) == (20, 0.1)
+    with pytest.raises(SettingsError, match="at least two sizes"):
+        criteria.muv(np.array([10]), np.array([4.0]))
+
+
+def test_muv_can_be_negative_everywhere():
+    score = criteria.muv(np.array([10, 20, 30]), np.array([1.0, 2.0, 2.5]))
+    assert (score.size, score.value) == (30, -0.05)
+
+
+def test_one_symbol_and_nothing_to_merge():
+    found = volt.candidates(counts_of({"a": 5}), merges=10)
+    scores = criteria.curve_scores(found)
+    assert {name: score.size for name, score in scores.items()} == {
+        "mdl": 1,
+        "frequency": None,  # it occurs five times, not a hundred
+        "renyi": None,  # the entropy of one symbol has no largest value to compare with
+        "zipf": None,  # no line through one point
+        "knee": 1,
+    }
+    assert scores["mdl"].value == pytest.approx(0.5 * 512 * math.log2(5))
+    assert scores["knee"].value == 0
+    assert scores["frequency"].value is None
+
+
+def test_one_symbol_that_merges_with_itself():
+    found = volt.candidates(counts_of({"aaaaaaaa": 200}), merges=10)
+    scores = criteria.curve_scores(found)
+    assert found.tokens[-1] == "aaaaaaaa</w>"
+    assert found.curve.types.tolist()[-1] == 1
+    for score in scores.values():
+        assert not np.isinf(score.values).any()
+
+
+def test_no_merges():
+    found = volt.candidates(counts_of({"abc": 200, "bca": 100}), merges=0)
+    size = found.alphabet_size
+    scores = criteria.curve_scores(found)
+    assert [len(score.values) for score in scores.values()] == [1] * 5
+    assert {name: score.size for name, score in scores.items()} == dict.fromkeys(scores, size)
+
+
+def test_equal_frequencies_lie_on_no_line():
+    found = volt.candidates(counts_of({"a": 7, "b": 7, "c": 7}), merges=3)
+    assert found.merges == 0
+    assert criteria.zipf(found).best is None
+    assert criteria.renyi(found.curve).value == pytest.approx(math.log(3) / math.log(3))
+
+
+def test_frequency_is_met_by_none_by_some_by_all():
+    rare = volt.candidates(counts_of({"ab": 99, "ba": 99}), merges=3)
+    assert criteria.frequency(rare.curve).best is None
+    often = volt.candidates(counts_of({"ab": 1000, "cd": 1000}), merges=0)
+    assert criteria.frequency(often.curve).size == often.alphabet_size
+    # 19 of 20 types are enough, 18 of 19 are not.
+    letters = dict.fromkeys("abcdefghijklmnopqrs", 100)
+    exactly = volt.candidates(counts_of({**letters, "t": 99}), merges=0)
+    assert (exactly.alphabet_size, criteria.frequency(exactly.curve).size) == (20, 20)
+    del letters["a"]
+    short = volt.candidates(counts_of({**letters, "t": 99}), merges=0)
+    assert criteria.frequency(short.curve).best is None
+
+
+@pytest.mark.parametrize("name", ["mdl", "frequency", "renyi", "zipf", "knee"])
+def test_weights_are_counted_in_whole_words(name):
+    """A word of weight 0.5 is half a word: the unit of the counts is no part of the criteria."""
+    counts = made_up(11)
+    halves = replace(counts, counts=counts.counts * np.uint64(2), unit=2)
+    whole, same = (volt.candidates(some, merges=400) for some in (counts, halves))
+    assert np.array_equal(whole.left, same.left)
+    one, again = (criteria.curve_scores(found)[name] for found in (whole, same))
+    assert again.values == pytest.approx(one.values, rel=1e-9, nan_ok=True)
+    assert again.size == one.size
+
+
+# -------------------------------------------------------------------------------------- metamorphic
+
+
+def chosen_by_muv(counts, sizes, min_frequency, by):
+    found = volt.candidates(counts, merges=300, min_frequency=min_frequency)
+    ranking = rank_candidates(found, by)
+    entropies = []
+    for size in sizes:
+        frequency = push_down(found, token_set(found, ranking, size))
+        entropies.append(entropy_per_length(frequency, found.lengths, "types"))
+    return criteria.muv(np.array(sizes), np.array(entropies))
+
+
+@pytest.mark.parametrize("by", ["frequency", "merge"])
+@pytest.mark.parametrize("seed", range(6))
+def test_seven_times_the_text_changes_no_choice_of_muv(seed, by):
+    once = made_up(seed)
+    seven = replace(once, counts=once.counts * np.uint64(7))
+    sizes = [20, 40, 60, 90, 120, 150, 200]
+    one = chosen_by_muv(once, sizes, 2, by)
+    same = chosen_by_muv(seven, sizes, 14, by)
+    assert same.best == one.best
+    assert same.values == pytest.approx(one.values, rel=1e-9, nan_ok=True)
+
+
+@given(counted_words, word, st.integers(1, 1000))
+def test_adding_a_word_never_makes_a_count_negative(words, added, count):
+    """Counts are unsigned: one below zero would be near 2^64."""
+    assume(words)
+    total = sum(map(len, words)) * 10**12 + len(added) * 1000 + 10**13
+    for some in (words, words | {added: words.get(added, 0) + count}):
+        found = volt.candidates(counts_of(some), merges=60, min_frequency=1, threads=1)
+        curve = found.curve
+        for column in (curve.tokens, curve.types, curve.type_length, curve.frequent):
+            assert ((column >= 0) & (column <= total)).all()
+        assert (found.frequency >= 0).all()
+        assert (found.merge_counts <= found.pair_counts).all()
+        for size in range(0, found.merges, 7):
+            inside = token_set(found, rank_candidates(found, "frequency"), size)
+            assert (push_down(found, inside) <= total).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_muv_of_plain_bpe_is_largest_at_the_first_step(seed):
+    """Known property of the method: over BPE, H falls and is convex, so where the sizes start
+    decides. (Of H per character, at sizes far enough apart to be no chance of a single merge.)"""
+    found = volt.candidates(made_up(seed, types=1500, most=20000), merges=1000)
+    curve = found.curve
+    rows = np.arange(50, len(curve), 100)
+    entropies = curve.entropy_by("occurrences")[rows]
+    score = criteria.muv(curve.size[rows], entropies)
+    assert (np.diff(entropies) < 0).all()
+    assert score.best == 1
+    doubts = volt.choosing.choice.choose(score).doubts
+    assert "first of S" in doubts[0]

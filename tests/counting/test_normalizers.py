@@ -1,0 +1,247 @@
+"""Normalisers of imported vocabularies, without the toolkits they come from."""
+
+import base64
+import json
+import re
+import struct
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vocabularies import bert_vocabulary
+
+import volt
+from volt import Tokenizer, WordRule, reference
+from volt.counting.normalizers import (
+    Bert,
+    CharacterMap,
+    Cut,
+    Form,
+    Lowercase,
+    Normalizer,
+    Precompiled,
+    Replace,
+    ReplaceSpaces,
+    SentencePiece,
+    Strip,
+    StripAccents,
+    read_normalizer,
+)
+from volt.tokenizing.tokens import Token
+from volt.tokenizing.vocabulary import Vocabulary
+
+# ------------------------------------------------------------------------- a table of characters
+
+
+def table_of(rules: dict[str, str]) -> bytes:
+    """A double array as Darts makes it, with no thought of room: every state has 256 units."""
+    states: dict[bytes, int] = {b"": 1}
+    for key in rules:
+        data = key.encode()
+        for end in range(1, len(data) + 1):
+            states.setdefault(data[:end], len(states) + 1)
+    # 255 is no byte of UTF-8.
+    units = [0xFF] * (256 * (len(states) + 1))
+    units[0] = _unit(0, states[b""], False)
+    texts = b""
+    for key, state in states.items():
+        if not key:
+            continue
+        place = states[key[:-1]] * 256 ^ key[-1]
+        rule = rules.get(key.decode(errors="replace"))
+        units[place] = _unit(place, state, rule is not None) | key[-1]
+        if rule is not None:
+            units[state * 256] = 0x80000000 | len(texts)
+            texts += rule.encode() + b"\0"
+    trie = struct.pack(f"<{len(units)}I", *units)
+    return struct.pack("<I", len(trie)) + trie + texts
+
+
+def _unit(place: int, state: int, ends: bool) -> int:
+    """Without its label: `place ^ offset` has to be where the state is."""
+    return (place ^ state * 256) << 10 | (0x100 if ends else 0)
+
+
+characters = st.sampled_from("abé\u0301中\U0001f600 ▁ﬁ")
+small_rules = st.dictionaries(
+    st.text(characters, min_size=1, max_size=3), st.text("xyz é", max_size=3), max_size=6
+).map(lambda rules: {key: by for key, by in rules.items() if "  " not in by})
+
+
+def slow_longest(text: str, rules: dict[str, str]) -> str:
+    found, start = "", 0
+    while start < len(text):
+        keys = [key for key in rules if text.startswith(key, start)]
+        key = max(keys, key=len, default="")
+        found += rules[key] if key else text[start]
+        start += len(key) or 1
+    return found
+
+
+@given(small_rules.filter(bool), st.text(characters, max_size=12))
+def test_the_longest_rule_applies(rules, text):
+    found = CharacterMap(table_of(rules))
+    assert found.by_longest(text) == slow_longest(text, rules)
+
+
+def test_spaces_as_sentencepiece_has_them():
+    table = table_of({"\t": " ", "\u00a8": " \u0308", "\x01": "", "ﬁ": "fi"})
+    remove, keep = SentencePiece(table, True), SentencePiece(table, False)
+    for text, removed, kept in (
+        ("  a \t b ", "a b", "  a   b "),
+        ("\t", "", " "),
+        ("a \u00a8", "a \u0308", "a  \u0308"),
+        ("a\x01 ", "a", "a "),
+        ("▁ a▁", "  a", "  a "),
+        ("ﬁ", "fi", "fi"),
+    ):
+        assert (remove(text), keep(text)) == (removed, kept), text
+
+
+def test_the_shortest_rule_replaces_a_cluster():
+    """As Hugging Face does it: the second mark is lost."""
+    step = Precompiled(table_of({"a\u0323": "ạ", "a\u0323\u0302": "ậ", "\r": " ", "A": "a"}))
+    assert step("a\u0323\u0302") == "ạ"
+    assert step("\r\nA") == " a"
+    assert SentencePiece(step.table, False)("a\u0323\u0302") == "ậ"
+
+
+def test_names_are_not_normalised():
+    vocabulary = bert_vocabulary()
+    tok = Tokenizer(vocabulary)
+    ids = tok.encode("A[X] a", allowed_special=["[X]"])
+    assert [tok.tokens[i] for i in ids] == ["a", "[X]", "a"]
+    assert [tok.tokens[i] for i in tok.encode("[X]")] == ["[UNK]"] * 3
+
+
+def test_a_space_before_text_that_has_none():
+    prefix = Normalizer((Cut("bytes-prefix"),))
+    assert prefix.pretokenizer == "byte-level"
+    for text, expected in (("", ""), (" ", " "), ("a", " a"), (" a", " a"), ("\ta", " \ta")):
+        assert prefix(text) == expected
+    assert prefix("a<s>b<s> c<s>", re.compile("(<s>)")) == " a<s> b<s> c<s>"
+
+
+# ---------------------------------------------------------------------------------- words to spaces
+
+
+def merging(word_ends: str) -> Vocabulary:
+    texts = ["▁", "a", "1", ".", "b"]
+    tokens = [Token("<unk>", "special"), *(Token(text, "character") for text in texts)]
+    for rank, (left, right) in enumerate([(2, 3), (6, 4), (1, 2), (7, 2), (3, 3), (9, 5)]):
+        text = tokens[left].text + tokens[right].text
+        tokens.append(Token(text, "merged", (left, right), rank))
+    return Vocabulary(WordRule(), tokens, unknown="unk", word_ends=word_ends)  # type: ignore[arg-type]
+
+
+@given(st.text("a1.b ▁x", max_size=14))
+def test_words_that_end_at_spaces(text):
+    for word_ends in ("kinds", "spaces"):
+        tok = Tokenizer(merging(word_ends), threads=1)
+        found = [tok.tokens[i] for i in tok.encode(text)]
+        assert found == reference.encode(text, tok.vocabulary)
+
+
+def test_a_token_of_two_kinds_needs_words_that_end_at_spaces(tmp_path):
+    assert [len(Tokenizer(merging(ends)).encode("xa1.a")) for ends in ("kinds", "spaces")] == [6, 3]
+    text = tmp_path / "text"
+    text.write_text("xa1.a\n" * 3 + "a1.")
+    tok = Tokenizer(merging("spaces"), threads=2)
+    ids, offsets = tok.encode_file(text)
+    assert ids[: offsets[1]].tolist() == tok.encode("xa1.a")
+
+
+# ----------------------------------------------------------------------------------- save and load
+
+
+ALL_STEPS = Normalizer(
+    (
+        Bert(lowercase=False), Form("NFKD"), Lowercase(), StripAccents(), Strip(True, False),
+        Replace("``", '"'), ReplaceSpaces("▁"), Precompiled(table_of({"ﬁ": "fi"})),
+        Cut("blanks-metaspace"),
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "normalizer", [ALL_STEPS, Normalizer((SentencePiece(b"", True),)), bert_vocabulary().normalizer]
+)
+def test_data_and_back(normalizer):
+    data = json.loads(json.dumps(normalizer.to_data()))
+    assert read_normalizer(data) == normalizer
+    assert len(normalizer.summary.split(" + ")) == len(normalizer.steps)
+
+
+def test_only_a_vocabulary_with_a_normalizer_has_format_3(tmp_path):
+    for vocabulary, version in (
+        (bert_vocabulary(), 3),
+        (replace(bert_vocabulary(), normalizer=None), 2),
+        (merging("spaces"), 3),
+        (merging("kinds"), 1),
+    ):
+        data = json.loads(vocabulary.to_json())
+        assert data["format"] == version
+        vocabulary.save(tmp_path / "volt.json")
+        read = volt.load(tmp_path / "volt.json").vocabulary
+        assert read.to_json() == vocabulary.to_json()
+        assert (read.normalizer, read.word_ends) == (vocabulary.normalizer, vocabulary.word_ends)
+
+
+def damaged_table(data: bytes) -> list[dict[str, object]]:
+    shown = base64.b64encode(data).decode()
+    return [{"step": "sentencepiece", "table": shown, "remove_extra_whitespaces": True}]
+
+
+CUT = {"step": "cut", "at": "bert"}
+GOOD = table_of({"ﬁ": "fi", "a\u0301": "á"})
+ROUND = struct.pack("<I", 1024) + struct.pack("<I", 0x61) * 256 + b"\0"
+"""Two states; an `a` leads from each to the other."""
+HOSTILE = [
+    ({"normalizer": None}, "normalizer"),
+    ({"normalizer": []}, "normalizer"),
+    ({"normalizer": [3]}, r"normalizer\[0\]"),
+    ({"normalizer": [{"step": "no"}]}, r"normalizer\[0\].step"),
+    ({"normalizer": [{"step": ["cut"]}]}, r"normalizer\[0\].step"),
+    ({"normalizer": [CUT | {"more": 1}]}, "fields"),
+    ({"normalizer": [CUT | {"at": "sea"}]}, r"normalizer\[0\].at"),
+    ({"normalizer": [CUT | {"at": 1}]}, r"normalizer\[0\].at"),
+    ({"normalizer": [CUT, CUT]}, "last"),
+    ({"normalizer": [{"step": "lowercase"}]}, "last"),
+    ({"normalizer": [{"step": "cut", "at": "metaspace"}]}, "metaspace"),
+    ({"normalizer": [{"step": "replace", "text": "", "by": ""}, CUT]}, r"normalizer\[0\].text"),
+    ({"normalizer": [{"step": "replace", "text": "a", "by": "\n"}, CUT]}, r"normalizer\[0\]"),
+    ({"normalizer": [{"step": "replace", "text": "a", "by": "\ud800"}, CUT]}, r"normalizer\[0\]"),
+    ({"normalizer": [{"step": "strip", "left": 1, "right": True}, CUT]}, r"normalizer\[0\].left"),
+    ({"normalizer": [{"step": "precompiled", "table": "*"}, CUT]}, "base64"),
+    ({"normalizer": damaged_table(b"abc")}, "cut short"),
+    ({"normalizer": damaged_table(GOOD[:-1])}, "no end"),
+    ({"normalizer": damaged_table(GOOD + b"\xff\0")}, "UTF-8"),
+    ({"normalizer": damaged_table(GOOD + b"\n\0")}, "line end"),
+    ({"normalizer": damaged_table(GOOD.partition(b"fi\0")[0] + b"\0")}, "no replacement"),
+    ({"normalizer": damaged_table(ROUND)}, "longer than 256"),
+    ({"word_ends": "nowhere"}, "word_ends"),
+    ({"whole_words": 1}, "whole_words"),
+    ({"whole_words": True}, "whole_words"),
+    ({"format": 2}, "normalizer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "named"), HOSTILE)
+def test_a_hostile_file_is_refused_by_name(change, named, tmp_path):
+    data = json.loads(bert_vocabulary().to_json())
+    path = tmp_path / "volt.json"
+    path.write_text(json.dumps(data | change))
+    with pytest.raises(volt.InputError, match=named):
+        volt.load(path)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_table_or_none(data):
+    for table in (data, struct.pack("<I", len(data) // 8 * 4) + data + b"\0"):
+        try:
+            found = CharacterMap(table)
+        except volt.InputError:
+            continue
+        found.by_longest("aé中\U0001f600ﬁ \u0301")
+        found.by_cluster("aé中\U0001f600ﬁ \u0301")

@@ -1,0 +1,775 @@
+"""From text to a vocabulary: the result agrees with itself, with slow twins, and with its files."""
+
+import json
+import os
+import random
+import re
+import socket
+import subprocess
+import sys
+from datetime import date
+from itertools import pairwise, repeat
+from pathlib import Path
+from string import ascii_letters, digits
+
+import numpy as np
+import pytest
+
+import volt
+from volt import reference
+from volt.base.errors import InputError, SettingsError, TransportError
+from volt.base.files import atomic_folder
+from volt.choosing.criteria import CRITERIA
+from volt.proposing.frequencies import frequencies_at, push_down, rank_candidates, token_set
+from volt.proposing.merges import BYTE_LETTERS
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.tokens import Token
+from volt.tokenizing.vocabulary import FORMAT, Vocabulary
+from volt.tokenizing.volt_json import load_vocabulary
+
+pipeline = sys.modules["volt.pipeline"]  # `volt.learn` is the function
+
+PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
+ARTIFACTS = ["choices.json", "curve.csv", "signature.txt", "volt.json"]
+REPORT = ["report.html", "report.json"]
+
+
+def made_up_text(seed=1, lines=350):
+    """Lines in two made-up languages, with a Zipf-like tail, numbers, marks and other scripts."""
+    generator = random.Random(seed)
+    soft = [a + b for a in "bdfgklmnprst" for b in "aeiou"] + ["ing", "er", "é"]
+    hard = [a + b for a in ["k", "sch", "t", "ß", "рт", "л"] for b in ["a", "ü", "o", "и"]]
+    types = [
+        "".join(generator.choices(part, k=generator.randint(1, 4)))
+        for part in (soft, hard)
+        for _ in range(250)
+    ]
+    types += ["1234", "42", "日本語", "…", "don't", "👩‍🚀", "(x)"]
+
+    def line():
+        words = (types[int(len(types) * generator.random() ** 2.5)] for _ in range(7))
+        return " ".join(words) + generator.choice([".", "!", " ,", "  "])
+
+    return [line() for _ in range(lines)]
+
+
+TEXT = made_up_text()
+OPTIONS = {"sizes": "60:300:60", "bootstrap": 3, "merges": 400}
+
+
+def learned(text=TEXT, **options):
+    return volt.learn([text], **(OPTIONS | options))
+
+
+def artifacts(folder):
+    assert sorted(path.name for path in Path(folder).iterdir()) == sorted([*ARTIFACTS, *REPORT])
+    return {name: Path(folder, name).read_bytes() for name in ARTIFACTS}
+
+
+def slow_frequencies(vocabulary, counts):
+    """Encode every word type by the slow twin."""
+    visible, found = set(vocabulary.texts), dict.fromkeys(vocabulary.texts, 0)
+    for word, count in counts.items():
+        nodes = reference.spell_known(word, vocabulary)
+        for node in reference.merge_symbols(nodes, vocabulary, repeat(False)):
+            for token in reference.split(node, visible):
+                found[token] += count
+    return found
+
+
+def characters_of(vocabulary, token):
+    """How many characters of text a character or merged token stands for; bytes if byte-level."""
+    text = vocabulary.plain_text(token.text)
+    return len(text) if vocabulary.rule.pretokenizer == "byte-level" else len(text.decode())
+
+
+# ---------------------------------------------------------------------- a result agrees with itself
+
+
+def assert_consistent(result):
+    """All that must hold between the parts of a result, whatever the settings."""
+    vocabulary, found, counts = result.vocabulary, result.candidates, result.counts
+    split = vocabulary.encoding == "split"
+
+    # Tokens: unique, in the order of the docs, parents before children, closed under parents.
+    texts = vocabulary.texts
+    assert len(set(texts)) == len(texts)
+    kinds = [token.kind for token in vocabulary.tokens]
+    order = ["special", "symbol", "byte", "character", "merged"]
+    assert [order.index(kind) for kind in kinds] == sorted(order.index(kind) for kind in kinds)
+    pool = vocabulary.pool
+    for number, token in enumerate(pool):
+        if token.kind == "merged":
+            assert all(split or parent < number for parent in token.parents)
+            assert "".join(pool[parent].text for parent in token.parents) == token.text
+    assert not (vocabulary.hidden and not split)
+    assert not (vocabulary.scaffolds and split)
+    ranks = [token.rank for token in vocabulary.tokens if token.kind == "merged"]
+    assert all(a < b for a, b in pairwise(ranks))
+    alphabet = [found.tokens[t] for t in range(found.alphabet_size) if t != found.unknown]
+    assert vocabulary.of_kind("character") == alphabet
+
+    # What was chosen: its closure and its overlap with BPE of the same size.
+    chosen = {t.text for t in vocabulary.tokens if t.kind == "merged" and not t.scaffold}
+    closed = {*range(found.alphabet_size), *map(found.tokens.index, chosen)}
+    for token in sorted(range(found.alphabet_size, len(found)), reverse=True):
+        if token in closed:
+            closed |= {*found.parents[token].tolist()}
+    assert result.closure_size == len(closed)
+    if split:
+        last = max(closed)
+        assert [t.text for t in vocabulary.hidden] == [
+            text for text in found.tokens[found.alphabet_size : last + 1] if text not in chosen
+        ]
+    else:
+        assert {found.tokens[t] for t in closed - {found.unknown}} == {
+            t.text for t in pool if t.kind in ("character", "merged")
+        }
+    bpe = set(found.tokens[found.alphabet_size : found.alphabet_size + len(chosen)])
+    if chosen:
+        assert result.overlap == pytest.approx(len(chosen & bpe) / len(chosen))
+    else:
+        assert result.overlap is None
+
+    # Frequencies are measured: the twin encodes the words, and nothing of the text is lost.
+    assert {t.text: t.frequency for t in vocabulary.tokens} == slow_frequencies(vocabulary, counts)
+    spelled = [t for t in vocabulary.tokens if t.kind in ("character", "merged")]
+    covered = sum(t.frequency * characters_of(vocabulary, t) for t in spelled)
+    if found.unknown is None:
+        assert covered == found.curve.characters
+    else:
+        lost = int(found.alphabet_counts[found.unknown])
+        assert covered == found.curve.characters - lost
+
+    # The same by the tokenizer, over words.
+    ids, offsets = Tokenizer(vocabulary).encode_words(counts)
+    weights = np.repeat(counts.counts, np.diff(offsets).astype(np.int64))
+    totals = np.bincount(ids, weights.astype(np.float64), len(vocabulary))
+    assert totals.tolist() == [token.frequency for token in vocabulary.tokens]
+
+    # Steps and choices.
+    assert all(solution.converged for solution in result.solutions)
+    assert [choice.criterion for choice in result.choices] == list(CRITERIA)
+    slow = reference.muv([s.size for s in result.steps], [s.entropy for s in result.steps])
+    assert [step.muv for step in result.steps[1:]] == pytest.approx(slow, rel=1e-12)
+    assert result.steps[0].muv is None
+    muv = result.choices[0]
+    best = max(result.steps[1:], key=lambda step: step.muv)
+    assert (muv.size, muv.value) == (best.size, pytest.approx(best.muv))
+    assert json.loads(json.dumps(result.summary(), allow_nan=False))["messages"] == result.messages
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+@pytest.mark.parametrize("criterion", ["muv", "mdl", "renyi", "zipf", "knee"])
+def test_every_criterion_encoding_and_pretokenizer(pretokenizer, encoding, criterion):
+    result = learned(
+        pretokenizer=pretokenizer, encoding=encoding, criterion=criterion, model_width=8
+    )
+    assert_consistent(result)
+    vocabulary, found = result.vocabulary, result.candidates
+    assert result.criterion == result.choice.criterion == criterion
+    assert result.chosen_size == result.choice.size
+    chosen = sum(t.kind == "merged" and not t.scaffold for t in vocabulary.tokens)
+    if criterion == "muv":
+        # S_t merged tokens, less those that occur nowhere at that size.
+        step = next(step for step in result.steps if step.size == result.chosen_size)
+        assert chosen == (step.kept >= found.alphabet_size).sum() <= result.chosen_size
+        assert step.dropped == 0
+    else:
+        assert chosen == result.chosen_size - found.alphabet_size
+        assert vocabulary.scaffolds == len(vocabulary.hidden) == 0
+
+
+def test_a_symbol_may_not_be_a_token_even_a_hidden_one():
+    hidden = learned(encoding="split").vocabulary.hidden[0].text
+    with pytest.raises(SettingsError, match=f"two tokens are both '{hidden}'"):
+        learned(encoding="split", symbols=[hidden])
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+@pytest.mark.parametrize("rank", ["merge", "frequency"])
+def test_a_fixed_size_is_the_size_of_the_vocabulary(pretokenizer, encoding, rank):
+    size = 300 if pretokenizer == "whitespace" else 600
+    result = learned(pretokenizer=pretokenizer, encoding=encoding, rank=rank, size=size)
+    assert_consistent(result)
+    assert (result.criterion, result.chosen_size, result.choice) == ("size", size, None)
+    if rank == "frequency" and encoding == "merge":
+        # Scaffolds come along in ones and twos and more, so it may fall just short.
+        assert size - 5 <= len(result.vocabulary) <= size
+        assert result.vocabulary.scaffolds > 0
+    else:
+        assert len(result.vocabulary) == size
+
+
+def test_the_frequency_criterion_and_a_text_where_nothing_meets_it():
+    # 62 letters at the end of a word and 5 before it. Each merge makes a frequent type of one that
+    # is gone then: 67 of 70 are enough, 67 of 71 are not.
+    often = [" ".join(ascii_letters + digits), "th he an or if"] * 150
+    result = learned(often, sizes="1:5:1", criterion="frequency", pretokenizer="whitespace")
+    assert_consistent(result)
+    assert (result.candidates.alphabet_size, result.chosen_size) == (67, 70)
+    assert result.choice.value == 67 / 70
+    with pytest.raises(InputError, match=r"frequency chooses no size .*no size meets it.*--size"):
+        learned(TEXT[:20], sizes="5:20:5", criterion="frequency")
+
+
+def test_special_tokens_symbols_coverage_and_unknown_characters():
+    for options in (
+        {"coverage": 0.97},
+        {"coverage": 0.97, "unknown": "unk"},
+        {"coverage": 0.97, "pretokenizer": "whitespace", "special": ["<unk>"]},
+        {"special": [], "symbols": ["<2de>", "<2en>"]},
+    ):
+        result = learned(**options)
+        assert_consistent(result)
+        vocabulary = result.vocabulary
+        special = options.get("special", ["<pad>", "<s>", "</s>", "<unk>"])
+        assert vocabulary.texts[: len(special)] == special
+        if "coverage" in options:
+            assert result.candidates.left_out > 0
+        if vocabulary.unknown == "unk":
+            lost = result.candidates.alphabet_counts[result.candidates.unknown]
+            assert vocabulary.tokens[vocabulary.unknown_id].frequency == lost
+    assert vocabulary.of_kind("symbol") == ["<2de>", "<2en>"]
+    assert len(vocabulary.of_kind("byte")) == 256
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize("length", ["types", "occurrences"])
+def test_entropy_of_a_step_is_that_of_its_mass(epsilon, length):
+    """Eq. 2 over the kept tokens. At epsilon 0 the mass is what push-down says."""
+    result = learned(epsilon=epsilon, length=length)
+    found = result.candidates
+    ranking = rank_candidates(found, "frequency")
+    for step in result.steps:
+        frequency = push_down(found, token_set(found, ranking, step.size))
+        assert np.array_equal(step.tokens, np.flatnonzero(frequency))
+        asked = frequency[step.tokens] * found.lengths[step.tokens]
+        mass = step.solution.token_mass
+        off = np.abs(mass * asked.sum() / asked - 1)
+        assert off.max() <= epsilon + 1e-8
+        assert (off.max() > 1e-3) == (epsilon > 0)
+        assert step.solution.moved == pytest.approx((off * asked).sum() / asked.sum() / 2, abs=1e-8)
+        weights = dict(enumerate((mass / found.lengths[step.tokens]).tolist()))
+        lengths = dict(enumerate(found.lengths[step.tokens].tolist()))
+        slow = reference.entropy_per_length(weights, lengths, length)
+        assert step.entropy == pytest.approx(slow, rel=1e-9)
+
+
+def test_a_draw_equal_to_the_corpus_has_its_entropies():
+    """Draws are not solved again: their tokens get the share that those of the corpus got."""
+    settings = volt.LearnSettings(epsilon=0.3, length="occurrences")
+    counts = volt.count([TEXT])
+    found = volt.candidates(counts, merges=400)
+    ranking = rank_candidates(found, "frequency")
+    same = [found, found]
+    at_sizes = frequencies_at(found, ranking, np.array([100, 200, 300]), same)
+    steps = pipeline.solve_steps(found, at_sizes, settings)
+    for step, at in zip(steps, at_sizes, strict=True):
+        entropies = pipeline._drawn_entropies(step, at.draws, found.lengths, settings)
+        assert entropies == pytest.approx([step.entropy] * 2, rel=1e-12)
+
+
+def test_a_threshold_that_drops_tokens_says_how_many():
+    result = learned(epsilon=0.4, threshold=0.7, gamma=0.05)
+    assert_consistent(result)
+    step = max(result.steps, key=lambda step: step.dropped)
+    assert step.dropped > 0
+    assert len(step.kept) + step.dropped == len(step.tokens)
+    asked = step.solution.problem.token_marginal
+    below = step.solution.token_mass < 0.7 * asked * (1 - 1e-6)
+    assert step.dropped >= below.sum() > 0
+    rows = result.summary()["steps"]
+    assert [row["dropped"] for row in rows] == [step.dropped for step in result.steps]
+
+
+def test_split_under_the_pairs_rule_has_the_frequencies_of_push_down():
+    for pretokenizer in PRETOKENIZERS:
+        result = learned(pretokenizer=pretokenizer, encoding="split", merge_rule="pairs")
+        found = result.candidates
+        ranking = rank_candidates(found, "frequency")
+        expected = push_down(found, token_set(found, ranking, result.chosen_size))
+        named = {t: f for t, f in zip(found.tokens, expected.tolist(), strict=True) if f}
+        measured = {t.text: t.frequency for t in result.vocabulary.tokens if t.frequency}
+        assert measured == named
+
+
+def test_plain_bpe_has_the_frequencies_of_the_curve():
+    result = learned(criterion="knee", pretokenizer="whitespace")
+    row = result.chosen_size - result.candidates.alphabet_size
+    frequencies = [token.frequency for token in result.vocabulary.tokens]
+    assert sum(frequencies) == result.curve.tokens[row]
+    assert sum(f > 0 for f in frequencies) == result.curve.types[row]
+    assert result.overlap == 1.0
+
+
+def slow_unreachable(vocabulary):
+    pool, visible = vocabulary.pool, set(vocabulary.texts)
+
+    def leaves(number):
+        token = pool[number]
+        if token.parents is None:
+            return [reference.Node(token.text)]
+        return leaves(token.parents[0]) + leaves(token.parents[1])
+
+    found = []
+    for number, token in enumerate(vocabulary.tokens):
+        if token.kind in ("character", "merged"):
+            nodes = reference.merge_symbols(leaves(number), vocabulary, repeat(False))
+            if [t for node in nodes for t in reference.split(node, visible)] != [token.text]:
+                found.append(number)
+    return found
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("merge_rule", ["pairs", "concat"])
+def test_what_is_learned_is_reachable(pretokenizer, merge_rule):
+    # Few letters, so that a token can be reached by other splits than its own.
+    generator = random.Random(5)
+    words = ["".join(generator.choices("aab", k=generator.randint(1, 9))) for _ in range(200)]
+    text = [
+        " ".join(words[int(200 * generator.random() ** 2)] for _ in range(8)) for _ in range(60)
+    ]
+    result = learned(
+        text, pretokenizer=pretokenizer, merge_rule=merge_rule, sizes="20:80:20", bootstrap=0
+    )
+    assert_consistent(result)
+    assert result.vocabulary.unreachable == slow_unreachable(result.vocabulary) == []
+
+
+@pytest.mark.parametrize(
+    ("pretokenizer", "final"),
+    [("whitespace", ""), ("whitespace", "</w>"), ("metaspace", ""), ("byte-level", "")],
+)
+@pytest.mark.parametrize("merge_rule", ["pairs", "concat"])
+def test_a_token_that_its_own_merges_do_not_reach_is_listed(pretokenizer, merge_rule, final):
+    """`b c` merges first, and nothing is made of `a bc d`: `abcd` is never reached. No text teaches
+    such merges; other people's vocabularies may have them."""
+    letters = (
+        [chr(c) for c in sorted(BYTE_LETTERS.values())] if pretokenizer == "byte-level" else []
+    )
+    letters = letters or ["a", "b", "c", "d" + final]
+    tokens = [Token("<unk>", "special"), *(Token(letter, "character") for letter in letters)]
+
+    def merge(left, right):
+        ids = {token.text: number for number, token in enumerate(tokens)}
+        rank = len(tokens) - len(letters)
+        tokens.append(Token(left + right, "merged", (ids[left], ids[right]), rank))
+
+    for left, right in (("b", "c"), ("a", "b"), ("c", "d" + final), ("ab", "cd" + final)):
+        merge(left, right)
+    vocabulary = Vocabulary(
+        volt.WordRule(pretokenizer), tokens, merge_rule=merge_rule,
+        unknown="byte" if pretokenizer == "byte-level" else "unk",
+    )  # fmt: skip
+    measured = pipeline.measure(
+        vocabulary, volt.count([["abcd"]], pretokenizer=pretokenizer), 1
+    ).vocabulary
+    assert [tokens[number].text for number in measured.unreachable] == ["abcd" + final]
+    assert slow_unreachable(measured) == measured.unreachable
+
+
+# -------------------------------------------------------------------------------- on disk, and back
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+def test_saved_and_loaded_it_is_the_same_and_passes_its_own_test(tmp_path, pretokenizer, encoding):
+    result = learned(pretokenizer=pretokenizer, encoding=encoding, symbols=["<2de>"])
+    result.save(tmp_path / "out")
+    loaded = load_vocabulary(tmp_path / "out")
+    saved = result.vocabulary
+    for name in Vocabulary.__dataclass_fields__:
+        assert getattr(loaded, name) == getattr(saved, name), name
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "out" / "volt.json").read_bytes()
+
+    assert len(loaded.self_test) >= 24
+    tokenizer = Tokenizer(loaded)
+    assert [tokenizer.encode(text) for text, _ in loaded.self_test] == [
+        ids for _, ids in loaded.self_test
+    ]
+    written = (tmp_path / "out" / "volt.json").read_text(encoding="utf-8")
+    assert json.loads(written)["format"] == FORMAT
+    assert len(written.splitlines()) > len(saved), "a token a line"
+
+
+def test_the_folder_holds_the_curve_the_choices_and_the_signature(tmp_path):
+    result = learned()
+    result.save(tmp_path / "out")
+    files = artifacts(tmp_path / "out")
+    assert json.loads(files["choices.json"]) == json.loads(json.dumps(result.summary()))
+    assert files["signature.txt"].decode() == result.signature + "\n"
+    rows = files["curve.csv"].decode().splitlines()
+    sizes = [int(row.split(",")[0]) for row in rows[1:]]
+    assert sizes == sorted(set(sizes))
+    wanted = {step.size + result.candidates.alphabet_size for step in result.steps}
+    wanted |= {c.size for c in result.choices[1:] if c.size is not None}
+    assert wanted <= set(sizes)
+    assert {sizes[0], sizes[-1]} == {result.curve.size[0], result.curve.size[-1]}
+
+
+def test_the_curve_file_has_every_size_that_was_tried_or_chosen(tmp_path, monkeypatch):
+    monkeypatch.setattr(pipeline, "CURVE_ROWS", 4)
+    result = learned()
+    rows = pipeline.curve_rows(result.curve, result.choices, result.steps)
+    result.curve.save(tmp_path / "curve.csv", rows)
+    rows = (tmp_path / "curve.csv").read_text().splitlines()[1:]
+    sizes = {int(row.split(",")[0]) for row in rows}
+    assert len(sizes) < 20
+    assert {step.size + result.candidates.alphabet_size for step in result.steps} <= sizes
+    assert {c.size for c in result.choices[1:] if c.size is not None} <= sizes
+
+
+def test_the_signature_names_the_settings():
+    result = learned(criterion="mdl", gamma=0.5, merges=300, seed=7)
+    assert re.fullmatch(r"volt(\|[a-z]+:[^|\s]+)+", result.signature)
+    parts = dict(part.split(":", 1) for part in result.signature.split("|")[1:])
+    expected = {
+        "cand": "bpe-300",
+        "crit": "mdl",
+        "gamma": "0.5",
+        "boot": "3-7",
+        "rank": "merge",
+        "sizes": "60:300:60",
+        "size": str(len(result.vocabulary)),
+        "corpus": result.counts.digest(),
+        "v": volt.__version__,
+    }
+    assert {name: parts[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+def test_the_bytes_are_the_same_for_any_number_of_threads(tmp_path, pretokenizer):
+    for threads in (1, 2, 5):
+        result = learned(threads=threads, pretokenizer=pretokenizer)
+        result.save(tmp_path / str(threads))
+    assert artifacts(tmp_path / "1") == artifacts(tmp_path / "2") == artifacts(tmp_path / "5")
+
+
+def write_parts(folder, lines, seed, parts):
+    generator = random.Random(seed)
+    lines = generator.sample(lines, len(lines))
+    cuts = sorted(generator.sample(range(len(lines)), parts - 1))
+    paths = []
+    for number, (a, b) in enumerate(pairwise([0, *cuts, len(lines)])):
+        paths.append(folder / f"peculiar-name-{seed}-{number}.text")
+        paths[-1].write_text("".join(f"{line}\n" for line in lines[a:b]), encoding="utf-8")
+    return paths
+
+
+def test_the_bytes_are_the_same_however_the_text_is_split_into_files(tmp_path):
+    saved = []
+    for seed, parts in enumerate((1, 2, 7)):
+        result = volt.learn(write_parts(tmp_path, TEXT, seed, parts), **OPTIONS)
+        result.save(tmp_path / f"out{seed}")
+        saved.append(artifacts(tmp_path / f"out{seed}"))
+    learned().save(tmp_path / "lines")
+    volt.learn(volt.count([TEXT]), **OPTIONS).save(tmp_path / "counted")
+    assert saved[0] == saved[1] == saved[2]
+    assert saved[0] == artifacts(tmp_path / "lines") == artifacts(tmp_path / "counted")
+
+
+def test_the_bytes_do_not_depend_on_the_hash_seed_and_tell_nothing_of_where_they_were_made(
+    tmp_path,
+):
+    (path,) = write_parts(tmp_path, TEXT, 0, 1)
+    saved = []
+    for seed in ("0", "4321"):
+        script = (
+            "import sys, volt; volt.learn([sys.argv[1]], sizes='60:300:60', bootstrap=3, "
+            "merges=400).save(sys.argv[2])"
+        )
+        subprocess.run(
+            [sys.executable, "-c", script, path, tmp_path / f"out{seed}"],
+            env=os.environ | {"PYTHONHASHSEED": seed},
+            check=True,
+        )
+        saved.append(artifacts(tmp_path / f"out{seed}"))
+    assert saved[0] == saved[1]
+    told = [str(tmp_path), tmp_path.name, path.name, path.stem, str(Path.home()), str(Path.cwd())]
+    told += [date.today().isoformat()] + [n for n in [socket.gethostname()] if len(n) > 3]
+    for name, data in saved[0].items():
+        text = data.decode()
+        assert [secret for secret in told if len(secret) > 3 and secret in text] == [], name
+        assert not re.search(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d", text), name
+
+
+def test_an_existing_folder_is_refused_without_force(tmp_path):
+    first, second = learned(), learned(criterion="knee")
+    out = tmp_path / "out"
+    first.save(out)
+    before = artifacts(out)
+    with pytest.raises(SettingsError, match=r"out exists; use --force"):
+        second.save(out)
+    assert artifacts(out) == before
+    second.save(out, force=True)
+    assert artifacts(out) != before
+    second.save(tmp_path / "new" / "and" / "deep")
+    assert artifacts(tmp_path / "new" / "and" / "deep") == artifacts(out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new", "out"]
+
+
+def test_an_empty_folder_is_used_and_a_foreign_one_never_replaced(tmp_path):
+    result = learned()
+    (tmp_path / "empty").mkdir()
+    result.save(tmp_path / "empty")
+    artifacts(tmp_path / "empty")
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "thesis.tex").write_text("years of work")
+    for force in (False, True):
+        with pytest.raises(SettingsError):
+            result.save(foreign, force=force)
+    with pytest.raises(SettingsError, match="is a file; name a folder"):
+        result.save(foreign / "thesis.tex", force=True)
+    with pytest.raises(InputError, match=r"cannot write .*thesis.tex/out"):
+        result.save(foreign / "thesis.tex" / "out")
+    assert (foreign / "thesis.tex").read_text() == "years of work"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "foreign"]
+
+
+@pytest.mark.parametrize("name", [".", "", ".."])
+def test_the_folder_one_is_in_is_refused(tmp_path, monkeypatch, name):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(SettingsError, match="the folder you are in"):
+        learned().save(name, force=True)
+
+
+def test_names_of_any_length_and_links(tmp_path):
+    result = learned()
+    result.save(tmp_path / ("x" * 250))
+    with pytest.raises(InputError, match="File name too long"):
+        result.save(tmp_path / ("x" * 300))
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    for force in (False, True):
+        result.save(tmp_path / "link", force=force)
+    assert (tmp_path / "link").is_symlink()
+    artifacts(tmp_path / "there")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "there", "x" * 250]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt(), ValueError()])
+def test_a_failure_while_writing_leaves_the_old_folder_as_it_was(tmp_path, monkeypatch, error):
+    result = learned()
+    out = tmp_path / "out"
+    result.save(out)
+    before = artifacts(out)
+
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(volt.Curve, "save", fail)
+    expected = InputError if isinstance(error, OSError) else type(error)
+    for folder in (out, tmp_path / "new"):
+        with pytest.raises(expected):
+            result.save(folder, force=True)
+    assert artifacts(out) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_failure_while_the_folders_change_places_brings_the_old_one_back(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    learned().save(out)
+    before = artifacts(out)
+    rename = Path.rename
+
+    def fail_for_the_new(self, target):
+        if self.suffix == ".tmp":
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_new)
+    with (
+        pytest.raises(InputError, match="Input/output error"),
+        atomic_folder(out, force=True) as new,
+    ):
+        (new / "volt.json").write_text("{}")
+    assert artifacts(out) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+# --------------------------------------------------------------------------------- degenerate input
+
+
+def word_counts(words, pretokenizer="whitespace"):
+    data = [word.encode() for word in words]
+    return volt.WordCounts(
+        rule=volt.WordRule(pretokenizer),
+        text=np.frombuffer(b"".join(data), np.uint8),
+        offsets=np.cumsum([0, *map(len, data)]).astype(np.uint64),
+        counts=np.array(list(words.values()), np.uint64),
+    )
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["", "  ", "\t"]])
+def test_no_word_at_all_is_said(lines):
+    with pytest.raises(InputError, match="not one word in the input"):
+        volt.learn([lines], pretokenizer="whitespace")
+
+
+@pytest.mark.parametrize("lines", [["a"] * 9, ["hello"], ["a b c d e f"]])
+def test_nothing_to_merge_is_said(lines):
+    with pytest.raises(InputError, match=r"gives 0 candidates, too few for two sizes"):
+        volt.learn([lines], pretokenizer="whitespace")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"hello": 10},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa": 3},
+        {"abab": 2, "cdcd": 2, "efef": 2},
+        {f"w{n}": 1 for n in range(300)},
+        {"lowest": 10**12, "lower": 10**9, "newest": 10**6, "new": 1000, "wide": 2, "wider": 1},
+        {"ab" * 20: 10**12, "ba" * 20: 1, "b": 10**12},
+    ],
+    ids=["one word", "one letter", "equal counts", "all once", "1 to 1e12", "huge and rare"],
+)
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+def test_degenerate_words_give_a_sound_vocabulary(words, encoding):
+    result = volt.learn(word_counts(words), encoding=encoding, min_frequency=1)
+    assert_consistent(result)
+    assert any("scaled down" in message for message in result.messages)
+
+
+def test_one_character_with_mass_alone():
+    result = volt.learn(word_counts({"aaaa": 5, "aa": 3}, "metaspace"), min_frequency=1)
+    assert_consistent(result)
+    for step in result.steps:
+        assert np.isfinite(step.entropy)
+
+
+def test_sizes_beyond_the_candidates_are_left_out_or_scaled_down():
+    result = learned(sizes="100:1000:100")
+    assert [step.size for step in result.steps] == [100, 200, 300, 400]
+    assert "sizes above 400 left out of S: the text gives 400 candidates" in result.messages
+    result = learned(sizes="1000:10000:1000")
+    assert [step.size for step in result.steps] == list(range(40, 401, 40))
+    assert (
+        "S of 1,000 to 10,000 scaled down to 40 to 400: the text gives 400 candidates"
+        in result.messages
+    )
+    result = learned(sizes=[300, 100, 200, 100])
+    assert [step.size for step in result.steps] == [100, 200, 300]
+    assert "|sizes:100:300:100|" in result.signature
+    assert not any("S" in message.split() for message in result.messages[:-1])
+    assert "|sizes:50,80,300|" in learned(sizes="50,80,300").signature
+
+
+def test_fewer_candidates_than_asked_for_are_said():
+    result = volt.learn([TEXT], sizes="60:300:60", bootstrap=0)
+    assert f"the text gives {result.candidates.merges:,} merges, not 100,000" in result.messages
+    assert result.choice.interval is None
+    assert not any("merges, not" in message for message in learned().messages)
+
+
+def test_a_choice_at_the_edge_is_said_in_words():
+    result = learned(sizes=[10, 300], pretokenizer="whitespace")
+    assert result.choice.doubts
+    assert result.messages[-1] == f"{result.chosen_size:,}: {result.choice.doubts[-1]}"
+
+
+def test_intervals_come_from_the_draws_and_the_seed():
+    one, same, other = (learned(bootstrap=9, seed=seed) for seed in (0, 0, 1))
+    assert [c.interval for c in one.choices] == [c.interval for c in same.choices]
+    assert one.signature != other.signature
+    assert one.choice.size == other.choice.size
+    found = one.candidates
+    assert found.draws == 9
+    for number, choice in enumerate(one.choices):
+        if choice.interval:
+            assert choice.interval[0] <= choice.interval[1]
+            if number == 0:
+                assert {*choice.interval} <= {step.size for step in one.steps}
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"criterion": "bleu"}, SettingsError, "criterion is one of muv, mdl"),
+        ({"rank": "size"}, SettingsError, "rank is one of frequency, merge, not 'size'"),
+        ({"length": "words"}, SettingsError, "length is one of types, occurrences"),
+        ({"encoding": "greedy"}, SettingsError, "encoding is one of merge, split"),
+        ({"merge_rule": "any"}, SettingsError, "merge_rule is one of pairs, concat"),
+        ({"unknown": "drop"}, SettingsError, "unknown is one of byte, unk"),
+        ({"pretokenizer": "words"}, SettingsError, "pretokenizer is one of"),
+        ({"size": 0}, SettingsError, "size is at least 1"),
+        ({"size": 100}, SettingsError, "no room for the .* special tokens, bytes and characters"),
+        ({"size": 10**6}, InputError, "the text gives 400, which makes .* tokens"),
+        ({"sizes": "100"}, SettingsError, "two or more sizes"),
+        ({"sizes": []}, SettingsError, "START:STOP:STEP"),
+        ({"sizes": [0, 10]}, SettingsError, "START:STOP:STEP"),
+        ({"sizes": ["few", "many"]}, SettingsError, "START:STOP:STEP or a list .* 'few,many'"),
+        ({"merges": -1}, SettingsError, "merges is at least 0"),
+        ({"bootstrap": -1}, SettingsError, "bootstrap is at least 0"),
+        ({"seed": -1}, SettingsError, "seed is at least 0"),
+        ({"seed": 2**64}, SettingsError, "seed is at least 0 and below 2"),
+        ({"model_width": 0}, SettingsError, "model_width is at least 1"),
+        ({"threshold": -0.1}, SettingsError, "threshold is at least 0"),
+        ({"threshold": 2.0}, SettingsError, "threshold 2 drops every token at size 60"),
+        ({"gamma": 0.0}, TransportError, "gamma must be a number above 0"),
+        ({"epsilon": -1.0}, TransportError, "epsilon must be a number of at least 0"),
+        ({"coverage": 0.0}, SettingsError, "coverage is above 0"),
+        ({"threads": 0}, SettingsError, "threads is at least 1"),
+        ({"special": ["<s>", "<s>"]}, SettingsError, "two tokens are both '<s>'"),
+        ({"special": [""]}, SettingsError, "is empty"),
+        ({"special": ["\ud800"]}, SettingsError, "lone surrogate"),
+        ({"symbols": ["a"]}, SettingsError, "two tokens are both 'a'"),
+        ({"unknown": "unk", "special": []}, SettingsError, "needs <unk> among the special tokens"),
+        ({"unknown": "byte", "pretokenizer": "whitespace"}, SettingsError, "byte tokens need"),
+        ({"unknown": "unk", "pretokenizer": "byte-level"}, SettingsError, "knows every character"),
+        ({"colour": "red", "taste": 1}, SettingsError, "there is no option colour, taste"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_makes_no_sense_is_refused_in_words(options, error, words):
+    with pytest.raises(error, match=words):
+        learned(**options)
+
+
+def test_counted_words_take_no_options_of_counting():
+    counts = volt.count([TEXT])
+    with pytest.raises(SettingsError, match="counted already: pretokenizer"):
+        volt.learn(counts, pretokenizer="whitespace")
+    with pytest.raises(InputError, match="no such file"):
+        volt.learn("/nowhere/text")
+
+
+# ------------------------------------------------------------------------------------------- search
+
+
+def test_search_scores_bpe_at_the_sizes_asked_for():
+    counts = volt.count([TEXT])
+    for by in CRITERIA:
+        result = volt.search(counts, by=by, sizes=[150, 200, 300, 400, 500])
+        curve = result.candidates.curve
+        rows = result.rows()
+        assert [row["size"] for row in rows] == [150, 200, 300, 400, 500]
+        assert [row["tokens"] for row in rows] == [
+            curve.tokens[curve.at_size(row["size"])] for row in rows
+        ]
+        assert result.choice.criterion == by
+        assert by in rows[0]
+        if by == "muv":
+            slow = reference.muv(
+                [row["size"] for row in rows], [row["entropy_types"] for row in rows]
+            )
+            assert [row["muv"] for row in rows[1:]] == pytest.approx(slow)
+            assert result.choice.size == rows[1 + int(np.argmax(slow))]["size"]
+        elif by != "frequency":
+            best = min if by == "mdl" else max
+            assert result.choice.size == best(rows, key=lambda row: row[by])["size"]
+
+
+def test_search_reports_sizes_that_are_not_reached():
+    result = volt.search([TEXT], sizes="200,300,1k,5", merges=300)
+    assert result.left_out == [5, 1000]
+    with pytest.raises(InputError, match=r"the text gives sizes .* name at least two"):
+        volt.search([TEXT[:3]], sizes="1000:10000:1000")
+    with pytest.raises(SettingsError, match="by is one of"):
+        volt.search([TEXT], by="bleu")
+    with pytest.raises(SettingsError, match="START:STOP:STEP"):
+        volt.search([TEXT], sizes=["few"])
