@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError, TransportError, VoltError
 from volt.counting.counts import CountTotals, WordCounts, WordRule, count
-from volt.pipeline import LearnResult, LearnSettings, learn
+from volt.pipeline import LearnResult, learn
 from volt.proposing.merges import Candidates, Curve, candidates, load_candidates
 from volt.proposing.sources import candidates_from
 from volt.searching import SearchResult, search
+from volt.settings import LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer, load
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary

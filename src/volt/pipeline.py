@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +13,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,21 +23,16 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.files import atomic_folder
 from volt.base.progress import Progress, Report
 from volt.choosing.choice import Choice, choose
-from volt.choosing.criteria import CRITERIA, MODEL_WIDTH, ZIPF_SIZES, Score, curve_scores, muv
+from volt.choosing.criteria import CRITERIA, ZIPF_SIZES, Score, curve_scores, muv
 from volt.choosing.entropy import Length, entropy_per_length
 from volt.choosing.sizes import parse_sizes
 from volt.choosing.transport import (
-    EPSILON,
-    GAMMA,
-    THRESHOLD,
     TransportProblem,
     TransportSolution,
     solve,
 )
 from volt.counting.counts import (
     WordCounts,
-    check_at_least,
-    check_choice,
     count,
     is_byte_level,
     thread_count,
@@ -55,20 +49,15 @@ from volt.proposing.frequencies import (
 from volt.proposing.merges import WORD_FINAL, Candidates, Curve
 from volt.proposing.pieces import PieceCandidates, build_piece_vocabulary
 from volt.proposing.sources import (
-    DEFAULT_ENCODING,
     Source,
     SourceKind,
     candidates_from,
-    parse_source,
 )
+from volt.settings import CountSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED, packed
 from volt.tokenizing.vocabulary import (
-    DEFAULT_SPECIAL,
-    Encoding,
     MergeEncoding,
-    MergeRule,
-    Unknown,
     Vocabulary,
     build_vocabulary,
     closure,
@@ -79,8 +68,6 @@ if TYPE_CHECKING:
 
 BILINGUAL_SIZES = "1000:10000:1000"
 MULTILINGUAL_SIZES = "40000:160000:10000"
-MULTILINGUAL_MERGES = 300_000
-BOOTSTRAP = 20
 CURVE_ROWS = 1000
 DRAW_ROWS = 2000
 
@@ -91,8 +78,6 @@ CURVE_NAMES: dict[SourceKind, str] = {
     "substring": "substrings",
     "file": "the file's tokens",
 }
-
-Rank = Literal["frequency", "merge"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,89 +240,6 @@ def _step_summary(step: Step) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class LearnSettings:
-    """What can be set in `learn`, beside how text is read (`volt.count`)."""
-
-    criterion: str = "muv"
-    """Which criterion decides: muv (the paper), mdl, frequency, renyi, zipf, knee."""
-    size: int | None = None
-    """Instead of a criterion: how many tokens the vocabulary has in all."""
-    sizes: str | Sequence[int] | None = None
-    """S, where transport is solved: START:STOP:STEP or a list; the paper's by default."""
-    multilingual: bool = False
-    """The paper's setting for many languages: 300,000 candidates, S = 40K, 50K, ..., 160K."""
-    candidates: str | None = None
-    """Where candidates come from: bpe:N (the default), unigram:N, wordpiece:N, substring:N or
-    file:PATH."""
-    merges: int | None = None
-    """Candidates to make, whatever `candidates` says; 100,000 by default."""
-    rank: Rank | None = None
-    """Which candidates come first; by frequency for muv and where there are no merges, by merge for
-    the others."""
-    length: Length = "types"
-    """The mean length in H: over types (the paper) or over occurrences."""
-    gamma: float = GAMMA
-    epsilon: float = EPSILON
-    threshold: float = THRESHOLD
-    """Tokens that get less than this share of the mass they ask for are dropped."""
-    model_width: int = MODEL_WIDTH
-    """Parameters of one embedding, the price of a token in mdl."""
-    bootstrap: int = BOOTSTRAP
-    """Draws of the word counts for the intervals."""
-    seed: int = 0
-    coverage: float | None = None
-    max_token_length: int | None = None
-    min_frequency: int = 2
-    encoding: Encoding | None = None
-    """merge or split, for candidates with parents; longest or unigram, for all. By default merge
-    for BPE, longest for WordPiece, unigram for the others."""
-    merge_rule: MergeRule | None = None
-    unknown: Unknown | None = None
-    special: Sequence[str] = DEFAULT_SPECIAL
-    symbols: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("rank", self.rank, get_args(Rank))
-        check_choice("length", self.length, get_args(Length))
-        check_choice("encoding", self.encoding, get_args(Encoding))
-        check_at_least("size", self.size, 1)
-        check_at_least("model_width", self.model_width, 1)
-        check_at_least("threshold", self.threshold, 0)
-        if not 0 <= self.seed < 1 << 64:
-            raise SettingsError(f"seed is at least 0 and below 2^64, not {self.seed}")
-
-    @property
-    def decides(self) -> str:
-        return self.criterion if self.size is None else "size"
-
-    @property
-    def source(self) -> Source:
-        if self.candidates is not None:
-            named = parse_source(self.candidates)
-        else:
-            named = parse_source(f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe")
-        if self.merges is None or named.kind == "file":
-            return named
-        check_at_least("merges", self.merges, 0)
-        return replace(named, number=self.merges)
-
-    @property
-    def encoded_by(self) -> Encoding:
-        return self.encoding or DEFAULT_ENCODING[self.source.kind]
-
-    @property
-    def looked_up(self) -> bool:
-        """Are tokens looked up in words, and not merged?"""
-        return self.encoded_by not in get_args(MergeEncoding)
-
-    @property
-    def ranked_by(self) -> Rank:
-        """For criteria that read the curve, and for fixed sizes."""
-        return self.rank or ("frequency" if self.looked_up else "merge")
-
-
 def learn(
     inputs: WordCounts | Text | Iterable[Text],
     *,
@@ -429,7 +331,7 @@ def _counted(
     threads: int,
     progress: Progress,
 ) -> WordCounts:
-    known = inspect.signature(count).parameters.keys() - {"inputs", "threads", "progress"}
+    known = {one.name for one in fields(CountSettings)}
     if options.keys() - known:
         raise SettingsError(f"there is no option {', '.join(sorted(options.keys() - known))}")
     if isinstance(inputs, WordCounts):

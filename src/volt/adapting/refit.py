@@ -42,7 +42,6 @@ from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
 from volt.formats.merges import last_pairs
 from volt.pipeline import (
-    LearnSettings,
     Step,
     _chosen_tokens,
     _counted,
@@ -56,6 +55,7 @@ from volt.pipeline import (
 from volt.pipeline import measure as with_measures
 from volt.proposing.frequencies import SizeFrequencies, frequencies_at, rank_candidates
 from volt.proposing.merges import UNKNOWN, Candidates, _resample
+from volt.settings import LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED, Kind, Token
 from volt.tokenizing.vocabulary import LookUp, Vocabulary

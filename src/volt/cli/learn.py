@@ -16,10 +16,11 @@ from volt.cli.console import can_draw, print_json, progress_for, refuse_options,
 from volt.cli.count import summary as count_summary
 from volt.cli.languages import parallel_of, table_lines, tell_scripts, texts_of, weights_of
 from volt.counting.inputs import find_sources
-from volt.pipeline import LearnResult, LearnSettings
+from volt.pipeline import LearnResult
 from volt.proposing.sources import parse_source
 from volt.report.bundle import HINT, is_cached, is_installed
 from volt.report.terminal import summary, summary_data
+from volt.settings import LearnSettings
 
 DEFAULT = LearnSettings()
 

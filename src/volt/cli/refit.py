@@ -12,7 +12,7 @@ from volt.base.files import check_folder
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
 from volt.cli.export import FormatName
-from volt.pipeline import LearnSettings
+from volt.settings import LearnSettings
 
 if TYPE_CHECKING:
     from volt.adapting.refit import RefitResult

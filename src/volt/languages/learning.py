@@ -27,7 +27,8 @@ from volt.base.progress import Progress
 from volt.counting.counts import MOST, SAMPLED_INPUTS, CountTotals, WordCounts, count, thread_count
 from volt.counting.inputs import Text, find_sources
 from volt.counting.inputs import _weight as exact_weight
-from volt.pipeline import LearnResult, LearnSettings, learn
+from volt.pipeline import LearnResult, learn
+from volt.settings import LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED
 from volt.tokenizing.vocabulary import Vocabulary

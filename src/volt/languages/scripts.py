@@ -26,7 +26,8 @@ from volt.base.progress import Progress
 from volt.choosing.sizes import parse_sizes
 from volt.counting.counts import WordCounts, count, thread_count
 from volt.counting.inputs import Text
-from volt.pipeline import BILINGUAL_SIZES, MULTILINGUAL_SIZES, LearnResult, LearnSettings, learn
+from volt.pipeline import BILINGUAL_SIZES, MULTILINGUAL_SIZES, LearnResult, learn
+from volt.settings import LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
