@@ -1,0 +1,58 @@
+"""Registry: things of one kind by name, in the order in which they were registered.
+
+Criteria, candidate sources, formats, pre-tokenizers and normalizers live in registries. The command
+line's choices, the tables of the docs and the report read them, so an entry is all that a new one needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Protocol, TypeVar
+
+from volt.base.errors import SettingsError
+
+
+class Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+class Registry(Mapping[str, Entry]):
+    """`registry[name]`, or a SettingsError that lists the names there are."""
+
+    def __init__(self, what: str, entries: Iterable[Entry] = ()) -> None:
+        self.what = what
+        """What the entries are called in messages, such as "criterion"."""
+        self._entries: dict[str, Entry] = {}
+        for entry in entries:
+            self.register(entry)
+
+    def register(self, entry: Entry) -> Entry:
+        if entry.name in self._entries:
+            raise SettingsError(f"there is already a {self.what} named {entry.name!r}")
+        self._entries[entry.name] = entry
+        return entry
+
+    def unregister(self, name: str) -> None:
+        """Take an entry out again, as a test does with its own."""
+        del self._entries[name]
+
+    def __getitem__(self, name: str) -> Entry:
+        if name in self._entries:
+            return self._entries[name]
+        near = get_close_matches(str(name), self._entries, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise SettingsError(f"{self.what} is one of {', '.join(self)}, not {name!r}{hint}")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
