@@ -1,6 +1,6 @@
 # make demo   build, install, learn a vocabulary from text that every machine with Python has
 # make test   the same, then all tests
-# make lint   ruff and mypy
+# make lint   ruff, mypy and import-linter
 # make screenshot  the picture of the report in docs/img; needs Chromium
 # make study  docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
 # make fuzz   every fuzzer for SECONDS (60) each; needs clang
@@ -52,6 +52,7 @@ lint: $(TOOLS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 study: $(TOOLS)
 	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }

@@ -70,9 +70,9 @@ def slow_frequencies(vocabulary, counts):
     """Encode every word type by the slow twin."""
     visible, found = set(vocabulary.texts), dict.fromkeys(vocabulary.texts, 0)
     for word, count in counts.items():
-        nodes = reference.spell_known(word, vocabulary)
-        for node in reference.merge_symbols(nodes, vocabulary, repeat(False)):
-            for token in reference.split(node, visible):
+        nodes = reference.encode.spell_known(word, vocabulary)
+        for node in reference.encode.merge_symbols(nodes, vocabulary, repeat(False)):
+            for token in reference.encode.split(node, visible):
                 found[token] += count
     return found
 
@@ -150,7 +150,7 @@ def assert_consistent(result):
     # Steps and choices.
     assert all(solution.converged for solution in result.solutions)
     assert [choice.criterion for choice in result.choices] == list(CRITERIA)
-    slow = reference.muv([s.size for s in result.steps], [s.entropy for s in result.steps])
+    slow = reference.curve.muv([s.size for s in result.steps], [s.entropy for s in result.steps])
     assert [step.muv for step in result.steps[1:]] == pytest.approx(slow, rel=1e-12)
     assert result.steps[0].muv is None
     muv = result.choices[0]
@@ -254,7 +254,7 @@ def test_entropy_of_a_step_is_that_of_its_mass(epsilon, length):
         assert step.solution.moved == pytest.approx((off * asked).sum() / asked.sum() / 2, abs=1e-8)
         weights = dict(enumerate((mass / found.lengths[step.tokens]).tolist()))
         lengths = dict(enumerate(found.lengths[step.tokens].tolist()))
-        slow = reference.entropy_per_length(weights, lengths, length)
+        slow = reference.curve.entropy_per_length(weights, lengths, length)
         assert step.entropy == pytest.approx(slow, rel=1e-9)
 
 
@@ -311,14 +311,14 @@ def slow_unreachable(vocabulary):
     def leaves(number):
         token = pool[number]
         if token.parents is None:
-            return [reference.Node(token.text)]
+            return [reference.encode.Node(token.text)]
         return leaves(token.parents[0]) + leaves(token.parents[1])
 
     found = []
     for number, token in enumerate(vocabulary.tokens):
         if token.kind in ("character", "merged"):
-            nodes = reference.merge_symbols(leaves(number), vocabulary, repeat(False))
-            if [t for node in nodes for t in reference.split(node, visible)] != [token.text]:
+            nodes = reference.encode.merge_symbols(leaves(number), vocabulary, repeat(False))
+            if [t for node in nodes for t in reference.encode.split(node, visible)] != [token.text]:
                 found.append(number)
     return found
 
@@ -754,7 +754,7 @@ def test_search_scores_bpe_at_the_sizes_asked_for():
         assert result.choice.criterion == by
         assert by in rows[0]
         if by == "muv":
-            slow = reference.muv(
+            slow = reference.curve.muv(
                 [row["size"] for row in rows], [row["entropy_types"] for row in rows]
             )
             assert [row["muv"] for row in rows[1:]] == pytest.approx(slow)

@@ -89,7 +89,7 @@ def test_joint_scores_are_those_of_the_mixture_raised_to_the_best_cut(
         for text in models[0] | models[1]
     }
     logarithms = {key: round(math.log(p) * STEPS) / STEPS for key, p in mean.items()}
-    expected = reference.lift_scores(logarithms)
+    expected = reference.pieces.lift_scores(logarithms)
     got = {symbols(t.text): t.score for t in vocabulary.tokens if t.kind in SPELLED}
     assert got == expected
     assert vocabulary.look_up == LookUp(unknown_score=min(expected.values()) - PENALTY)

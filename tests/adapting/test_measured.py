@@ -33,8 +33,8 @@ def test_frequencies_are_those_of_encoding(
     found = measured.candidates
     expected: Counter[str] = Counter()
     for word, number in counts.items():
-        symbols = reference.spell_known(word, vocabulary)
-        for node in reference.merge_symbols(symbols, vocabulary, iter(lambda: False, None)):
+        symbols = reference.encode.spell_known(word, vocabulary)
+        for node in reference.encode.merge_symbols(symbols, vocabulary, iter(lambda: False, None)):
             if node.merges:
                 expected[node.text] += number
     frequency = found.frequency.tolist()

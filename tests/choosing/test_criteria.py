@@ -1,6 +1,5 @@
 """The criteria: each equal to its definition, computed from the frequencies at every size."""
 
-import doctest
 import math
 import random
 from dataclasses import replace
@@ -55,7 +54,9 @@ def frequencies_at_every_size(found):
     }
     everything = dict(enumerate(found.frequency.tolist()))
     return [
-        list(reference.push_down(everything, parents, set(ranking[:merges].tolist())).values())
+        list(
+            reference.merges.push_down(everything, parents, set(ranking[:merges].tolist())).values()
+        )
         for merges in range(found.merges + 1)
     ]
 
@@ -68,10 +69,6 @@ def assert_best(score, choose, rows=None):
     if score.best is not None:
         assert score.size == score.sizes[score.best]
         assert score.value == score.values[score.best]
-
-
-def test_the_examples_of_the_twins():
-    assert doctest.testmod(reference).failed == 0
 
 
 # ------------------------------------------------------------------------------- against the twins
@@ -90,21 +87,21 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
     at_size = frequencies_at_every_size(found)
 
     score = criteria.mdl(curve, width)
-    slow = [reference.mdl(f, size, width) for f, size in zip(at_size, sizes, strict=True)]
+    slow = [reference.curve.mdl(f, size, width) for f, size in zip(at_size, sizes, strict=True)]
     # n H = n ln n - sum f ln f: what n ln n is rounded to is lost.
     rounding = 1e-13 * float(curve.tokens.max())
     assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=rounding)
     assert_best(score, min)
 
     score = criteria.frequency(curve)
-    slow = [reference.frequency(f, size) for f, size in zip(at_size, sizes, strict=True)]
+    slow = [reference.curve.frequency(f, size) for f, size in zip(at_size, sizes, strict=True)]
     assert score.values.tolist() == slow
     enough = [row for row, share in enumerate(slow) if share >= 0.95]
     assert score.best == (enough[-1] if enough else None)
 
     score = criteria.renyi(curve)
     slow = [
-        reference.renyi(f, size) if size > 1 else math.nan
+        reference.curve.renyi(f, size) if size > 1 else math.nan
         for f, size in zip(at_size, sizes, strict=True)
     ]
     assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-9, nan_ok=True)
@@ -114,11 +111,11 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
     for value, f in zip(score.values.tolist(), at_size, strict=True):
         # Frequencies that differ by less than a billionth: their logarithms are mostly rounding.
         if max(f) == min(f) or max(f) / min(f) > 1 + 1e-9:
-            assert value == pytest.approx(reference.zipf(f), rel=1e-4, nan_ok=True)
+            assert value == pytest.approx(reference.curve.zipf(f), rel=1e-4, nan_ok=True)
     assert_best(score, max)
 
     score = criteria.knee(curve)
-    slow = reference.knee(sizes, curve.entropy_occurrences.tolist())
+    slow = reference.curve.knee(sizes, curve.entropy_occurrences.tolist())
     assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-9)
     assert_best(score, max)
 
@@ -131,11 +128,11 @@ def test_every_criterion_equals_its_definition_on_a_larger_corpus():
     assert list(scores) == ["mdl", "frequency", "renyi", "zipf", "knee"]
     sizes = curve.size.tolist()
     slow = {
-        "mdl": [reference.mdl(f, size, 64) for f, size in zip(at_size, sizes, strict=True)],
-        "frequency": [reference.frequency(f, s) for f, s in zip(at_size, sizes, strict=True)],
-        "renyi": [reference.renyi(f, size) for f, size in zip(at_size, sizes, strict=True)],
-        "zipf": [reference.zipf(f) for f in at_size],
-        "knee": reference.knee(sizes, curve.entropy_occurrences.tolist()),
+        "mdl": [reference.curve.mdl(f, size, 64) for f, size in zip(at_size, sizes, strict=True)],
+        "frequency": [reference.curve.frequency(f, s) for f, s in zip(at_size, sizes, strict=True)],
+        "renyi": [reference.curve.renyi(f, size) for f, size in zip(at_size, sizes, strict=True)],
+        "zipf": [reference.curve.zipf(f) for f in at_size],
+        "knee": reference.curve.knee(sizes, curve.entropy_occurrences.tolist()),
     }
     for name, score in scores.items():
         assert score.criterion == name
@@ -171,7 +168,7 @@ def test_muv_equals_the_twin(sizes, generator):
     sizes = sorted(sizes)
     entropies = [generator.random() * 3 for _ in sizes]
     score = criteria.muv(np.array(sizes), np.array(entropies))
-    slow = reference.muv(sizes, entropies)
+    slow = reference.curve.muv(sizes, entropies)
     assert math.isnan(score.values[0])
     assert score.values[1:].tolist() == pytest.approx(slow, rel=1e-12)
     assert_best(score, max)

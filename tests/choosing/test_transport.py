@@ -257,7 +257,7 @@ def test_native_sums_equal_their_twins(seed: int, paper: bool, wide: bool) -> No
         costs.data, gamma, potential, lower, upper, np.log(lower), np.log(upper),
         plan, log_sum, mass, character_mass,
     )  # fmt: skip
-    expected, log_sums, masses = reference.token_half_step(
+    expected, log_sums, masses = reference.transport.token_half_step(
         rows, gamma, potential.tolist(), lower.tolist(), upper.tolist()
     )
     np.testing.assert_allclose(log_sum, log_sums, rtol=1e-12, atol=1e-12)
@@ -274,7 +274,7 @@ def test_native_sums_equal_their_twins(seed: int, paper: bool, wide: bool) -> No
     native.couple(plan, weight, scale, value)
     pattern = (native.pattern_column, native.pattern_pointer)
     upper_half = csr_array((value, *pattern), (characters, characters)).toarray()
-    whole = np.array(reference.coupling(expected, weight.tolist(), scale.tolist()))
+    whole = np.array(reference.transport.coupling(expected, weight.tolist(), scale.tolist()))
     np.testing.assert_allclose(upper_half, np.triu(whole), rtol=1e-9)
 
     theta = 0.9 / max(1.0, float(np.linalg.eigvalsh(whole)[-1]))

@@ -69,9 +69,9 @@ def write(folder, **texts: str):
 def assert_equals_twin(
     found: volt.WordCounts, lines: list[str], pretokenizer: str, max_word_length: int
 ) -> None:
-    slow = reference.count_words(lines, pretokenizer, max_word_length)
+    slow = reference.words.count_words(lines, pretokenizer, max_word_length)
     assert list(found.items()) == list(slow.items())  # the same order, too
-    words = [word for line in lines for word in reference.words(line, pretokenizer)]
+    words = [word for line in lines for word in reference.words.words_of(line, pretokenizer)]
     marks = sum(line.count("▁") for line in lines) if pretokenizer == "metaspace" else 0
     assert found.totals == volt.CountTotals(
         lines=len(lines),
@@ -113,7 +113,7 @@ def test_native_words_equal_the_twin(
         max_word_length=max_word_length,
         threads=threads,
     )
-    lines = reference.lines_of(text.removeprefix("\ufeff"))
+    lines = reference.words.lines_of(text.removeprefix("\ufeff"))
     assert_equals_twin(found, lines, pretokenizer, max_word_length)
 
 
@@ -130,7 +130,7 @@ def test_a_line_longer_than_a_block_is_counted_as_if_it_were_whole(
     found = count_bytes(
         line.encode(), block, pretokenizer=pretokenizer, max_word_length=max_word_length
     )
-    lines = reference.lines_of(line.removeprefix("\ufeff"))
+    lines = reference.words.lines_of(line.removeprefix("\ufeff"))
     assert_equals_twin(found, lines, pretokenizer, max_word_length)
 
 
@@ -145,7 +145,7 @@ def test_many_lines_and_long_words_equal_the_twin(count_bytes, pretokenizer, blo
         for _ in range(2000)
     )
     options = {"pretokenizer": pretokenizer, "max_word_length": 6}
-    lines = reference.lines_of(text)
+    lines = reference.words.lines_of(text)
     one, two, five = (
         count_bytes(text.encode(), block, threads=threads, **options) for threads in (1, 2, 5)
     )
@@ -186,7 +186,9 @@ def test_no_word_or_line_goes_on_in_the_next_file(tmp_path, one, two, pretokeniz
     with small_blocks(block):
         found = volt.count(paths, pretokenizer=pretokenizer, max_word_length=5)
     lines = [
-        line for text in (one, two) for line in reference.lines_of(text.removeprefix("\ufeff"))
+        line
+        for text in (one, two)
+        for line in reference.words.lines_of(text.removeprefix("\ufeff"))
     ]
     assert_equals_twin(found, lines, pretokenizer, 5)
 
@@ -240,7 +242,7 @@ def test_byte_level_words_are_those_of_the_pattern(pretokenizer, text):
     regex = pytest.importorskip("regex")
     words = regex.findall(PATTERNS[pretokenizer], text)
     assert "".join(words) == text
-    assert reference.words(text, pretokenizer) == words
+    assert reference.words.words_of(text, pretokenizer) == words
     line = text.replace("\n", "")
     assume(not line.endswith("\r"))
     found = volt.count([[line]], pretokenizer=pretokenizer, max_word_length=1000)
@@ -250,7 +252,7 @@ def test_byte_level_words_are_those_of_the_pattern(pretokenizer, text):
 @given(st.lists(any_character | telling, max_size=60).map("".join))
 def test_metaspace_loses_nothing(text):
     line = text.translate(dict.fromkeys(map(ord, "▁\n\r\ufeff")))
-    words = reference.words(line, "metaspace")
+    words = reference.words.words_of(line, "metaspace")
     assert "".join(words).replace("▁", " ") == (" " + line if line else "")
     assert all("▁" not in word[1:] for word in words)
     assert volt.count([[line]], max_word_length=1000).to_dict() == Counter(words)
@@ -299,9 +301,9 @@ def test_normalised_counts_are_those_of_normalised_lines(
     found = count_bytes(text.encode(), block, normalize=form, pretokenizer=pretokenizer)
     lines = [
         unicodedata.normalize(form.upper(), line)
-        for line in reference.lines_of(text.removeprefix("\ufeff"))
+        for line in reference.words.lines_of(text.removeprefix("\ufeff"))
     ]
-    assert list(found.items()) == list(reference.count_words(lines, pretokenizer).items())
+    assert list(found.items()) == list(reference.words.count_words(lines, pretokenizer).items())
     assert found.totals.lines == len(lines)
     assert found.rule.normalize == form
 
@@ -365,9 +367,9 @@ def test_replace_counts_what_python_reads_with_replacement(
     )
     body = data.removeprefix("\ufeff".encode())
     text = body.decode(errors="replace")
-    lines = reference.lines_of(text)
+    lines = reference.words.lines_of(text)
     normal = [line if form == "none" else unicodedata.normalize("NFC", line) for line in lines]
-    assert list(found.items()) == list(reference.count_words(normal, pretokenizer).items())
+    assert list(found.items()) == list(reference.words.count_words(normal, pretokenizer).items())
     assert found.totals.replaced == text.count("\ufffd") - body.count("\ufffd".encode())
     assert found.totals.lines == len(lines)
 
@@ -386,8 +388,8 @@ def test_skip_line_counts_the_other_lines(count_bytes, data, form, block, pretok
     text = b"".join(good).decode()
     if form != "none":
         text = unicodedata.normalize("NFC", text)
-    kept = reference.lines_of(text)
-    assert list(found.items()) == list(reference.count_words(kept, pretokenizer).items())
+    kept = reference.words.lines_of(text)
+    assert list(found.items()) == list(reference.words.count_words(kept, pretokenizer).items())
     assert found.totals.skipped_lines == len(lines) - len(good)
     assert found.totals.lines == len(kept)
 
@@ -630,4 +632,4 @@ def test_real_text_equals_the_twin(volt_data, pretokenizer, name):
     with unpack(path, "rb") as stream:
         text = stream.read().decode()
     found = volt.count(path, pretokenizer=pretokenizer)
-    assert_equals_twin(found, reference.lines_of(text), pretokenizer, 64)
+    assert_equals_twin(found, reference.words.lines_of(text), pretokenizer, 64)

@@ -80,7 +80,7 @@ def test_native_runs_equal_the_twin(tmp_path, text, pretokenizer, max_types, min
         path, tmp_path / "out", 1, pretokenizer=pretokenizer, input_format="text", **options
     )
     found = list(volt.count(tmp_path / "out").items())
-    twin = reference.count_words_in_runs(
+    twin = reference.words.count_words_in_runs(
         "\n".join(text).split("\n"), pretokenizer, table=3, **options
     )
     assert found == twin

@@ -21,7 +21,7 @@ def peer_merges(words: dict[str, int], merges: int) -> list[Merge]:
     codes = io.StringIO()
     dictionary = [f"{word} {count}" for word, count in words.items()]
     learn_bpe.learn_bpe(dictionary, codes, merges, min_frequency=2, is_dict=True)
-    segmentation = {word: reference.spell(word, "whitespace") for word in words}
+    segmentation = {word: reference.merges.spell(word, "whitespace") for word in words}
     found: list[Merge] = []
     for line in codes.getvalue().splitlines()[1:]:
         left, right = line.split(" ")
@@ -30,7 +30,7 @@ def peer_merges(words: dict[str, int], merges: int) -> list[Merge]:
             for word, tokens in segmentation.items()
         )
         found.append((count, (left, right)))
-        segmentation = {w: reference.join(t, (left, right)) for w, t in segmentation.items()}
+        segmentation = {w: reference.merges.join(t, (left, right)) for w, t in segmentation.items()}
     return found
 
 

@@ -43,7 +43,7 @@ def their_tokens(vocabulary, other, text):
     """Words are told by volt's rule, which cuts at tabs and line ends as well as at spaces.
     Characters that are not in the vocabulary are left as they are by subword-nmt."""
     found = []
-    for word in reference.words(text, "whitespace"):
+    for word in reference.words.words_of(text, "whitespace"):
         for piece in other.segment(word).split(" "):
             inner = piece.endswith("@@")
             token = piece.removesuffix("@@") if inner else piece + "</w>"
@@ -98,7 +98,7 @@ def test_lines_with_spaces(tmp_path):
     vocabulary = learned("whitespace")
     other = peer(vocabulary, tmp_path)
     for line in sample_lines()[:200]:
-        words = " ".join(reference.words(line, "whitespace"))
+        words = " ".join(reference.words.words_of(line, "whitespace"))
         printed = [
             token.removesuffix("</w>") if token.endswith("</w>") else token + "@@"
             for token in tokens_of(vocabulary, words)

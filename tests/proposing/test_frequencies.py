@@ -62,7 +62,7 @@ any_share = st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])
 def test_any_set_equals_the_slow_twin(lines, pretokenizer, seed, share):
     _, found = made(lines, pretokenizer)
     inside = mask_of(found, seed, share)
-    slow = reference.push_down(
+    slow = reference.merges.push_down(
         named(found, found.frequency),
         parents_of(found),
         {token for token, is_in in zip(found.tokens, inside.tolist(), strict=True) if is_in},
@@ -88,12 +88,12 @@ def test_any_set_equals_splitting_the_tokens_of_every_word(lines, pretokenizer, 
             return [token]
         return [piece for parent in parents[token] for piece in split(parent)]
 
-    slow = reference.bpe(counts.to_dict(), pretokenizer, 60, min_frequency=1)
+    slow = reference.merges.bpe(counts.to_dict(), pretokenizer, 60, min_frequency=1)
     pieces = {
         word: [piece for token in tokens for piece in split(token)]
         for word, tokens in slow.segmentation.items()
     }
-    expected = reference.token_frequencies(pieces, counts.to_dict())
+    expected = reference.merges.token_frequencies(pieces, counts.to_dict())
     assert named(found, push_down(found, inside)) == expected
 
 
@@ -105,8 +105,8 @@ def test_the_first_merges_are_bpe_at_that_size(lines, pretokenizer):
         got = push_down(found, token_set(found, ranking, merges))
         assert got.sum() == found.curve.tokens[merges]
         assert np.count_nonzero(got) == found.curve.types[merges]
-        slow = reference.bpe(counts.to_dict(), pretokenizer, merges, min_frequency=1)
-        expected = reference.token_frequencies(slow.segmentation, counts.to_dict())
+        slow = reference.merges.bpe(counts.to_dict(), pretokenizer, merges, min_frequency=1)
+        expected = reference.merges.token_frequencies(slow.segmentation, counts.to_dict())
         if pretokenizer == "byte-level":
             expected = {token.translate(BYTE_LETTERS): f for token, f in expected.items()}
         assert named(found, got) == expected
@@ -149,7 +149,7 @@ def test_closure_is_all_that_tokens_are_made_from(lines, pretokenizer, seed, sha
         names[found.alphabet_size + m]: (names[left], names[right])
         for m, (left, right) in enumerate(pairs)
     }
-    expected = reference.closure(parents, (names[i] for i in np.flatnonzero(kept)))
+    expected = reference.merges.closure(parents, (names[i] for i in np.flatnonzero(kept)))
     assert {names[i] for i in np.flatnonzero(closure(found, kept))} == expected
 
 

@@ -24,7 +24,7 @@ any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 def native_and_slow(lines, pretokenizer, merges=40, threads=1, **options):
     counts = volt.count([lines], pretokenizer=pretokenizer, threads=1)
     found = volt.candidates(counts, merges=merges, threads=threads, **options)
-    slow = reference.bpe(counts.to_dict(), pretokenizer, merges, **options)
+    slow = reference.merges.bpe(counts.to_dict(), pretokenizer, merges, **options)
     return counts, found, slow
 
 
@@ -49,7 +49,7 @@ def assert_same(found, slow, pretokenizer):
 
 
 def assert_frequencies(found, slow, counts, pretokenizer):
-    frequencies = reference.token_frequencies(slow.segmentation, counts.to_dict())
+    frequencies = reference.merges.token_frequencies(slow.segmentation, counts.to_dict())
     named = {slow_token(token, pretokenizer): f for token, f in frequencies.items()}
     assert {t: f for t, f in zip(found.tokens, found.frequency.tolist(), strict=True) if f} == named
 
@@ -90,8 +90,8 @@ def test_no_two_merges_make_the_same_token():
     generator = random.Random(7)
     for _ in range(200):
         lines = ["".join(generator.choices("abc", k=generator.randint(1, 12))) for _ in range(40)]
-        counts = reference.count_words(lines, "whitespace")
-        slow = reference.bpe(counts, "whitespace", merges=80, min_frequency=1)
+        counts = reference.words.count_words(lines, "whitespace")
+        slow = reference.merges.bpe(counts, "whitespace", merges=80, min_frequency=1)
         made = ["".join(pair) for pair in slow.merges]
         assert len(set(made)) == len(made)
 
@@ -124,20 +124,20 @@ def found(sample):
 def test_the_curve_equals_counting_from_scratch_at_ten_sizes(sample, found):
     counts = sample.to_dict()
     length_of = dict(zip(found.tokens, found.lengths.tolist(), strict=True))
-    segmentation = {word: reference.spell(word, "metaspace") for word in counts}
+    segmentation = {word: reference.merges.spell(word, "metaspace") for word in counts}
     rows = {0, *range(0, found.merges + 1, found.merges // 9)}
     curve = found.curve
     checked = 0
     for m in range(found.merges + 1):
         if m in rows:
-            frequencies = reference.token_frequencies(segmentation, counts)
+            frequencies = reference.merges.token_frequencies(segmentation, counts)
             assert curve.tokens[m] == sum(frequencies.values())
             assert curve.types[m] == len(frequencies)
             assert curve.size[m] == found.alphabet_size + m
             assert curve.type_length[m] == sum(length_of[t] for t in frequencies)
             assert curve.characters == sum(f * length_of[t] for t, f in frequencies.items())
             for by in ("types", "occurrences"):
-                slow = reference.entropy_per_length(frequencies, length_of, by)
+                slow = reference.curve.entropy_per_length(frequencies, length_of, by)
                 assert curve.entropy_by(by)[m] == pytest.approx(slow, rel=1e-9, abs=1e-300)
             assert curve.f_power[m] == pytest.approx(
                 math.fsum(f**2.5 for f in frequencies.values()), rel=1e-9
@@ -148,7 +148,7 @@ def test_the_curve_equals_counting_from_scratch_at_ten_sizes(sample, found):
             pair = found.tokens[found.left[m]], found.tokens[found.right[m]]
             for word, tokens in segmentation.items():
                 if pair[0] in tokens and pair[1] in tokens:
-                    segmentation[word] = reference.join(tokens, pair)
+                    segmentation[word] = reference.merges.join(tokens, pair)
     assert checked >= 10
 
 

@@ -163,16 +163,18 @@ def test_a_draw_is_the_same_merges_over_the_words_drawn(text, pretokenizer, draw
     assert (found.draws, plain.draws) == (draws, 0)
 
     columns = draw(counts.counts, draws, seed)
-    segmentation = {word: reference.spell(word, pretokenizer) for word in counts.words}
-    slow = reference.bpe(counts.to_dict(), pretokenizer, 40, min_frequency=1)
+    segmentation = {word: reference.merges.spell(word, pretokenizer) for word in counts.words}
+    slow = reference.merges.bpe(counts.to_dict(), pretokenizer, 40, min_frequency=1)
     weights = [dict(zip(counts.words, column, strict=True)) for column in columns.T.tolist()]
     alphabet = [
-        [reference.token_frequencies(segmentation, one)[symbol] for symbol in slow.alphabet]
+        [reference.merges.token_frequencies(segmentation, one)[symbol] for symbol in slow.alphabet]
         for one in weights
     ]
     merged = [[] for _ in weights]
     for pair in slow.merges:
-        joined = {word: reference.join(tokens, pair) for word, tokens in segmentation.items()}
+        joined = {
+            word: reference.merges.join(tokens, pair) for word, tokens in segmentation.items()
+        }
         for one, out in zip(weights, merged, strict=True):
             out.append(
                 sum(one[word] * (len(segmentation[word]) - len(joined[word])) for word in joined)
@@ -182,7 +184,7 @@ def test_a_draw_is_the_same_merges_over_the_words_drawn(text, pretokenizer, draw
         drawn = found.draw(number)
         assert drawn.alphabet_counts.tolist() == alphabet[number]
         assert drawn.merge_counts.tolist() == merged[number]
-        frequencies = reference.token_frequencies(segmentation, one)
+        frequencies = reference.merges.token_frequencies(segmentation, one)
         assert drawn.curve.tokens[-1] == sum(frequencies.values())
         assert drawn.frequency.sum() == sum(frequencies.values())
         assert drawn.tokens == found.tokens

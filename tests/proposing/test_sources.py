@@ -141,7 +141,7 @@ def test_likelihood_merges_equal_the_slow_twin(pretokenizer, mark, texts, longes
     spelled = spell(counts, None, mark, 1)
     made = likelihood_merges(spelled, counts, 30, limits, Progress())
     words, numbers = spelled_words(counts, mark)
-    pairs = reference.wordpiece(
+    pairs = reference.merges.wordpiece(
         numbers, words, spelled.alphabet.tokens, 30, mark=mark, max_token_length=longest
     )
     texts_of = [*spelled.alphabet.tokens, *made.texts]
@@ -157,12 +157,12 @@ def test_likelihood_candidates_are_counted_like_bpe(texts):
     counts = counted(texts * 2, "whitespace")
     found, _ = volt.candidates_from(counts, "wordpiece:20", encoding="merge", bootstrap=2)
     words, numbers = spelled_words(counts, "</w>")
-    pairs = reference.wordpiece(
+    pairs = reference.merges.wordpiece(
         numbers, words, found.tokens[: found.alphabet_size], 20, mark="</w>"
     )
     for pair in pairs:
-        words = {word: reference.join(tokens, pair) for word, tokens in words.items()}
-    expected = reference.token_frequencies(words, numbers)
+        words = {word: reference.merges.join(tokens, pair) for word, tokens in words.items()}
+    expected = reference.merges.token_frequencies(words, numbers)
     frequency = dict(zip(found.tokens, found.frequency.tolist(), strict=True))
     assert {token: f for token, f in frequency.items() if f} == expected
     assert found.merges == len(pairs)
@@ -182,7 +182,7 @@ def test_the_most_frequent_substrings(pretokenizer, mark, texts, number, longest
     counts = counted(texts, pretokenizer)
     spelled = spell(counts, None, mark, 1)
     words, numbers = spelled_words(counts, mark)
-    every = reference.substrings(words, numbers)
+    every = reference.pieces.substrings(words, numbers)
 
     def text(symbols):
         first, *rest = symbols
@@ -241,7 +241,7 @@ def test_frequencies_equal_the_slow_twin(case):
 
     def count(scores):
         lowest = min(0.0, *scores.values())
-        return reference.count_pieces(words, numbers, scores, encoding, lowest - PENALTY)
+        return reference.pieces.count_pieces(words, numbers, scores, encoding, lowest - PENALTY)
 
     for _ in range(ROUNDS if encoding == "unigram" else 0):
         frequency = count(slow)
@@ -250,7 +250,7 @@ def test_frequencies_equal_the_slow_twin(case):
             token: round(math.log(max(frequency[token], UNSEEN) / total) * STEPS) / STEPS
             for token in chosen
         }
-        slow = reference.lift_scores(logs)
+        slow = reference.pieces.lift_scores(logs)
     frequency = count(slow)
     got = {tokens[i]: int(table[i, 0]) for i in np.flatnonzero(table[:, 0])}
     assert got == {token: n for token, n in frequency.items() if n}
@@ -324,11 +324,11 @@ def test_the_curve_is_measured():
         used = frequency[frequency > 0].tolist()
         assert curve.tokens[row] == sum(used)
         assert curve.types[row] == len(used)
-        assert curve.entropy[row] == pytest.approx(reference.entropy(used))
+        assert curve.entropy[row] == pytest.approx(reference.curve.entropy(used))
         assert curve.f_power[row] == pytest.approx(sum(f**2.5 for f in used))
         sizes, fits = found.zipf_fit(np.array([row]))
         assert sizes[0] == curve.size[row]
-        assert fits[0] == pytest.approx(reference.zipf(used))
+        assert fits[0] == pytest.approx(reference.curve.zipf(used))
     assert len({found.draw(i).curve.entropy.tobytes() for i in range(3)}) > 1
     with pytest.raises(SettingsError, match="no order of merges"):
         volt.proposing.frequencies.rank_candidates(found, "merge")

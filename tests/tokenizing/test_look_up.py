@@ -83,7 +83,7 @@ def tokens_of(tok, ids):
 def test_encoding_equals_the_slow_twin(vocabulary, texts):
     tok = Tokenizer(vocabulary, threads=1)
     for text in [*texts, "  ".join(texts), "<a>".join(texts)]:
-        assert tokens_of(tok, tok.encode(text)) == reference.encode(text, vocabulary)
+        assert tokens_of(tok, tok.encode(text)) == reference.encode.encode(text, vocabulary)
 
 
 @given(vocabularies(), st.lists(LETTERS | TEXTS, max_size=8))
@@ -187,7 +187,7 @@ def test_single_precision_is_that_of_the_twin():
         )
         tok = Tokenizer(vocabulary)
         results.append(tokens_of(tok, tok.encode(text)))
-        assert results[-1] == reference.encode(text, vocabulary)
+        assert results[-1] == reference.encode.encode(text, vocabulary)
     assert results[0] != results[1]
 
 

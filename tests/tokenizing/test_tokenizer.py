@@ -69,7 +69,7 @@ def test_every_character_comes_back(tok):
 @given(any_text | spaces)
 def test_whitespace_keeps_words_and_single_spaces(text):
     tok = WHITESPACE
-    words = reference.words(text, "whitespace")
+    words = reference.words.words_of(text, "whitespace")
     ids = tok.encode(" ".join(words))
     assert tok.encode(text) == ids
     decoded, losses = tok.decode_with_losses(ids)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from volt import _core, reference
+from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
 from volt.counting.counts import Pretokenizer, WordRule, is_byte_level
@@ -16,6 +16,7 @@ from volt.counting.inputs import Normalization
 from volt.counting.normalizers import Normalizer
 from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.reference.words import LETTER, MARK, NUMBER, OTHER, words_of
 from volt.tokenizing.tokenizer import Tokenizer, read_printed
 from volt.tokenizing.tokens import Kind, Token
 from volt.tokenizing.vocabulary import (
@@ -385,14 +386,14 @@ def crosses_words(text: str, pretokenizer: Pretokenizer, at_spaces: bool = False
         plain = text.translate(LETTER_BYTES).encode("latin-1").decode()
     except UnicodeDecodeError:
         return False  # a part of a character
-    return len(reference.words(plain, pretokenizer)) > 1
+    return len(words_of(plain, pretokenizer)) > 1
 
 
 def _kind(character: str) -> int:
     kind = _core.unicode_class(ord(character))
-    if kind in (reference.LETTER, reference.MARK):
-        return reference.LETTER
-    return kind if kind == reference.NUMBER else reference.OTHER
+    if kind in (LETTER, MARK):
+        return LETTER
+    return kind if kind == NUMBER else OTHER
 
 
 def guess_pretokenizer(name: str, texts: Sequence[str]) -> Pretokenizer:

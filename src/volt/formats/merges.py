@@ -22,7 +22,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from volt import reference
 from volt.counting.counts import Pretokenizer, WordCounts
 from volt.proposing.merges import WORD_FINAL
 from volt.tokenizing.tokenizer import Tokenizer
@@ -58,20 +57,27 @@ def last_pairs(vocabulary: Vocabulary) -> dict[str, Pair]:
     ranks = mergeable(vocabulary)
     found = {}
     for token in merged_by_rank(vocabulary):
-        symbols = spell(token.text, vocabulary.rule.pretokenizer)
-        while len(symbols) > 2:
-            due = [
-                (rank, place)
-                for place, (left, right) in enumerate(pairwise(symbols))
-                if (rank := ranks.get(left + right, -1)) >= 0
-            ]
-            if not due:
-                break
-            _, place = min(due)
-            symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
+        symbols = merge(spell(token.text, vocabulary.rule.pretokenizer), ranks, fewest=2)
         if len(symbols) == 2:
             found[token.text] = (symbols[0], symbols[1])
     return found
+
+
+def merge(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[str]:
+    """Join neighbours under rule `concat`, the lowest rank first, leftmost on a tie, until `fewest`
+    symbols are left or none can be joined. Characters, of rank -1, are not made by joining."""
+    symbols = list(symbols)
+    while len(symbols) > fewest:
+        due = [
+            (rank, place)
+            for place, (left, right) in enumerate(pairwise(symbols))
+            if (rank := ranks.get(left + right, -1)) >= 0
+        ]
+        if not due:
+            break
+        _, place = min(due)
+        symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
+    return symbols
 
 
 def spell(text: str, pretokenizer: Pretokenizer) -> list[str]:
@@ -176,22 +182,34 @@ def check_rule(vocabulary: Vocabulary, counts: WordCounts, rule: MergeRule) -> C
 
 
 def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
-    """Encode the words that have a delayed token as subword-nmt does: all places of the first pair
-    in the list, again and again."""
-    suspects = delayed_tokens(vocabulary)
+    """Encode the words that contain a delayed token as subword-nmt does, which joins one pair in
+    all places of the word before it looks for the next."""
+    suspects = [text.removesuffix(WORD_FINAL) for text in delayed_tokens(vocabulary)]
+    ranks = mergeable(vocabulary)
     order = {pair: number for number, pair in enumerate(all_pairs(vocabulary))}
     differing = []
     for number, word in enumerate(counts.words if suspects else []):
-        if not any(text.removesuffix(WORD_FINAL) in word for text in suspects):
+        if not any(text in word for text in suspects):
             continue
-        symbols = reference.spell_known(word, vocabulary)
-        nodes = reference.merge_symbols(symbols, vocabulary, iter(lambda: False, None))
-        tokens = [node.text for node in symbols]
+        # A character that is not in the vocabulary is in none of its tokens and joins nothing.
+        symbols = spell(word + WORD_FINAL, "whitespace")
+        tokens = symbols
         while due := [pair for pair in pairwise(tokens) if pair in order]:
-            tokens = reference.join(tokens, min(due, key=lambda pair: order[pair]))
-        if tokens != [node.text for node in nodes]:
+            tokens = _join(tokens, min(due, key=lambda pair: order[pair]))
+        if tokens != merge(symbols, ranks):
             differing.append(number)
     return _tally(counts, differing)
+
+
+def _join(tokens: list[str], pair: Pair) -> list[str]:
+    """Join the pair wherever it occurs, from left to right."""
+    out: list[str] = []
+    place = 0
+    while place < len(tokens):
+        found = (tokens[place], *tokens[place + 1 : place + 2]) == pair
+        out.append("".join(pair) if found else tokens[place])
+        place += 2 if found else 1
+    return out
 
 
 def _tally(counts: WordCounts, differing: list[int]) -> Check:

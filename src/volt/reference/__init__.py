@@ -1,0 +1,33 @@
+"""Slow, plain twins of the native code. Read these first; the tests check that both agree.
+
+They follow the text on its way to a vocabulary and back:
+
+1. `words`      a line of text is cut into words, and the words are counted
+2. `merges`     byte-pair encoding and WordPiece: the words' characters are merged into tokens
+3. `pieces`     candidates that are not merged from others, and how words are cut with them
+4. `curve`      how often each token occurs, entropy, and the criteria that compare sizes
+5. `transport`  the sums of one iteration of the optimal transport solver
+6. `encode`     text becomes tokens by merging; `look_up` finds tokens in a word instead
+7. `volt_json`  the tokens as they are written to a file
+
+Only tests import this package.
+
+>>> counts = words.count_words(["low low lower"], "whitespace")
+>>> counts
+{'low': 2, 'lower': 1}
+>>> merges.bpe(counts, "whitespace", merges=2).merges
+[('l', 'o'), ('lo', 'w</w>')]
+"""
+
+from volt.reference import (
+    curve,
+    encode,
+    look_up,
+    merges,
+    pieces,
+    transport,
+    volt_json,
+    words,
+)
+
+__all__ = ["curve", "encode", "look_up", "merges", "pieces", "transport", "volt_json", "words"]
