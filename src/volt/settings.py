@@ -1,150 +1,425 @@
-"""Every option, declared once: its name, its meaning, its default and the values it accepts."""
+"""Every option, declared once: its name, its meaning, its default and the values it accepts.
+
+The command line, `help(volt.learn)` and the tables of docs/cli.md are made from these classes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
-from volt.base.errors import SettingsError
-from volt.choosing.criteria import CRITERIA, MODEL_WIDTH
-from volt.choosing.entropy import Length
-from volt.choosing.transport import EPSILON, GAMMA, THRESHOLD
-from volt.counting.counts import MOST, Pretokenizer, check_at_least, check_choice
-from volt.counting.inputs import Normalization, OnInvalid
-from volt.proposing.sources import DEFAULT_ENCODING, Source, parse_source
-from volt.tokenizing.vocabulary import (
-    DEFAULT_SPECIAL,
-    Encoding,
-    MergeEncoding,
-    MergeRule,
-    Unknown,
+from volt.base.options import (
+    Settings,
+    anything,
+    choice,
+    flag,
+    form_of,
+    listed,
+    many,
+    number,
+    one_of,
+    option,
+    registered,
+    share,
+    size,
+    text,
+    whole,
 )
 
-MULTILINGUAL_MERGES = 300_000
-BOOTSTRAP = 20
+if TYPE_CHECKING:
+    from volt.choosing.entropy import Length
+    from volt.counting.counts import Pretokenizer
+    from volt.counting.inputs import Normalization, OnInvalid
+    from volt.proposing.sources import Source
+    from volt.tokenizing.vocabulary import Encoding, MergeRule, Unknown
+else:  # names, which the stages of the pipeline know; nothing here imports these
+    Encoding = Length = MergeRule = Normalization = OnInvalid = Pretokenizer = Unknown = str
 
-Rank = Literal["frequency", "merge"]
+MOST = 10**9
+"""The most characters of a word or token, and the most candidates."""
+MULTILINGUAL_MERGES = 300_000
+
 InputFormat = Literal["auto", "text", "counts"]
+Rank = Literal["frequency", "merge"]
 Weight = float | str | Fraction
 
-
-@dataclass(frozen=True)
-class CountSettings:
-    """How text is read and cut into words."""
-
-    pretokenizer: Pretokenizer | None = None
-    """How lines are cut into words; metaspace unless a counts file among the inputs differs."""
-    normalize: Normalization | None = None
-    """Unicode normalisation; none unless a counts file among the inputs says otherwise."""
-    max_word_length: int | None = None
-    """Longer words are cut, in characters; 64 unless a counts file among the inputs differs."""
-    on_invalid: OnInvalid = "error"
-    """What to do with invalid UTF-8."""
-    min_count: int = 1
-    """Leave out words rarer than this."""
-    max_types: int | None = None
-    """Keep at most this many word types (lossy)."""
-    weights: Iterable[Weight] | Weight | None = None
-    """Weight of all inputs, or one per input, in order."""
-    glob: str = "*"
-    """Which files of a folder are read."""
-    input_format: InputFormat = "auto"
-    """Are the inputs text or word counts?"""
-
-    def __post_init__(self) -> None:
-        check_choice("pretokenizer", self.pretokenizer, get_args(Pretokenizer))
-        check_choice("normalize", self.normalize, get_args(Normalization))
-        check_choice("on_invalid", self.on_invalid, get_args(OnInvalid))
-        check_choice("input_format", self.input_format, get_args(InputFormat))
-        check_at_least("max_word_length", self.max_word_length, 2)
-        if self.max_word_length is not None and self.max_word_length > MOST:
-            raise SettingsError(
-                f"max_word_length is at most {MOST:,}, not {self.max_word_length:,}"
-            )
-        check_at_least("min_count", self.min_count, 1)
-        check_at_least("max_types", self.max_types, 1)
+criteria = registered("volt.choosing.criteria", "CRITERIA")
+pretokenizers = registered("volt.counting.counts", "Pretokenizer")
+normalizations = registered("volt.counting.inputs", "Normalization")
+on_invalids = registered("volt.counting.inputs", "OnInvalid")
+sources = registered("volt.proposing.sources", "DEFAULT_NUMBER")
+encodings = registered("volt.tokenizing.vocabulary", "Encoding")
+merge_rules = registered("volt.tokenizing.vocabulary", "MergeRule")
+unknowns = registered("volt.tokenizing.vocabulary", "Unknown")
+lengths = registered("volt.choosing.entropy", "Length")
 
 
-@dataclass(frozen=True)
-class LearnSettings:
-    """What can be set in `learn`, beside how text is read (`volt.count`)."""
+def source_forms() -> list[str]:
+    """What `candidates` may say."""
+    return [*(f"{name}:N" for name in sources()), "file:PATH"]
 
-    criterion: str = "muv"
-    """Which criterion decides: muv (the paper), mdl, frequency, renyi, zipf, knee."""
-    size: int | None = None
-    """Instead of a criterion: how many tokens the vocabulary has in all."""
-    sizes: str | Sequence[int] | None = None
-    """S, where transport is solved: START:STOP:STEP or a list; the paper's by default."""
-    multilingual: bool = False
-    """The paper's setting for many languages: 300,000 candidates, S = 40K, 50K, ..., 160K."""
-    candidates: str | None = None
-    """Where candidates come from: bpe:N (the default), unigram:N, wordpiece:N, substring:N or
-    file:PATH."""
-    merges: int | None = None
-    """Candidates to make, whatever `candidates` says; 100,000 by default."""
-    rank: Rank | None = None
-    """Which candidates come first; by frequency for muv and where there are no merges, by merge for
-    the others."""
-    length: Length = "types"
-    """The mean length in H: over types (the paper) or over occurrences."""
-    gamma: float = GAMMA
-    epsilon: float = EPSILON
-    threshold: float = THRESHOLD
-    """Tokens that get less than this share of the mass they ask for are dropped."""
-    model_width: int = MODEL_WIDTH
-    """Parameters of one embedding, the price of a token in mdl."""
-    bootstrap: int = BOOTSTRAP
-    """Draws of the word counts for the intervals."""
-    seed: int = 0
-    coverage: float | None = None
-    max_token_length: int | None = None
-    min_frequency: int = 2
-    encoding: Encoding | None = None
-    """merge or split, for candidates with parents; longest or unigram, for all. By default merge
-    for BPE, longest for WordPiece, unigram for the others."""
-    merge_rule: MergeRule | None = None
-    unknown: Unknown | None = None
-    special: Sequence[str] = DEFAULT_SPECIAL
-    symbols: Sequence[str] = ()
 
-    def __post_init__(self) -> None:
-        check_choice("criterion", self.criterion, CRITERIA)
-        check_choice("rank", self.rank, get_args(Rank))
-        check_choice("length", self.length, get_args(Length))
-        check_choice("encoding", self.encoding, get_args(Encoding))
-        check_at_least("size", self.size, 1)
-        check_at_least("model_width", self.model_width, 1)
-        check_at_least("threshold", self.threshold, 0)
-        if not 0 <= self.seed < 1 << 64:
-            raise SettingsError(f"seed is at least 0 and below 2^64, not {self.seed}")
+GONE = {
+    "bootstrap": "was removed: its intervals were misleading. Leave it out.",
+    "seed": "was removed: learning draws nothing at random. Leave it out.",
+}
+"""Options of earlier versions, and what to do instead."""
+
+
+# ------------------------------------------------------------------------------------ text to words
+
+
+@dataclass(frozen=True, kw_only=True)
+class WordSettings(Settings):
+    """How text is cut into words. By default as counts files among the inputs say."""
+
+    pretokenizer: Pretokenizer | None = option(
+        None, "How lines are cut into words", one_of(pretokenizers),
+        group="Words", default_words="metaspace",
+    )  # fmt: skip
+    normalize: Normalization | None = option(
+        None, "Unicode normalization", one_of(normalizations), group="Words", default_words="none"
+    )
+    max_word_length: int | None = option(
+        None, "Cut words that are longer than this, in characters.", whole(2, MOST),
+        group="Words", default_words="64",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings(Settings):
+    """How inputs are read."""
+
+    weights: Iterable[Weight] | Weight | None = option(
+        None, "Weight of all files, or once per file, in order.", anything("W", many=True),
+        group="Input", flag="weight", default_words="1",
+    )  # fmt: skip
+    glob: str = option("*", "Which files of a folder to read.", text("PATTERN"), group="Input")
+    input_format: InputFormat = option(
+        "auto", "Whether inputs are text or word counts", choice("auto", "text", "counts"),
+        group="Input",
+    )  # fmt: skip
+    on_invalid: OnInvalid = option(
+        "error", "What to do with invalid UTF-8", one_of(on_invalids), group="Input"
+    )
+    min_count: int = option(1, "Leave out words rarer than this.", whole(1), group="Words")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountSettings(ReadSettings, WordSettings):
+    """How text becomes word counts."""
+
+    max_types: int | None = option(
+        None, "Keep at most this many different words (lossy).", whole(1), group="Words"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpillSettings(Settings):
+    """How to count more words than fit into memory."""
+
+    memory: str | int | None = option(
+        None, "Count within this much memory, such as 4G; needs `output`.", anything("SIZE"),
+        group="Words",
+    )  # fmt: skip
+    spill: str | None = option(
+        None, "Folder for what does not fit into memory.", text("DIR"),
+        group="Words", default_words="OUTPUT.spill",
+    )  # fmt: skip
+    resume: bool = option(False, "Go on with a count that was killed.", flag(), group="Words")
+
+
+# ------------------------------------------------------------------------------ words to candidates
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlphabetSettings(Settings):
+    """Which characters and pairs of tokens are taken."""
+
+    coverage: float | None = option(
+        None, "Share of the text's characters that the alphabet covers.", share(),
+        group="Tokens", default_words="1, or 0.9995 from 5,000 different characters on",
+    )  # fmt: skip
+    max_token_length: int | None = option(
+        None, "Length of the longest token, in characters.", whole(1, MOST),
+        group="Tokens", default_words="any",
+    )  # fmt: skip
+    min_frequency: int = option(
+        2, "Do not merge pairs rarer than this.", whole(1, MOST), group="Tokens"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeSettings(AlphabetSettings):
+    """How far BPE goes."""
+
+    merges: int | None = option(
+        None, "Number of merges, or of candidates from another source.", size(0, MOST),
+        group="Tokens", short="-n", default_words="100000",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateSettings(MergeSettings):
+    """Where candidates come from."""
+
+    candidates: str | None = option(
+        None, "Where candidates come from", form_of(source_forms), group="Tokens",
+        metavar="SOURCE", default_words="bpe:100000",
+    )  # fmt: skip
+    encoding: Encoding | None = option(
+        None, "How text is encoded with the vocabulary", one_of(encodings), group="Tokens",
+        default_words="merge for bpe, longest for wordpiece, else unigram",
+    )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------- candidates to a size
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceSettings(Settings):
+    """How a size is chosen."""
+
+    criterion: str = option("muv", "What decides the size", one_of(criteria), group="Size")
+    size: int | None = option(
+        None, "Fix the size of the vocabulary, everything included: 32000 or 32k.", size(),
+        group="Size", default_words="the criterion decides",
+    )  # fmt: skip
+    sizes: str | Sequence[int] | None = option(
+        None, "Sizes at which transport is solved: START:STOP:STEP or a list.", anything("SIZES"),
+        group="Size", default_words="1000:10000:1000",
+    )  # fmt: skip
+    rank: Rank | None = option(
+        None, "Which candidates come first", choice("frequency", "merge"), group="Size",
+        default_words="frequency for muv and for candidates without merges, else merge",
+    )  # fmt: skip
+    length: Length = option(
+        "types", "What the mean token length in the entropy is taken over", one_of(lengths),
+        group="Size",
+    )  # fmt: skip
+    gamma: float = option(1.0, "Weight of the transport plan's entropy.", number(), group="Size")
+    epsilon: float = option(
+        0.01, "Tolerance of each token's mass, relative.", number(), group="Size"
+    )
+    threshold: float = option(
+        0.001, "Drop tokens that get less than this share of the mass they ask for.", number(0),
+        group="Size",
+    )  # fmt: skip
+    model_width: int = option(
+        512, "Embedding width, the price of a token in mdl.", whole(1), group="Size"
+    )
+    bootstrap: int = option(20, "Bootstrap samples for the intervals.", whole(0), group="Size")
+    seed: int = option(
+        0, "Random seed of the bootstrap samples.", whole(0, (1 << 64) - 1), group="Size"
+    )
 
     @property
     def decides(self) -> str:
         return self.criterion if self.size is None else "size"
 
+
+# --------------------------------------------------------------------------- a size to a vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class VocabularySettings(Settings):
+    """What a vocabulary has besides the chosen tokens."""
+
+    merge_rule: MergeRule | None = option(
+        None, "Which tokens may merge", one_of(merge_rules), group="Tokens",
+        default_words="concat for metaspace, else pairs",
+    )  # fmt: skip
+    unknown: Unknown | None = option(
+        None, "What becomes of characters outside the vocabulary", one_of(unknowns),
+        group="Tokens", default_words="unk for whitespace, else byte",
+    )  # fmt: skip
+    special: Sequence[str] = option(
+        ("<pad>", "<s>", "</s>", "<unk>"), "Special tokens, with ids from 0 on.", listed(),
+        group="Tokens",
+    )  # fmt: skip
+    symbols: Sequence[str] = option(
+        (), "A symbol that is never split; may be given several times.", many(text()),
+        group="Tokens", flag="symbol",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
+    """What can be set in `learn`, besides how text is read."""
+
+    multilingual: bool = option(
+        False, "The paper's setting for many languages: 300,000 candidates and sizes of "
+        "40000:160000:10000. On the command line, files are languages by name.",
+        flag(), group="Size",
+    )  # fmt: skip
+
     @property
     def source(self) -> Source:
+        from volt.proposing.sources import parse_source
+
         if self.candidates is not None:
             named = parse_source(self.candidates)
         else:
             named = parse_source(f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe")
         if self.merges is None or named.kind == "file":
             return named
-        check_at_least("merges", self.merges, 0)
         return replace(named, number=self.merges)
 
     @property
     def encoded_by(self) -> Encoding:
+        from volt.proposing.sources import DEFAULT_ENCODING
+
         return self.encoding or DEFAULT_ENCODING[self.source.kind]
 
     @property
     def looked_up(self) -> bool:
         """Are tokens looked up in words, and not merged?"""
-        return self.encoded_by not in get_args(MergeEncoding)
+        return self.encoded_by not in ("merge", "split")
 
     @property
     def ranked_by(self) -> Rank:
         """For criteria that read the curve, and for fixed sizes."""
         return self.rank or ("frequency" if self.looked_up else "merge")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageSettings(Settings):
+    """How languages are balanced and compared."""
+
+    temperature: Weight | None = option(
+        None, "Balance languages by p ~ n^(1/T), n their lines; such as 5 or inf.", anything("T"),
+        group="Input",
+    )  # fmt: skip
+    min_share: float | None = option(
+        None, "Least share of the vocabulary for each language.", number(), group="Size"
+    )
+    reference: str | None = option(
+        None, "Language that parity is measured against.", text("CODE"),
+        group="Output", default_words="en",
+    )  # fmt: skip
+    parallel: Mapping[str, str] | None = option(
+        None, "Parallel text to measure parity on: CODE=FILE, or a folder; may be given several "
+        "times.", anything("CODE=FILE", many=True), group="Input",
+    )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------- other commands
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings(Settings):
+    """What sizes are compared by."""
+
+    by: str = option(
+        "muv", "What to compare the sizes by", one_of(lambda: (*criteria(), "bleu")), group="Size"
+    )
+    sizes: str | Sequence[int] = option(
+        "1000:10000:1000,20000,30000", "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"),
+        group="Size",
+    )  # fmt: skip
+    length: Length = option(
+        "types", "What the mean token length in the entropy is taken over, for muv",
+        one_of(lengths), group="Size",
+    )  # fmt: skip
+    model_width: int = option(
+        512, "Embedding width, the price of a token in mdl.", whole(1), group="Size"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodeSettings(Settings):
+    """How text is encoded."""
+
+    allowed_special: Literal["all"] | Collection[str] = option(
+        (), 'Special tokens that may occur in the text, or "all".', listed(),
+        group="Tokens", flag="allow-special",
+    )  # fmt: skip
+    dropout: float = option(
+        0.0, "Skip merges with this probability (BPE-dropout).", number(0, 1), group="Tokens"
+    )
+    seed: int = option(0, "Random seed for dropout.", whole(0), group="Tokens")
+    on_invalid: OnInvalid = option(
+        "error", "What to do with invalid UTF-8",
+        one_of(registered("volt.tokenizing.tokenizer", "OnInvalid")), group="Input",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialSettings(Settings):
+    """How models are trained, and how they translate and are scored."""
+
+    model: str = option(
+        "transformer", "Kind of model", one_of(registered("volt.trial.presets", "ModelName")),
+        group="Training",
+    )  # fmt: skip
+    preset: str = option(
+        "tiny", "Size of the model and how it is trained",
+        one_of(registered("volt.trial.presets", "PresetName")), group="Training",
+    )  # fmt: skip
+    seeds: int = option(1, "Number of models per vocabulary.", whole(1), group="Training")
+    minutes: float | None = option(
+        None, "Budget of each model: training time.", number(), group="Training",
+        default_words="by preset",
+    )  # fmt: skip
+    epochs: float | None = option(
+        None, "Budget of each model: passes through the text.", number(), group="Training",
+        default_words="by preset",
+    )  # fmt: skip
+    updates: int | None = option(
+        None, "Budget of each model: steps of the optimizer.", whole(), group="Training",
+        default_words="by preset",
+    )  # fmt: skip
+    patience: int | None = option(
+        None, "Stop after this many checkpoints without a better validation loss; 0: never.",
+        whole(), group="Training", default_words="0",
+    )  # fmt: skip
+    learning_rate: float | None = option(
+        None, "Highest learning rate.", number(), group="Training", default_words="by preset"
+    )
+    warmup: int | None = option(
+        None, "Number of warm-up updates.", whole(), group="Training", default_words="by preset"
+    )
+    batch: int | None = option(
+        None, "Size of a batch, padding included.", whole(), group="Training",
+        default_words="by preset",
+    )  # fmt: skip
+    batch_unit: str | None = option(
+        None, "What a batch is measured in; with characters all vocabularies have the same batches",
+        one_of(registered("volt.trial.presets", "BatchUnit")), group="Training",
+        default_words="tokens",
+    )  # fmt: skip
+    accumulate: int | None = option(
+        None, "Number of batches per update.", whole(), group="Training",
+        default_words="by preset",
+    )  # fmt: skip
+    dropout: float | None = option(
+        None, "Dropout probability.", number(), group="Training", default_words="by preset"
+    )
+    label_smoothing: float | None = option(
+        None, "Label smoothing.", number(), group="Training", default_words="0.1"
+    )
+    checkpoints: int | None = option(
+        None, "Number of checkpoints in the whole budget.", whole(), group="Training",
+        default_words="by preset",
+    )  # fmt: skip
+    average: int | None = option(
+        None, "Number of last checkpoints that are averaged.", whole(), group="Training",
+        default_words="5",
+    )  # fmt: skip
+    max_tokens: int | None = option(
+        None, "Leave out training pairs with a side of this many tokens or more.", whole(),
+        group="Training", default_words="256",
+    )  # fmt: skip
+    beam: int | None = option(
+        None, "Beam width.", whole(), group="Training", default_words="by preset"
+    )
+    bleu_tokenize: str = option(
+        "13a", "Tokenizer of sacrebleu, such as zh, ja-mecab or char.", text("NAME"),
+        group="Output",
+    )  # fmt: skip
+    device: str = option(
+        "auto", "Where to train: auto (CUDA, MPS or CPU), cpu, cuda, cuda:1 or mps.", text("NAME"),
+        group="Training",
+    )  # fmt: skip

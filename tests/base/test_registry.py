@@ -32,5 +32,5 @@ def test_a_wrong_name_lists_the_right_ones():
     fruits = Registry("fruit", [Fruit("pear"), Fruit("apple")])
     with pytest.raises(SettingsError, match="one of pear, apple, not 'aple'; did you mean 'apple'"):
         fruits["aple"]
-    with pytest.raises(SettingsError, match="not 'xyz'$"):
+    with pytest.raises(SettingsError, match=r"not 'xyz'$"):
         fruits["xyz"]

@@ -244,7 +244,7 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
           "--separate-scripts"], "--separate-scripts does not go with --separate"),
         (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),
         (["train.en", "-o", "out", "--criterion", "bleu"], "--criterion"),
-        (["train.en", "-o", "out", "--seed", "99999999999999999999"], "seed is at least 0"),
+        (["train.en", "-o", "out", "--seed", "99999999999999999999"], "seed` must be a whole"),
         (["empty", "-o", "out"], "not one word in the input"),
         (["train.en", "-o", "out", "--min-count", "9999"], "--min-count leaves out every word"),
     ],

@@ -1,7 +1,7 @@
 """Registry: things of one kind by name, in the order in which they were registered.
 
 Criteria, candidate sources, formats, pre-tokenizers and normalizers live in registries. The command
-line's choices, the tables of the docs and the report read them, so an entry is all that a new one needs.
+line's choices, the tables of the docs and the report read them, so a new one needs only an entry.
 """
 
 from __future__ import annotations
