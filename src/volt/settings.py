@@ -30,12 +30,12 @@ from volt.base.options import (
 
 if TYPE_CHECKING:
     from volt.choosing.entropy import Length
-    from volt.counting.counts import Pretokenizer
-    from volt.counting.inputs import Normalization, OnInvalid
+    from volt.counting.inputs import OnInvalid
+    from volt.counting.words import MergeRule, Normalization, Unknown
     from volt.proposing.sources import Source
-    from volt.tokenizing.vocabulary import Encoding, MergeRule, Unknown
+    from volt.tokenizing.vocabulary import Encoding
 else:  # names, which the stages of the pipeline know; nothing here imports these
-    Encoding = Length = MergeRule = Normalization = OnInvalid = Pretokenizer = Unknown = str
+    Encoding = Length = MergeRule = Normalization = OnInvalid = Unknown = str
 
 MOST = 10**9
 """The most characters of a word or token, and the most candidates."""
@@ -46,13 +46,13 @@ Rank = Literal["frequency", "merge"]
 Weight = float | str | Fraction
 
 criteria = registered("volt.choosing.criteria", "CRITERIA")
-pretokenizers = registered("volt.counting.counts", "Pretokenizer")
-normalizations = registered("volt.counting.inputs", "Normalization")
+pretokenizers = registered("volt.counting.words", "PRETOKENIZERS")
+normalizations = registered("volt.counting.words", "Normalization")
 on_invalids = registered("volt.counting.inputs", "OnInvalid")
 sources = registered("volt.proposing.sources", "DEFAULT_NUMBER")
 encodings = registered("volt.tokenizing.vocabulary", "Encoding")
-merge_rules = registered("volt.tokenizing.vocabulary", "MergeRule")
-unknowns = registered("volt.tokenizing.vocabulary", "Unknown")
+merge_rules = registered("volt.counting.words", "MergeRule")
+unknowns = registered("volt.counting.words", "Unknown")
 lengths = registered("volt.choosing.entropy", "Length")
 
 
@@ -75,7 +75,7 @@ GONE = {
 class WordSettings(Settings):
     """How text is cut into words. By default as counts files among the inputs say."""
 
-    pretokenizer: Pretokenizer | None = option(
+    pretokenizer: str | None = option(
         None, "How lines are cut into words", one_of(pretokenizers),
         group="Words", default_words="metaspace",
     )  # fmt: skip

@@ -8,7 +8,6 @@ import unicodedata
 from collections import Counter
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import get_args
 
 import pytest
 from hypothesis import assume, example, given
@@ -18,10 +17,10 @@ import volt
 from volt import reference
 from volt.base.progress import Progress
 from volt.counting import counts as counts_module
-from volt.counting.counts import Pretokenizer
+from volt.counting.words import PRETOKENIZERS as REGISTERED
 from volt.formats.patterns import PATTERNS
 
-PRETOKENIZERS = list(get_args(Pretokenizer))
+PRETOKENIZERS = list(REGISTERED)
 pretokenizers = st.sampled_from(PRETOKENIZERS)
 max_word_lengths = st.sampled_from([2, 3, 4, 5, 7, 10, 64])
 block_sizes = st.integers(1, 200)

@@ -4,7 +4,6 @@ import functools
 import random
 import time
 from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,12 +12,12 @@ from hypothesis import strategies as st
 
 import volt
 from volt import WordRule, _core, reference
-from volt.counting.counts import Pretokenizer
+from volt.counting.words import PRETOKENIZERS as REGISTERED
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import Vocabulary, build_vocabulary
 
-PRETOKENIZERS = list(get_args(Pretokenizer))
+PRETOKENIZERS = list(REGISTERED)
 RULES = ["pairs", "concat"]
 ENCODINGS = ["merge", "split"]
 

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from volt.counting.counts import MOST
-from volt.counting.counts import Pretokenizer as PretokenizerName
-from volt.counting.inputs import Normalization as NormalizationName
 from volt.counting.inputs import OnInvalid as OnInvalidName
+from volt.counting.words import PRETOKENIZERS
+from volt.counting.words import Normalization as NormalizationName
 
 Files = Annotated[
     list[str],
@@ -22,7 +22,7 @@ Files = Annotated[
     ),
 ]
 Pretokenizer = Annotated[
-    PretokenizerName | None,
+    Literal.__getitem__(tuple(PRETOKENIZERS)) | None,  # type: ignore[valid-type, attr-defined]
     typer.Option(help="How lines are cut into words.  [default: metaspace]", show_default=False),
 ]
 Normalize = Annotated[

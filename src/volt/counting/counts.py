@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
+from volt.base.checks import check_at_least as check_at_least
+from volt.base.checks import check_choice as check_choice
+from volt.base.checks import thread_count as thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.files import atomic_write
 from volt.base.progress import Progress, Report
@@ -30,28 +33,23 @@ from volt.counting.inputs import (
     CANDIDATES_HEAD,
     COUNTS_HEAD,
     CleanText,
-    Normalization,
     OnInvalid,
     Source,
     Text,
     find_sources,
     invalid_utf8,
 )
-
-Pretokenizer = Literal[
-    "whitespace", "metaspace", "byte-level", "byte-level:cl100k", "byte-level:llama3",
-    "byte-level:qwen2", "byte-level:o200k",
-]  # fmt: skip
-"""`byte-level` cuts words by GPT-2's pattern, unless another is named after the colon."""
+from volt.counting.words import PRETOKENIZERS as PRETOKENIZERS
+from volt.counting.words import Normalization as Normalization
+from volt.counting.words import WordRule as WordRule
 
 
 def is_byte_level(pretokenizer: str) -> bool:
     """Is a character a byte?"""
-    return pretokenizer.startswith("byte-level")
+    return PRETOKENIZERS[pretokenizer].byte_level
 
 
 FORMAT = 1
-DEFAULT_MAX_WORD_LENGTH = 64
 MOST = 10**9
 """The most characters of a word, and the finest unit of counts."""
 LARGEST = 1 << 63
@@ -62,16 +60,6 @@ SAMPLED_INPUTS = 40
 """Only so many inputs have one."""
 SMALL_BLOCK = 2 * SAMPLE
 """What is read at a time of files that are smaller: packed ones hold more."""
-
-
-@dataclass(frozen=True)
-class WordRule:
-    """How text becomes words. Every artifact made from the words carries it."""
-
-    pretokenizer: Pretokenizer = "metaspace"
-    normalize: Normalization = "none"
-    max_word_length: int = DEFAULT_MAX_WORD_LENGTH
-    unicode: str = _core.unicode_version
 
 
 @dataclass(frozen=True)
@@ -162,7 +150,7 @@ def counts_header(rule: WordRule, unit: int, types: int, totals: CountTotals) ->
 def count(
     inputs: Text | Iterable[Text],
     *,
-    pretokenizer: Pretokenizer | None = None,
+    pretokenizer: str | None = None,
     normalize: Normalization | None = None,
     max_word_length: int | None = None,
     on_invalid: OnInvalid = "error",
@@ -198,7 +186,7 @@ def count(
 
     # 2. Count.
     counter = _core.Counter(
-        plan.rule.pretokenizer, plan.rule.max_word_length, threads, min(max_types or 0, LARGEST)
+        plan.rule.mode.native, plan.rule.max_word_length, threads, min(max_types or 0, LARGEST)
     )
     totals = CountTotals()
     lines_of: list[tuple[str, int]] = []
@@ -312,7 +300,7 @@ class CountPlan:
 def plan_count(
     inputs: Text | Iterable[Text],
     *,
-    pretokenizer: Pretokenizer | None,
+    pretokenizer: str | None,
     normalize: Normalization | None,
     max_word_length: int | None,
     on_invalid: OnInvalid,
@@ -321,7 +309,7 @@ def plan_count(
     input_format: Literal["auto", "text", "counts"],
 ) -> CountPlan:
     """Look into the inputs: what `count` does before it counts."""
-    check_choice("pretokenizer", pretokenizer, get_args(Pretokenizer))
+    check_choice("pretokenizer", pretokenizer, PRETOKENIZERS)
     check_choice("normalize", normalize, get_args(Normalization))
     check_choice("on_invalid", on_invalid, get_args(OnInvalid))
     check_choice("input_format", input_format, ("auto", "text", "counts"))
@@ -406,7 +394,7 @@ class _Opened:
                     f"{self.name}: counts format {header['format']!r}; this volt reads {FORMAT}"
                 )
             rule = header["pretokenizer"], header["normalize"]
-            if rule[0] not in get_args(Pretokenizer) or rule[1] not in get_args(Normalization):
+            if rule[0] not in PRETOKENIZERS or rule[1] not in get_args(Normalization):
                 raise ValueError("unknown pre-tokenizer or normalisation")
             totals = [one.name for one in fields(CountTotals)]
             numbers = ["max_word_length", "unit", "types", *totals]
@@ -580,27 +568,3 @@ def _read_counts(
         pruned_words=totals.pruned_words * weight,
         max_undercount=totals.max_undercount * weight,
     )
-
-
-# -------------------------------------------------------------------------------- checks of options
-
-
-def check_choice(name: str, value: str | None, choices: tuple[str, ...]) -> None:
-    if value is not None and value not in choices:
-        raise SettingsError(f"{name} is one of {', '.join(choices)}, not {value!r}")
-
-
-def check_at_least(name: str, value: float | None, least: float) -> None:
-    if value is not None and not value >= least:
-        raise SettingsError(f"{name} is at least {least}, not {value}")
-
-
-def thread_count(threads: int | None) -> int:
-    """The number asked for, or one a core that this process may use."""
-    check_at_least("threads", threads, 1)
-    if threads is None:
-        try:
-            return len(os.sched_getaffinity(0))
-        except AttributeError:
-            return os.cpu_count() or 1
-    return min(threads, 256)

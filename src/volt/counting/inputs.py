@@ -28,9 +28,9 @@ import zstandard
 from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
+from volt.counting.words import Normalization as Normalization
 
 OnInvalid = Literal["error", "replace", "skip-line"]
-Normalization = Literal["none", "nfc", "nfkc"]
 
 COUNTS_HEAD = b"# volt counts "
 CANDIDATES_HEAD = b"# volt candidates "

@@ -28,18 +28,16 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
+from volt.base.checks import check_at_least, check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
 from volt.counting.counts import (
     MOST,
     CountTotals,
-    Pretokenizer,
     WordCounts,
-    WordRule,
-    check_at_least,
-    check_choice,
 )
-from volt.counting.inputs import CleanText, Normalization, OnInvalid, _weight
+from volt.counting.inputs import CleanText, OnInvalid, _weight
+from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
 from volt.tokenizing.tokenizer import AllowedSpecial, Tokenizer
 
 Form = Literal["auto", "text", "jsonl", "parquet"]
@@ -97,7 +95,7 @@ def count(
     spark: Any,
     inputs: Sequence[str],
     *,
-    pretokenizer: Pretokenizer = "metaspace",
+    pretokenizer: str = "metaspace",
     normalize: Normalization = "none",
     max_word_length: int = 64,
     on_invalid: OnInvalid = "error",
@@ -112,7 +110,7 @@ def count(
     `field` is the member or column that holds the text (`translation.de` is inside another); null
     is no text. Each string of it is ended like a line, and may hold several.
     """
-    check_choice("pretokenizer", pretokenizer, get_args(Pretokenizer))
+    check_choice("pretokenizer", pretokenizer, PRETOKENIZERS)
     check_choice("normalize", normalize, get_args(Normalization))
     check_choice("on_invalid", on_invalid, get_args(OnInvalid))
     check_choice("form", form, get_args(Form))
@@ -282,7 +280,7 @@ def _count_partition(
 ) -> Iterator[Any]:
     """The words of one partition, and its totals."""
     arrow = need("pyarrow", "spark")
-    counter = _core.Counter(rule.pretokenizer, rule.max_word_length, 1, 0)
+    counter = _core.Counter(rule.mode.native, rule.max_word_length, 1, 0)
     totals = CountTotals()
     for batch in batches:
         totals += _feed(counter, batch.column(0), rule, on_invalid, weight, member)

@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 from volt import _core
 from volt._version import __version__
+from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.files import atomic_write, make_folder
 from volt.base.progress import Progress
@@ -32,16 +33,13 @@ from volt.counting.counts import (
     BlockEnd,
     CountPlan,
     CountTotals,
-    Pretokenizer,
-    WordRule,
-    check_at_least,
     check_totals,
     counts_header,
     plan_count,
     report_blocks,
-    thread_count,
 )
-from volt.counting.inputs import Normalization, OnInvalid, Text
+from volt.counting.inputs import OnInvalid, Text
+from volt.counting.words import Normalization, WordRule
 
 DEFAULT_MEMORY = "4G"
 LEAST_MEMORY = 256 << 20
@@ -83,7 +81,7 @@ def count_to_file(
     memory: int | str = DEFAULT_MEMORY,
     spill: str | os.PathLike[str] | None = None,
     resume: bool = False,
-    pretokenizer: Pretokenizer | None = None,
+    pretokenizer: str | None = None,
     normalize: Normalization | None = None,
     max_word_length: int | None = None,
     on_invalid: OnInvalid = "error",
@@ -202,7 +200,7 @@ class _RunCounter:
     one."""
 
     def __init__(self, spilled: _Spill, plan: CountPlan, memory: int, threads: int) -> None:
-        self.counter = _core.Counter(plan.rule.pretokenizer, plan.rule.max_word_length, threads, 0)
+        self.counter = _core.Counter(plan.rule.mode.native, plan.rule.max_word_length, threads, 0)
         self.end = spilled.state.position
         self._inputs_done = spilled.state.inputs_done
         self._totals = spilled.state.totals  # but for what the counter knows
@@ -275,7 +273,7 @@ def _rank_runs(
     runs = [spilled.path(name) for name in spilled.state.runs]
     with progress.stage("Merging runs", None, "types") as report, spilled.errors():
         ranked, counts, types = _core.rank_runs(
-            runs, spilled.path("ranked-"), plan.rule.pretokenizer, plan.least(min_count),
+            runs, spilled.path("ranked-"), plan.rule.mode.native, plan.least(min_count),
             memory // 2, _buffer(memory, len(runs)), report,
         )  # fmt: skip
     return ranked, counts.tolist(), types.tolist()

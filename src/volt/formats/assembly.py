@@ -11,9 +11,9 @@ from typing import Any, Literal, cast
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
-from volt.counting.counts import Pretokenizer, WordRule, is_byte_level
-from volt.counting.inputs import Normalization
+from volt.counting.counts import is_byte_level
 from volt.counting.normalizers import Normalizer
+from volt.counting.words import Normalization, WordRule
 from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.proposing.merges import UNKNOWN, WORD_FINAL
 from volt.reference.words import LETTER, MARK, NUMBER, OTHER, words_of
@@ -80,7 +80,7 @@ class Pieces:
     name: str
     """The file, for messages."""
     form: str
-    pretokenizer: Pretokenizer
+    pretokenizer: str
     texts: list[str]
     """By id."""
     kinds: dict[str, Kind] = field(default_factory=dict)
@@ -258,7 +258,7 @@ def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
     return kinds
 
 
-def is_character(text: str, pretokenizer: Pretokenizer) -> bool:
+def is_character(text: str, pretokenizer: str) -> bool:
     if is_byte_level(pretokenizer):
         return len(text) == 1 and ord(text) in LETTER_BYTES
     if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
@@ -372,7 +372,7 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     )
 
 
-def crosses_words(text: str, pretokenizer: Pretokenizer, at_spaces: bool = False) -> bool:
+def crosses_words(text: str, pretokenizer: str, at_spaces: bool = False) -> bool:
     """Does the pre-tokenizer cut inside this token? Where tokens are looked up, it does so only
     `at_spaces`."""
     if pretokenizer == "whitespace":
@@ -396,7 +396,7 @@ def _kind(character: str) -> int:
     return kind if kind == NUMBER else OTHER
 
 
-def guess_pretokenizer(name: str, texts: Sequence[str]) -> Pretokenizer:
+def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
     """For files that do not say: by the marks on the tokens."""
     known = set(texts)
     if all(chr(letter) in known for letter in LETTER_BYTES):

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
-from volt.counting.counts import Pretokenizer, is_byte_level
-from volt.counting.inputs import Normalization
+from volt.counting.counts import is_byte_level
 from volt.counting.normalizers import (
     Bert,
     Cut,
@@ -40,6 +39,7 @@ from volt.counting.normalizers import (
     UnicodeForm,
     character_map,
 )
+from volt.counting.words import Normalization
 from volt.formats.assembly import BYTE_NAMES, Pieces, read_bytes, read_json
 from volt.formats.merges import Pair, merge_list
 from volt.formats.patterns import KNOWN, PATTERNS
@@ -529,9 +529,7 @@ def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
     pieces.pretokenizer = pieces.normalizer.pretokenizer
 
 
-def _own_rule(
-    steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: str
-) -> Pretokenizer | None:
+def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: str) -> str | None:
     if len(steps) == 2 and steps[1] == SPACE_TO_MARK and _is_prepend(steps[0]):
         # Without the split BPE comes to the same, and sums of scores nearly so.
         fine = before == [SPLIT_AT_MARK] or (before == [] and kind == "BPE")

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from volt.counting.counts import Pretokenizer, WordCounts
+from volt.counting.counts import WordCounts
 from volt.proposing.merges import WORD_FINAL
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
@@ -80,7 +80,7 @@ def merge(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[st
     return symbols
 
 
-def spell(text: str, pretokenizer: Pretokenizer) -> list[str]:
+def spell(text: str, pretokenizer: str) -> list[str]:
     """The characters of a token; in whitespace mode the mark belongs to the last."""
     if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
         body = text.removesuffix(WORD_FINAL)

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from volt.base.errors import SettingsError
-from volt.counting.counts import Pretokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 UNKNOWN_PENALTY = 10.0
 """Of an unknown character, below the lowest score: in SentencePiece and in Hugging Face."""
 
-MODES: dict[Pretokenizer, str] = {
-    "metaspace": "raw text with `▁`",
-    "whitespace": "words with `</w>`",
-    "byte-level": "bytes",
-    "byte-level:cl100k": "bytes, words by the pattern of GPT-4",
-    "byte-level:llama3": "bytes, words by the pattern of Llama 3",
-    "byte-level:qwen2": "bytes, words by the pattern of Qwen 2",
-    "byte-level:o200k": "bytes, words by the pattern of GPT-4o",
-}
 
-
-def need_pretokenizer(vocabulary: Vocabulary, toolkit: str, needed: Pretokenizer) -> None:
+def need_pretokenizer(vocabulary: Vocabulary, toolkit: str, needed: str) -> None:
     found = vocabulary.rule.pretokenizer
     if found != needed:
         raise SettingsError(
-            f"{toolkit} has no {found} text ({MODES[found]}), only {needed} ({MODES[needed]}); "
-            f"learn with --pretokenizer {needed}"
+            f"{toolkit} has no {found} text, only {needed}; learn with --pretokenizer {needed}"
         )
 
 

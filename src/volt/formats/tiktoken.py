@@ -12,7 +12,6 @@ import json
 from pathlib import Path
 
 from volt.base.errors import SettingsError
-from volt.counting.counts import Pretokenizer
 from volt.formats.assembly import Pieces, crosses_words, read_json, read_lines
 from volt.formats.huggingface import by_number
 from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
@@ -26,7 +25,7 @@ from volt.formats.refusals import (
 from volt.proposing.merges import BYTE_LETTERS
 from volt.tokenizing.vocabulary import Vocabulary
 
-GUESSES: dict[Pretokenizer, str] = {
+GUESSES: dict[str, str] = {
     "byte-level": "GPT-2",
     "byte-level:qwen2": "Qwen 2",
     "byte-level:cl100k": "GPT-4",
@@ -113,7 +112,7 @@ def read(path: Path) -> Pieces:
     return pieces
 
 
-def _guess(texts: list[str]) -> Pretokenizer:
+def _guess(texts: list[str]) -> str:
     """The pattern that cuts inside the fewest tokens."""
     some = texts[:: 1 + len(texts) // MOST_LOOKED_AT]
     return min(GUESSES, key=lambda one: sum(crosses_words(text, one) for text in some))

@@ -33,12 +33,14 @@ from volt.counting.counts import (
     thread_count,
 )
 from volt.counting.inputs import Text
+from volt.counting.marks import BYTE_LETTERS as BYTE_LETTERS
+from volt.counting.marks import END_MARK
+from volt.counting.marks import UNKNOWN as UNKNOWN
 from volt.tokenizing.tokens import packed
 
 FORMAT = 1
 HEAD = "# volt candidates "
-WORD_FINAL = "</w>"
-UNKNOWN = "<unk>"
+WORD_FINAL = END_MARK
 DEFAULT_MERGES = 100_000
 FREQUENT = 100
 """A type seen this often counts as frequent (Gowda & May 2020)."""
@@ -427,7 +429,7 @@ def candidates(
             columns.result()
         found = _core.learn_merges(
             counts.text, counts.offsets, counts.counts, columns.result,
-            counts.rule.pretokenizer, merges, coverage or 0.0, max_token_length or 0,
+            counts.rule.mode.native, merges, coverage or 0.0, max_token_length or 0,
             min_frequency * counts.unit, threads, report,
         )  # fmt: skip
     unknown = found["unknown"] if found["unknown"] >= 0 else None
@@ -473,17 +475,6 @@ def _token_texts(rule: WordRule, found: _core._Merges, unknown: int | None) -> l
         texts[unknown] = UNKNOWN
     return texts
 
-
-def _byte_letters() -> dict[int, int]:
-    """GPT-2's letter for every byte: itself where it prints, else the next from U+0100 on."""
-    printing = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printing]
-    return {byte: byte for byte in printing} | {
-        byte: 0x100 + index for index, byte in enumerate(others)
-    }
-
-
-BYTE_LETTERS = _byte_letters()
 
 _UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}
 

@@ -636,7 +636,7 @@ def _native(vocabulary: Vocabulary) -> _core.Encoder:
     look_up = vocabulary.look_up or LookUp()
     try:
         return _core.Encoder(
-            vocabulary.rule.pretokenizer,
+            vocabulary.rule.mode.native,
             vocabulary.merge_rule,
             *packed(_texts(vocabulary, marks)),
             pool.kinds,

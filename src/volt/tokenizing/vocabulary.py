@@ -23,11 +23,18 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
+from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
 from volt.base.files import atomic_write
-from volt.counting.counts import Pretokenizer, WordRule, check_choice, is_byte_level
+from volt.counting.counts import is_byte_level
+from volt.counting.marks import END_MARK as WORD_FINAL
+from volt.counting.marks import LETTER_BYTES as LETTER_BYTES
+from volt.counting.marks import UNKNOWN
 from volt.counting.normalizers import Normalizer
-from volt.proposing.merges import BYTE_LETTERS, UNKNOWN, WORD_FINAL, Candidates
+from volt.counting.words import PRETOKENIZERS, WordRule
+from volt.counting.words import MergeRule as MergeRule
+from volt.counting.words import Unknown as Unknown
+from volt.proposing.merges import Candidates
 from volt.tokenizing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, packed
 
 FORMAT = 1
@@ -41,20 +48,7 @@ DEFAULT_SPECIAL = ("<pad>", "<s>", "</s>", UNKNOWN)
 
 Encoding = Literal["merge", "split", "longest", "unigram"]
 MergeEncoding = Literal["merge", "split"]
-MergeRule = Literal["pairs", "concat"]
-Unknown = Literal["byte", "unk"]
 WordEnds = Literal["kinds", "spaces"]
-
-NATIVE_RULE: dict[Pretokenizer, MergeRule] = {
-    "whitespace": "pairs",
-    "metaspace": "concat",
-    "byte-level": "pairs",
-    "byte-level:cl100k": "pairs",
-    "byte-level:llama3": "pairs",
-    "byte-level:qwen2": "pairs",
-    "byte-level:o200k": "pairs",
-}
-"""The merge rule of the toolkit that each pre-tokenizer mirrors (METHOD 6)."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +263,7 @@ def build_vocabulary(
     so without it text would be cut elsewhere than push-down has it (METHOD 6).
     """
     pretokenizer = candidates.rule.pretokenizer
-    merge_rule = merge_rule or NATIVE_RULE[pretokenizer]
+    merge_rule = merge_rule or PRETOKENIZERS[pretokenizer].merge_rule
     check_choice("encoding", encoding, get_args(MergeEncoding))
     check_choice("merge_rule", merge_rule, get_args(MergeRule))
     unknown = resolve_unknown(pretokenizer, unknown, special)
@@ -316,9 +310,7 @@ def build_vocabulary(
     )
 
 
-def resolve_unknown(
-    pretokenizer: Pretokenizer, unknown: Unknown | None, special: Sequence[str]
-) -> Unknown:
+def resolve_unknown(pretokenizer: str, unknown: Unknown | None, special: Sequence[str]) -> Unknown:
     """What becomes of characters outside the vocabulary, if that can be."""
     unknown = unknown or ("unk" if pretokenizer == "whitespace" else "byte")
     check_choice("unknown", unknown, get_args(Unknown))
@@ -332,7 +324,7 @@ def resolve_unknown(
 
 
 def fixed_tokens(
-    pretokenizer: Pretokenizer, unknown: Unknown, special: Sequence[str], symbols: Sequence[str]
+    pretokenizer: str, unknown: Unknown, special: Sequence[str], symbols: Sequence[str]
 ) -> Tokens:
     """The first of all tokens: special ones, symbols, and the bytes, if unknown characters are
     spelled in them."""
@@ -369,9 +361,6 @@ def check_unique(texts: list[str]) -> None:
                 f"two tokens are both {text!r}: choose another name for the special token or symbol"
             )
         seen.add(text)
-
-
-LETTER_BYTES = {letter: byte for byte, letter in BYTE_LETTERS.items()}
 
 
 def is_text(text: str) -> bool:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
-from volt.counting.counts import Pretokenizer, WordRule, is_byte_level
-from volt.counting.inputs import Normalization
+from volt.counting.counts import is_byte_level
 from volt.counting.normalizers import Normalizer, read_normalizer
+from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
 from volt.proposing.merges import UNKNOWN, WORD_FINAL
 from volt.tokenizing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
 from volt.tokenizing.vocabulary import (
@@ -126,7 +126,7 @@ class _Reader:
             if key in self._data and version < NORMALIZER_FORMAT:
                 raise self._fail(key, f"not in format {version}")
         rule = WordRule(
-            pretokenizer=self._choice("pretokenizer", get_args(Pretokenizer)),
+            pretokenizer=self._choice("pretokenizer", tuple(PRETOKENIZERS)),
             normalize=self._choice("normalize", get_args(Normalization)),
             max_word_length=self._get("", self._data, "max_word_length", int),
             unicode=self._get("", self._data, "unicode", str),

@@ -1,0 +1,34 @@
+"""Checks of parameters that several functions share. A message names the parameter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from volt.base.errors import SettingsError
+
+MOST_THREADS = 256
+
+
+def check_choice(name: str, value: str | None, choices: Iterable[str]) -> None:
+    """Refuse a value that is none of the choices; None means "not given"."""
+    choices = tuple(choices)
+    if value is not None and value not in choices:
+        raise SettingsError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+
+
+def check_at_least(name: str, value: float | None, least: float) -> None:
+    """Refuse a number below `least`; None means "not given"."""
+    if value is not None and not value >= least:
+        raise SettingsError(f"{name} is at least {least}, not {value}")
+
+
+def thread_count(threads: int | None) -> int:
+    """The number asked for, or one per core that this process may use."""
+    check_at_least("threads", threads, 1)
+    if threads is None:
+        try:
+            return len(os.sched_getaffinity(0))
+        except AttributeError:
+            return os.cpu_count() or 1
+    return min(threads, MOST_THREADS)
