@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -21,8 +21,12 @@ Files = Annotated[
         show_default=False,
     ),
 ]
+if TYPE_CHECKING:
+    PretokenizerName = str
+else:
+    PretokenizerName = Literal[tuple(PRETOKENIZERS)]
 Pretokenizer = Annotated[
-    Literal.__getitem__(tuple(PRETOKENIZERS)) | None,  # type: ignore[valid-type, attr-defined]
+    PretokenizerName | None,
     typer.Option(help="How lines are cut into words.  [default: metaspace]", show_default=False),
 ]
 Normalize = Annotated[
