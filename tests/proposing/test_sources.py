@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 from collections import Counter
 
 import numpy as np
@@ -405,10 +406,15 @@ def test_every_criterion_chooses_among_what_was_measured(criterion):
 @pytest.mark.parametrize("source", ["substring:300", "unigram:300", "bpe:300"])
 @pytest.mark.parametrize("encoding", ["longest", "unigram"])
 def test_a_fixed_size_is_kept(source, encoding):
+    """From the largest size that the source can give, which the error names, downwards."""
     texts = [[ENGLISH, *SCRIPTS.values()] * 2]
-    result = volt.learn(texts, candidates=source, encoding=encoding, size=490, **FAST)
-    assert len(result.vocabulary) == 490
-    assert result.vocabulary.unreachable == []
+    with pytest.raises(InputError, match=r"which makes ([\d,]+) tokens") as refused:
+        volt.learn(texts, candidates=source, encoding=encoding, size=100_000, **FAST)
+    most = int(re.search(r"makes ([\d,]+) tokens", str(refused.value))[1].replace(",", ""))
+    for size in (most, most - 10):
+        result = volt.learn(texts, candidates=source, encoding=encoding, size=size, **FAST)
+        assert len(result.vocabulary) == size
+        assert result.vocabulary.unreachable == []
 
 
 def test_frequencies_of_a_step_are_those_of_its_vocabulary():
