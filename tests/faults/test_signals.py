@@ -1,8 +1,8 @@
 """Ctrl-C, a polite kill, a reader that leaves: the exit code as documented, nothing left behind."""
 
+import contextlib
 import signal
 import subprocess
-import time
 
 import pytest
 from commands import COMMANDS, VOLT, names
@@ -14,30 +14,38 @@ STOPPED = {
 }
 
 
+def heed_signals():
+    """A shell's background jobs and `nohup` ignore signals, and pass that on."""
+    for number in STOPPED:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(
     ("command", "number"),
     [(command, signal.SIGINT) for command in ("count", "spill", "learn", "encode", "npy")]
     + [("learn", signal.SIGTERM), ("encode", signal.SIGTERM), ("encode", signal.SIGHUP)],
 )
 def test_stopped_while_it_works(work, command, number):
-    """The text comes through a pipe that does not end: the command is sure to be at work."""
+    """The text comes through a pipe and does not end before the command does. More than a pipe
+    contains was read when the signal is sent: the command is at work. Then the text goes on, since
+    a signal that comes right before a read is not seen until the read returns."""
     before = names(work)
     arguments = ["-" if word == "text" else word for word in COMMANDS[command]]
     with subprocess.Popen(
         [VOLT, *arguments],
         cwd=work,
+        bufsize=0,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A shell's background jobs ignore interrupts, and hand that on.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=heed_signals,
     ) as process:
-        process.stdin.write(b"some words\n" * 20_000)  # more than a pipe holds: it is being read
-        process.stdin.flush()
-        time.sleep(0.2)
+        process.stdin.write(b"some words\n" * 20_000)
         process.send_signal(number)
+        with contextlib.suppress(BrokenPipeError):
+            for _ in range(1000):
+                process.stdin.write(b"some words\n" * 20_000)
         process.stdin.close()
         error = process.stderr.read()
-        process.wait(60)
     assert (process.returncode, error) == STOPPED[number]
     assert names(work) == before
 

@@ -323,9 +323,9 @@ def test_long_words_take_near_linear_time(sample, rule, encoding):
         "".join(generator.choices("abdefgiklmnoprst", k=200_000)),
         "".join(chr(0x4E00 + i) for i in range(20_000)) + "".join(map(chr, range(0xAC00, 0xD7A4))),
     ):
-        started = time.perf_counter()
+        started = time.process_time()  # not of the clock: the machine may have other work
         ids = tok.encode(word)
-        assert time.perf_counter() - started < 5
+        assert time.process_time() - started < 5
         assert tok.decode(ids) == word
 
 
