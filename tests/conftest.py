@@ -1,6 +1,7 @@
 """What all tests share: how hypothesis runs, and where real text is."""
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,3 +40,16 @@ def volt_data() -> Callable[[str], Path]:
         pytest.skip(f"no {name} in VOLT_DATA")
 
     return find
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped and why, one line per reason. A file that was skipped as a whole counts as
+    one."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.getreports("skipped")
+    )
+    if reasons:
+        terminalreporter.section("skipped")
+    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        terminalreporter.line(f"{count:5}  {reason}")

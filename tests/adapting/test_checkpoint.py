@@ -19,7 +19,7 @@ from volt.adapting.checkpoint import NewRows, _to_bfloat16, open_checkpoint
 from volt.adapting.refit import open_model
 from volt.tokenizing.tokens import Token
 
-torch = pytest.importorskip("torch")
+torch = pytest.importorskip("torch", reason="needs torch: make large")
 transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
 

@@ -10,7 +10,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 @pytest.fixture(scope="session")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright: make large")
     pytest.importorskip("vl_convert", reason="needs the extra `report`")
     if CHROMIUM is None:
         pytest.skip("needs Chromium: apt-get install chromium")

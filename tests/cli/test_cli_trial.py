@@ -112,7 +112,7 @@ def test_other_criteria_refuse_options_of_training(text, option):
 ])  # fmt: skip
 @pytest.mark.parametrize("command", ["trial", "search"])
 def test_numbers_and_devices_that_can_not_be_are_refused_before_training(text, command, option):
-    pytest.importorskip("torch")
+    pytest.importorskip("torch", reason="needs torch: make large")
     with pytest.raises(SettingsError, match=option[0].removeprefix("--")):
         inside(*calls(text)[command], *option)
     assert not Path("out").exists()
@@ -183,7 +183,7 @@ def fails_with(statement):
 ])  # fmt: skip
 def test_a_model_too_large_for_the_memory_is_told_in_words(statement):
     if "torch" in statement:
-        pytest.importorskip("torch")
+        pytest.importorskip("torch", reason="needs torch: make large")
     done = fails_with(statement)
     assert done.returncode == 2
     assert done.stderr.startswith("volt: out of memory; train with a lower --batch")

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from volt.base.errors import SettingsError
+
+pytest.importorskip("torch", reason="needs torch: make large")
+import torch
+
 from volt.trial.data import PAD
 from volt.trial.models import build_model
 from volt.trial.presets import PRESETS, preset

@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from cipher import encipher, sentences
 
 from volt.base.errors import InputError
 from volt.base.progress import Progress
+
+pytest.importorskip("torch", reason="needs torch: make large")
+import torch
+
 from volt.trial.data import OFFSET, Parallel, encode
 from volt.trial.models import build_model
 from volt.trial.presets import preset
