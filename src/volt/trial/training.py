@@ -261,7 +261,7 @@ def _update(
     state.optimizer.zero_grad(set_to_none=True)
     for batch in group:
         loss = _loss(model, text, batch, device, settings.label_smoothing)
-        (loss / count).backward()  # type: ignore[no-untyped-call]
+        (loss / count).backward()
         total += loss.item()
         state.pairs += len(batch)
         state.batch += 1
