@@ -1,13 +1,18 @@
-# make demo   build, install, learn a vocabulary from text that every machine with Python has
-# make test   the same, then all tests
-# make lint   ruff, mypy and import-linter
-# make screenshot  the picture of the report in docs/img; needs Chromium
-# make study  docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
-# make fuzz   every fuzzer for SECONDS (60) each; needs clang
-# make tsan   the native code under ThreadSanitizer
-# make oldest tests with the oldest versions of what volt depends on
-# make audit  known holes in what volt depends on; AUDIT="-s osv" asks another service
-# make bench  every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
+# make demo         build, install, and learn a vocabulary from text that every machine with Python has
+# make test         all tests
+# make lint         ruff and mypy
+# make large        install what some tests need and what takes hundreds of megabytes: torch, Spark, playwright
+# make test-newest  all tests with the newest version of everything, not the locked ones
+# make oldest       tests with the oldest versions of what volt depends on
+# make lock         lock the newest versions of everything in requirements/*.txt
+# make sanitize     the native code under AddressSanitizer and UndefinedBehaviorSanitizer
+# make tsan         the native code under ThreadSanitizer
+# make fuzz         every fuzzer for SECONDS (60) each; needs clang
+# make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
+# make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
+# make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
+# make screenshot   the picture of the report in docs/img; needs Chromium
+# make clean        remove everything that make made
 
 PYTHON ?= python3
 VENV   ?= .venv
@@ -18,25 +23,43 @@ DATA   ?= $(VOLT_DATA)
 
 FUZZERS := count merge encode
 
-.PHONY: demo test lint study bench screenshot sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) oldest audit clean
+.PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit bench \
+  study screenshot clean
 
-# The package, and the tools that test it, are installed anew when their sources change.
+help:
+	@sed -n 's/^# make /make /p' Makefile
+
+# The package and the tools that test it are installed again when their sources change. A stamp is written when all of it
+# is there. What an interrupted install left is newer than the stamps, and the environment is made again.
 INSTALLED := $(VENV)/.installed
 TOOLS     := $(VENV)/.tools
-SOURCES   := pyproject.toml CMakeLists.txt $(wildcard src/core/*)
-PIP       := $(BIN)/python -m pip install -q --disable-pip-version-check
+LARGE     := $(VENV)/.large
+SOURCES   := pyproject.toml CMakeLists.txt $(wildcard src/core/*) requirements/build.in requirements/test.txt
+PREPARE   := tools/environment.sh prepare "$(VENV)" "$(PYTHON)"
+SPACE     := $(if $(filter-out demo,$(MAKECMDGOALS)),3,1)
+PIP       := tools/environment.sh install "$(VENV)" -c requirements/test.txt
 
-$(INSTALLED): $(SOURCES)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(INSTALLED): $(SOURCES) $(wildcard $(VENV)/.installing)
+	@$(PREPARE) $(SPACE)
 	@echo "Building and installing volt into $(VENV) ..."
-	@$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" ninja "cmake>=3.20"
+	@$(PIP) -r requirements/build.in
 	@$(PIP) --no-build-isolation -e ".[report]"
-	@touch $@
+	@touch "$@"
 
 $(TOOLS): $(INSTALLED)
+	@$(PREPARE) 2
 	@echo "Installing the test tools ..."
-	@$(PIP) --no-build-isolation -e ".[test,lint]"
-	@touch $@
+	@$(PIP) -r requirements/test.txt
+	@touch "$@"
+
+# A peer that can't be installed is named, and its tests skip.
+$(LARGE): $(TOOLS) requirements/large.in requirements/large.txt
+	@$(PREPARE) 4
+	@for peer in torch pyspark playwright atheris; do \
+	  echo "Installing $$peer ..."; \
+	  $(PIP) -c requirements/large.txt $$peer || echo "$$peer can't be installed here: what needs it will be skipped"; \
+	done
+	@touch "$@"
 
 demo: $(INSTALLED)
 	@$(BIN)/python tools/demo_text.py demo/python-docs.txt
@@ -45,7 +68,7 @@ demo: $(INSTALLED)
 	@echo; echo "A sentence, cut with it:"
 	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
 
-test: $(TOOLS) demo lint
+test: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(TOOLS)
@@ -54,16 +77,31 @@ lint: $(TOOLS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-study: $(TOOLS)
+large: $(LARGE)
+
+test-newest:
+	@tools/environment.sh prepare build/newest "$(PYTHON)" 3
+	@tools/environment.sh install build/newest --upgrade --config-settings=build-dir=build/newest/native ".[report,test]"
+	build/newest/bin/python -m pytest -n 2 --dist loadfile -p no:cacheprovider
+
+LOCK := build/lock/bin/uv pip compile -q --universal --python-version 3.10 --upgrade --annotation-style line \
+  --custom-compile-command "make lock"
+
+lock:
+	@tools/environment.sh prepare build/lock "$(PYTHON)" 1
+	@tools/environment.sh install build/lock uv
+	$(LOCK) pyproject.toml requirements/build.in --extra report --extra test --extra lint -o requirements/test.txt
+	$(LOCK) requirements/large.in -c requirements/test.txt -o requirements/large.txt
+
+study: $(LARGE)
 	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }
-	@$(PIP) matplotlib
-	$(BIN)/python tools/study.py --data $(DATA)
+	$(BIN)/python tools/study.py --data "$(DATA)"
 	$(BIN)/python tools/study_page.py
 
 bench: $(INSTALLED)
 	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench TEXT="a.txt b.txt"'; exit 2; }
-	@$(PIP) cython setuptools wheel
-	@$(PIP) --no-build-isolation -r benchmarks/requirements.txt
+	@tools/environment.sh install "$(VENV)" cython setuptools wheel
+	@tools/environment.sh install "$(VENV)" --no-build-isolation -r benchmarks/requirements.txt
 	@mkdir -p benchmarks/results
 	$(BIN)/python benchmarks/count.py --text $(TEXT) -o benchmarks/results/count.json
 	$(BIN)/python benchmarks/candidates.py --text $(TEXT) -o benchmarks/results/candidates.json
@@ -76,12 +114,12 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/soak.py -o benchmarks/results/soak.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
 
-screenshot: $(TOOLS) demo
+screenshot: $(LARGE) demo
 	$(BIN)/python tools/screenshot.py demo/vocabulary/report.html docs/img/report.webp
 
 # The native code under AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that drive it.
 sanitize: $(TOOLS)
-	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE="$$($(BIN)/python -c "import sys; print(sys.executable)")"
 	$(BIN)/cmake --build --preset sanitize
 	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider tests/counting/test_counts.py \
 	  tests/proposing/test_merges.py tests/tokenizing/test_encode.py tests/tokenizing/test_look_up.py tests/tokenizing/test_tokenizer.py \
@@ -89,7 +127,7 @@ sanitize: $(TOOLS)
 
 # The same under ThreadSanitizer, with the tests that run threads.
 tsan: $(TOOLS)
-	$(BIN)/cmake --preset tsan -G Ninja -DPython_EXECUTABLE=$(abspath $(BIN))/python
+	$(BIN)/cmake --preset tsan -G Ninja -DPython_EXECUTABLE="$$($(BIN)/python -c "import sys; print(sys.executable)")"
 	$(BIN)/cmake --build --preset tsan
 	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider tests/test_threads.py \
 	  tests/counting/test_counts.py tests/proposing/test_merges.py tests/tokenizing/test_encode.py -k "thread or fork or encode or learn"
@@ -121,16 +159,16 @@ $(FUZZERS:%=fuzz-%): fuzz-%: build/fuzz/%
 	  -artifact_prefix=build/fuzz/$*- build/fuzz/found/$* tests/fuzz/corpus/$*
 
 fuzz-readers: $(TOOLS)
-	@$(PIP) atheris
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) -c requirements/large.txt atheris
 	@mkdir -p build/fuzz/found/readers
 	tools/with_sanitizer.sh none $(BIN)/python tests/fuzz/readers.py -max_total_time=$(SECONDS) -max_len=8192 \
 	  -print_final_stats=1 -artifact_prefix=build/fuzz/readers- build/fuzz/found/readers tests/fuzz/corpus/readers
 
 # The lower bounds of pyproject.toml as versions, in a Python of their time.
 oldest:
-	$(PYTHON) -m venv build/oldest
+	@tools/environment.sh prepare build/oldest "$(PYTHON)" 1
 	$(PYTHON) tools/lower_bounds.py > build/oldest/constraints.txt
-	build/oldest/bin/python -m pip install -q --disable-pip-version-check -c build/oldest/constraints.txt \
+	@tools/environment.sh install build/oldest -c build/oldest/constraints.txt \
 	  --config-settings=build-dir=build/oldest/native \
 	  ".[sentencepiece,report]" tokenizers pandas regex pytest hypothesis
 	build/oldest/bin/python -m pytest -q -p no:cacheprovider -W default tests/counting/test_counts.py tests/proposing/test_merges.py \
@@ -142,7 +180,7 @@ oldest:
 ADVISORIES := https://pypi.org/pypi/pip/24.0/json
 
 audit: $(INSTALLED)
-	@$(PIP) pip-audit
+	@tools/environment.sh install "$(VENV)" pip-audit
 	@$(BIN)/python -c 'import urllib.request as web; web.urlopen("$(ADVISORIES)", timeout=60)' 2>/dev/null \
 	  || { echo 'nothing was audited: $(ADVISORIES) does not answer'; exit 2; }
 	@mkdir -p build
@@ -150,4 +188,4 @@ audit: $(INSTALLED)
 	$(BIN)/pip-audit --strict --disable-pip --no-deps -r build/audited.txt $(AUDIT)
 
 clean:
-	rm -rf build dist demo $(VENV)
+	rm -rf build dist demo "$(VENV)"
