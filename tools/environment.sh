@@ -10,9 +10,14 @@ shift 2
 case $command in
   prepare)
     python=$1 gigabytes=$2
-    if [ -s "$folder/.installing" ] && kill -0 "$(cat "$folder/.installing")" 2>/dev/null; then
-      echo "another make is installing into $folder: wait for it to end, then start again" >&2
-      exit 2
+    if [ -s "$folder/.installing" ]; then
+      case $(ps -o stat= -p "$(cat "$folder/.installing")" 2>/dev/null) in
+        '' | Z*) ;;  # it has ended
+        *)
+          echo "another make is installing into $folder: wait for it to end, then start again" >&2
+          exit 2
+          ;;
+      esac
     fi
     command -v "$python" >/dev/null || {
       echo "missing: $python. Install Python 3.10 or later (Debian: apt-get install python3 python3-venv python3-dev)," \
