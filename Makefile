@@ -1,6 +1,6 @@
 # make demo         build, install, and learn a vocabulary from text that every machine with Python has
 # make test         all tests
-# make lint         ruff and mypy
+# make lint         ruff, mypy and import-linter
 # make large        install what some tests need and what takes hundreds of megabytes: torch, Spark, playwright
 # make test-newest  all tests with the newest version of everything, not the locked ones
 # make oldest       tests with the oldest versions of what volt depends on
@@ -34,7 +34,7 @@ help:
 INSTALLED := $(VENV)/.installed
 TOOLS     := $(VENV)/.tools
 LARGE     := $(VENV)/.large
-SOURCES   := pyproject.toml CMakeLists.txt $(wildcard src/core/*) requirements/build.in requirements/test.txt
+SOURCES   := pyproject.toml CMakeLists.txt $(wildcard src/core/* src/core/*/*) requirements/build.in requirements/test.txt
 PREPARE   := tools/environment.sh prepare "$(VENV)" "$(PYTHON)"
 SPACE     := $(if $(filter-out demo,$(MAKECMDGOALS)),3,1)
 PIP       := tools/environment.sh install "$(VENV)" -c requirements/test.txt

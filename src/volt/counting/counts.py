@@ -282,11 +282,7 @@ class CountPlan:
         counter: _core.Counter,
         after_block: AfterBlock,
         *,
-<<<<<<< HEAD:src/volt/counting/counts.py
         start: BlockEnd = BlockEnd(),
-=======
-        start: BlockEnd = BlockEnd(),  # a constant
->>>>>>> e3e16ad (Lint is clean with the newest ruff and mypy, and the same without torch):src/volt/counts.py
     ) -> tuple[CountTotals, bytes]:
         """Count one input, a text from `start` on: its totals, and the first lines of a text."""
         weight = int(one.source.weight * self.unit / one.file_unit)
