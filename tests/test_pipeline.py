@@ -18,7 +18,7 @@ import pytest
 import volt
 from volt import reference
 from volt.base.errors import InputError, SettingsError, TransportError
-from volt.base.files import atomic_folder
+from volt.base.output import atomic_folder
 from volt.choosing.criteria import CRITERIA
 from volt.proposing.frequencies import frequencies_at, push_down, rank_candidates, token_set
 from volt.proposing.merges import BYTE_LETTERS
@@ -502,7 +502,7 @@ def test_an_existing_folder_is_refused_without_force(tmp_path):
     out = tmp_path / "out"
     first.save(out)
     before = artifacts(out)
-    with pytest.raises(SettingsError, match=r"out exists; use --force"):
+    with pytest.raises(SettingsError, match=r"out exists; use force=True"):
         second.save(out)
     assert artifacts(out) == before
     second.save(out, force=True)

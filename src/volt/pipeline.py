@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_folder
+from volt.base.output import atomic_folder
 from volt.base.progress import Progress, Report
 from volt.choosing.choice import Choice, choose
 from volt.choosing.criteria import CRITERIA, ZIPF_SIZES, Score, curve_scores, muv

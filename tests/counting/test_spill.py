@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import volt
 from volt import _core, reference
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.counting import spill as spill_module
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_folder
+from volt.base.output import atomic_folder
 from volt.counting.counts import WordCounts, check_choice, is_byte_level, thread_count
 from volt.pipeline import find_unreachable, measure, self_test_texts
 from volt.proposing.merges import WORD_FINAL

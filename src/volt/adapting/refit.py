@@ -31,7 +31,7 @@ from volt._version import __version__
 from volt.adapting.checkpoint import Checkpoint, NewRows, open_checkpoint
 from volt.adapting.measured import measure, token_frequencies, token_lengths, word_lengths
 from volt.base.errors import InputError, SettingsError, VoltError
-from volt.base.files import atomic_folder
+from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.choice import Choice, choose
 from volt.choosing.criteria import curve_scores, muv

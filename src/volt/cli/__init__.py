@@ -38,7 +38,7 @@ def main() -> None:
     except VoltError as error:
         if debug:
             traceback.print_exc()
-        print(f"volt: {error}", file=sys.stderr)
+        print(f"volt: {error}".replace("force=True", "--force"), file=sys.stderr)
         sys.exit(2)
     except MemoryError:
         if debug:

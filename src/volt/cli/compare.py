@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import volt
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.cli import options
 from volt.cli.console import print_json, say
 from volt.comparison import Comparison

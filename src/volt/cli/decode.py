@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import volt
 from volt.base.errors import InputError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.cli import options
 from volt.cli.console import say, write_stdout
 from volt.cli.encode import Files, Form, Model, offsets_path

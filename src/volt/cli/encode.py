@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.cli import options
 from volt.cli.console import progress_for, refuse_options, write_stdout
 from volt.tokenizing.tokenizer import OnInvalid as OnInvalidName

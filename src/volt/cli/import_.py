@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import volt
-from volt.base.files import atomic_folder
+from volt.base.output import atomic_folder
 from volt.cli import options
 from volt.cli.console import print_json, say
 from volt.cli.export import FormatName

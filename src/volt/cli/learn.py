@@ -10,7 +10,7 @@ import typer
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.files import atomic_folder, check_folder
+from volt.base.output import atomic_folder, check_folder
 from volt.cli import options
 from volt.cli.console import can_draw, print_json, progress_for, refuse_options, say, say_lines
 from volt.cli.count import summary as count_summary

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from volt.base.errors import SettingsError
-from volt.base.files import check_folder
+from volt.base.output import check_folder
 from volt.cli import options
 from volt.cli.console import print_json, progress_for, say
 from volt.cli.languages import joined_lines

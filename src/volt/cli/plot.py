@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.cli import options
 from volt.cli.console import say
 from volt.cli.report import Folder

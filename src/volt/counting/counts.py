@@ -26,7 +26,7 @@ from volt.base.checks import check_at_least as check_at_least
 from volt.base.checks import check_choice as check_choice
 from volt.base.checks import thread_count as thread_count
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.base.progress import Progress, Report
 from volt.counting.inputs import (
     BLOCK,

@@ -26,7 +26,7 @@ from volt import _core
 from volt._version import __version__
 from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
-from volt.base.files import atomic_write, make_folder
+from volt.base.output import atomic_write, make_folder
 from volt.base.progress import Progress
 from volt.counting.counts import (
     AfterBlock,

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from volt.base.errors import InputError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 
 
 def extract(archive: Path, members: dict[str, Path]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.counting.inputs import find_sources
 
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")

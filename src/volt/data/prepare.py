@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_folder, make_folder
+from volt.base.output import atomic_folder, make_folder
 from volt.base.progress import Progress
 from volt.counting.inputs import Source, find_sources
 from volt.data.archive import extract

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.counting.counts import WordCounts, check_choice, count
 from volt.counting.inputs import Text
 from volt.formats import (

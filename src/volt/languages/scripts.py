@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from volt.adapting.join import Joined, join
 from volt.base.errors import SettingsError
-from volt.base.files import atomic_folder
+from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.sizes import parse_sizes
 from volt.counting.counts import WordCounts, count, thread_count

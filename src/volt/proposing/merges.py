@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.base.progress import Progress
 from volt.counting.counts import (
     WordCounts,

@@ -11,7 +11,7 @@ from importlib import util
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 
 PACKAGE = "vl-convert-python"
 HINT = "the page needs the extra `report`: pip install 'volt-vocab[report]'"

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.choosing.choice import COVERED
 from volt.counting.counts import WordCounts, is_byte_level
 from volt.proposing.merges import Candidates

@@ -25,7 +25,7 @@ from volt import _core
 from volt._version import __version__
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.counting.counts import is_byte_level
 from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.marks import LETTER_BYTES as LETTER_BYTES

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from volt._version import __version__
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.report.bundle import is_installed, vega_bundle
 from volt.report.page import fill_page
 from volt.trial.results import TrialResults

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 
 FORMAT = 1
 

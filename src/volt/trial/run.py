@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from volt.base.errors import InputError, SettingsError, VoltError
-from volt.base.files import atomic_write, make_folder
+from volt.base.output import atomic_write, make_folder
 from volt.base.progress import Progress
 from volt.trial.data import (
     OFFSET,

@@ -23,7 +23,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from volt.base.errors import InputError
-from volt.base.files import atomic_write
+from volt.base.output import atomic_write
 from volt.base.progress import Progress, Report
 from volt.trial.data import PAD, Encoded, batches, padded
 from volt.trial.models import TranslationModel, build_model
