@@ -64,7 +64,9 @@ def learned(folder, *names):
 
 
 def artifacts(folder):
-    assert sorted(path.name for path in Path(folder).iterdir()) == sorted([*ARTIFACTS, *REPORT])
+    assert sorted(path.name for path in Path(folder).iterdir()) == sorted(
+        [".volt-files.json", *ARTIFACTS, *REPORT]
+    )
     return {name: Path(folder, name).read_bytes() for name in ARTIFACTS}
 
 
@@ -168,7 +170,7 @@ def test_a_fixed_size(folder, tmp_path):
 def test_separate_writes_a_vocabulary_for_each_side(folder, separate, tmp_path):
     code, out, err = separate
     assert code == 0
-    assert sorted(path.name for path in (folder / "separate").iterdir()) == ["source", "target"]
+    assert sorted(path.name for path in (folder / "separate").glob("[!.]*")) == ["source", "target"]
     assert "not parallel" not in err
     for side, name in (("source", "train.en"), ("target", "train.de")):
         assert f"{side}:" in err.splitlines()

@@ -49,7 +49,7 @@ def test_a_page_can_be_made_again(folder, tmp_path):
 
 
 def test_no_report_is_no_report(folder):
-    names = sorted(path.name for path in (folder / "bytes").iterdir())
+    names = sorted(path.name for path in (folder / "bytes").glob("[!.]*"))
     assert names == ["choices.json", "curve.csv", "signature.txt", "volt.json"]
 
 

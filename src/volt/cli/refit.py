@@ -136,7 +136,7 @@ def tell(
 ) -> None:
     """Save it, and say what it is."""
     messages = [*result.messages, *result.save(output, force=force)]
-    names = sorted(path.name for path in output.iterdir())
+    names = sorted(path.name for path in output.iterdir() if not path.name.startswith("."))
     if json:
         print_json({**result.summary(), "messages": messages, "files": names})
     before, after = result.before, result.after
