@@ -54,7 +54,7 @@ FAN_IN = 128
 CHECKPOINT = "checkpoint.json"
 LOCK = "lock"
 OURS = re.compile(
-    rf"{re.escape(CHECKPOINT)}|{LOCK}|run-[0-9]+(-[0-9]+)?|ranked-[0-9]+|\.volt-[0-9a-f]+\.tmp"
+    rf"{re.escape(CHECKPOINT)}|{LOCK}|run-[0-9]+(-[0-9]+)?|ranked-[0-9]+|\.volt-[0-9a-f-]+\.(tmp|old)"
 )
 """Names of files in the folder; where there are others, nothing is deleted."""
 FORMAT = 1
