@@ -11,6 +11,7 @@
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
+# make docs-tables  the tables of options in docs/cli.md, from the settings
 # make screenshot   the picture of the report in docs/img; needs Chromium
 # make clean        remove everything that make made
 
@@ -24,7 +25,7 @@ DATA   ?= $(VOLT_DATA)
 FUZZERS := count merge encode
 
 .PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit bench \
-  study screenshot clean
+  study docs-tables screenshot clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -92,6 +93,9 @@ lock:
 	@tools/environment.sh install build/lock uv
 	$(LOCK) pyproject.toml requirements/build.in --extra report --extra test --extra lint -o requirements/test.txt
 	$(LOCK) requirements/large.in -c requirements/test.txt -o requirements/large.txt
+
+docs-tables: $(INSTALLED)
+	$(BIN)/python tools/cli_docs.py
 
 study: $(LARGE)
 	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }

@@ -88,7 +88,6 @@ def sentencepiece_bpe(text: str, output: str, threads: int) -> tuple[float, Mapp
 
 
 def volt_stages(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
-    import sys
     import time
     from collections.abc import Iterator
     from contextlib import contextmanager
@@ -106,7 +105,8 @@ def volt_stages(text: str, output: str, threads: int) -> tuple[float, Mapping[st
             yield lambda done: None
             end[name] = time.perf_counter()
 
-    pipeline = sys.modules["volt.pipeline"]
+    from volt import pipeline
+
     build = pipeline.build_vocabulary
 
     def timed_build(*arguments, **options):

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import volt
-from volt import reference
+from volt import pipeline, reference
 from volt.base.errors import InputError, SettingsError, TransportError
 from volt.base.manifest import MANIFEST
 from volt.choosing.criteria import CRITERIA
@@ -26,8 +26,6 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import FORMAT, Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
-
-pipeline = sys.modules["volt.pipeline"]  # `volt.learn` is the function
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 ARTIFACTS = ["choices.json", "curve.csv", "signature.txt", "volt.json"]
@@ -504,7 +502,7 @@ def test_an_existing_folder_is_refused_without_force(tmp_path):
     out = tmp_path / "out"
     first.save(out)
     before = artifacts(out)
-    with pytest.raises(SettingsError, match=r"out exists; use force=True"):
+    with pytest.raises(SettingsError, match=r"out exists; use `force=True`"):
         second.save(out)
     assert artifacts(out) == before
     second.save(out, force=True)

@@ -1,33 +1,35 @@
 """volt: the right subword vocabulary, its size included, in seconds and without trial training."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
-from volt.base.errors import InputError, SettingsError, TransportError, VoltError
-from volt.counting.counts import CountTotals, WordCounts, WordRule, count
-from volt.pipeline import LearnResult, learn
-from volt.proposing.merges import Candidates, Curve, candidates, load_candidates
-from volt.proposing.sources import candidates_from
-from volt.searching import SearchResult, search
-from volt.settings import LearnSettings
-from volt.tokenizing.tokenizer import Tokenizer, load
-from volt.tokenizing.vocabulary import Vocabulary
-from volt.tokenizing.volt_json import load_vocabulary
 
 if TYPE_CHECKING:
     from volt import formats
     from volt.adapting.extend import extend
     from volt.adapting.join import Joined, join
     from volt.adapting.refit import RefitResult, refit
+    from volt.base.errors import InputError, SettingsError, TransportError, VoltError
     from volt.comparison import Comparison, compare
+    from volt.counting.counts import CountTotals, WordCounts, WordRule, count
     from volt.counting.spill import CountedFile, count_to_file
     from volt.formats import ExportResult, export, import_vocabulary
     from volt.languages.learning import learn_languages
     from volt.languages.scripts import learn_scripts
+    from volt.pipeline import LearnResult, learn
+    from volt.proposing.merges import Candidates, Curve, candidates, load_candidates
+    from volt.proposing.sources import candidates_from
+    from volt.searching import SearchResult, search
+    from volt.settings import CountSettings, LearnSettings
+    from volt.tokenizing.tokenizer import Tokenizer, load
+    from volt.tokenizing.vocabulary import Vocabulary
+    from volt.tokenizing.volt_json import load_vocabulary
 
 __all__ = [
     "Candidates",
     "Comparison",
+    "CountSettings",
     "CountTotals",
     "CountedFile",
     "Curve",
@@ -66,33 +68,39 @@ __all__ = [
     "search",
 ]
 
-
-LATE = {
-    "Joined": "adapting.join",
-    "RefitResult": "adapting.refit",
-    "extend": "adapting.extend",
-    "join": "adapting.join",
-    "learn_languages": "languages.learning",
-    "learn_scripts": "languages.scripts",
-    "CountedFile": "counting.spill",
-    "count_to_file": "counting.spill",
-    "refit": "adapting.refit",
+_HOMES = {
+    "adapting.extend": ("extend",),
+    "adapting.join": ("Joined", "join"),
+    "adapting.refit": ("RefitResult", "refit"),
+    "base.errors": ("InputError", "SettingsError", "TransportError", "VoltError"),
+    "comparison": ("Comparison", "compare"),
+    "counting.counts": ("CountTotals", "WordCounts", "WordRule", "count"),
+    "counting.spill": ("CountedFile", "count_to_file"),
+    "formats": ("ExportResult", "export", "import_vocabulary"),
+    "languages.learning": ("learn_languages",),
+    "languages.scripts": ("learn_scripts",),
+    "pipeline": ("LearnResult", "learn"),
+    "proposing.merges": ("Candidates", "Curve", "candidates", "load_candidates"),
+    "proposing.sources": ("candidates_from",),
+    "searching": ("SearchResult", "search"),
+    "settings": ("CountSettings", "LearnSettings"),
+    "tokenizing.tokenizer": ("Tokenizer", "load"),
+    "tokenizing.vocabulary": ("Vocabulary",),
+    "tokenizing.volt_json": ("load_vocabulary",),
 }
+"""Where each public name lives. A module is imported when one of its names is asked for."""
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """The formats are imported when they are asked for: most runs need none of them."""
-    if name in ("Comparison", "compare"):
-        from volt import comparison
+    if name == "formats":
+        return import_module("volt.formats")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"volt.{_HOME_OF[name]}"), name)
+    globals()[name] = found
+    return found
 
-        return getattr(comparison, name)
-    if name in LATE:
-        import importlib
 
-        return getattr(importlib.import_module(f"volt.{LATE[name]}"), name)
-    if name in ("ExportResult", "export", "formats", "import_vocabulary"):
-        import importlib
-
-        formats = importlib.import_module("volt.formats")
-        return formats if name == "formats" else getattr(formats, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

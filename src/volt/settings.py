@@ -16,6 +16,7 @@ from volt.base.options import (
     choice,
     flag,
     form_of,
+    late,
     listed,
     many,
     number,
@@ -166,13 +167,33 @@ class CandidateSettings(MergeSettings):
     """Where candidates come from."""
 
     candidates: str | None = option(
-        None, "Where candidates come from", form_of(source_forms), group="Tokens",
-        metavar="SOURCE", default_words="bpe:100000",
+        None, "Where candidates come from",
+        form_of(source_forms, late("volt.proposing.sources", "parse_source")),
+        group="Tokens", metavar="SOURCE", default_words="bpe:100000",
     )  # fmt: skip
     encoding: Encoding | None = option(
         None, "How text is encoded with the vocabulary", one_of(encodings), group="Tokens",
         default_words="merge for bpe, longest for wordpiece, else unigram",
     )  # fmt: skip
+
+    @property
+    def default_source(self) -> str:
+        return "bpe"
+
+    @property
+    def source(self) -> Source:
+        from volt.proposing.sources import parse_source
+
+        named = parse_source(self.candidates or self.default_source)
+        if self.merges is None or named.kind == "file":
+            return named
+        return replace(named, number=self.merges)
+
+    @property
+    def encoded_by(self) -> Encoding:
+        from volt.proposing.sources import DEFAULT_ENCODING
+
+        return self.encoding or DEFAULT_ENCODING[self.source.kind]
 
 
 # ----------------------------------------------------------------------------- candidates to a size
@@ -256,22 +277,8 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
     )  # fmt: skip
 
     @property
-    def source(self) -> Source:
-        from volt.proposing.sources import parse_source
-
-        if self.candidates is not None:
-            named = parse_source(self.candidates)
-        else:
-            named = parse_source(f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe")
-        if self.merges is None or named.kind == "file":
-            return named
-        return replace(named, number=self.merges)
-
-    @property
-    def encoded_by(self) -> Encoding:
-        from volt.proposing.sources import DEFAULT_ENCODING
-
-        return self.encoding or DEFAULT_ENCODING[self.source.kind]
+    def default_source(self) -> str:
+        return f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe"
 
     @property
     def looked_up(self) -> bool:

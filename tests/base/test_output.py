@@ -265,7 +265,7 @@ def test_what_exists_needs_force(here):
     (here / "there").write_text("old")
     (here / "way").symlink_to("there")
     for path in ("there", "way", "x/../there"):
-        refused(path, says=f"{path} exists; use force=True to replace it, or name another file")
+        refused(path, says=f"{path} exists; use `force=True` to replace it, or name another file")
         claim(path, force=True)
     refused("new", "./new", says="./new is named for two outputs")
     (here / "folder").mkdir()
@@ -324,7 +324,7 @@ def test_the_manifest_lists_the_files_and_nothing_else(tmp_path):
 
 def test_a_folder_is_replaced_only_with_force_and_whole(tmp_path, swapping):
     write(tmp_path / "out", OLD)
-    with pytest.raises(SettingsError, match="out exists; use force=True to replace it"):
+    with pytest.raises(SettingsError, match="out exists; use `force=True` to replace it"):
         write(tmp_path / "out", NEW)
     assert contents(tmp_path / "out") == OLD
     write(tmp_path / "out", NEW, force=True)

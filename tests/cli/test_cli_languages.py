@@ -113,7 +113,7 @@ def test_data_sets_by_the_name_of_their_field(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--lang", "en"], "--lang is CODE=..."),
     (["--lang", "en={}/train.en", "--weight", "2"], "--weight is CODE=..."),
-    (["{}/train.en", "--temperature", "5"], "name languages"),
+    (["{}/train.en", "--temperature", "5"], "name languages with --lang"),
     (["{}/train.en", "--lang", "ru={}/train.ru"], "every file belongs to a language"),
     (["--multilingual", "{}", "--min-share", "0.4"], "at most 0.3333"),
     (["--multilingual", "{}", "--temperature", "0"], "temperature is 1 or more"),

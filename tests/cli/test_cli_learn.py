@@ -238,7 +238,7 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train.en"], "name the folder to write with -o"),
+        (["train.en"], "learn needs -o DIR: folder to write"),
         (["-o", "out"], "no input: name at least one file"),
         (["missing", "-o", "out"], "no such file: missing"),
         (["train.en", "-o", "out", "--separate"], "--separate needs --source and --target"),
@@ -246,7 +246,7 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
           "--separate-scripts"], "--separate-scripts does not go with --separate"),
         (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),
         (["train.en", "-o", "out", "--criterion", "bleu"], "--criterion"),
-        (["train.en", "-o", "out", "--seed", "99999999999999999999"], "seed` must be a whole"),
+        (["train.en", "-o", "out", "--seed", "99999999999999999999"], "--seed must be a whole"),
         (["empty", "-o", "out"], "not one word in the input"),
         (["train.en", "-o", "out", "--min-count", "9999"], "--min-count leaves out every word"),
     ],

@@ -11,9 +11,10 @@ from types import MappingProxyType
 import pytest
 
 from volt.base.errors import SettingsError
-from volt.cli.app import app_for
+from volt.cli.app import app
 from volt.cli.console import Bars
-from volt.cli.trial_options import TrainingOptions, tell
+from volt.cli.trial import tell
+from volt.settings import TrialSettings
 
 TRAINING = {
     "model": "conv", "preset": "small", "seeds": 2, "minutes": 1.5, "epochs": 2.5, "updates": 7,
@@ -25,7 +26,7 @@ TRAINING = {
 
 def inside(*given):
     """The command in this process, errors as they are."""
-    app_for(given)(args=list(given), prog_name="volt", standalone_mode=False)
+    app(args=list(given), prog_name="volt", standalone_mode=False)
 
 
 class Results:
@@ -78,11 +79,10 @@ def calls(text):
 
 @pytest.mark.parametrize("command", ["trial", "search"])
 def test_every_option_of_training_arrives(text, asked, command):
-    assert TRAINING.keys() == {field.name for field in fields(TrainingOptions)}
+    assert TRAINING.keys() == {field.name for field in fields(TrialSettings)}
     written = [(f"--{name.replace('_', '-')}", str(value)) for name, value in TRAINING.items()]
     inside(*calls(text)[command], *(word for pair in written for word in pair), "--threads", "1")
-    wanted = {**TRAINING, "size": TRAINING["preset"], "threads": 1}
-    del wanted["preset"]
+    wanted = {**TRAINING, "threads": 1}
     assert {name: asked[name] for name in wanted} == wanted
 
 
@@ -167,9 +167,9 @@ def fails_with(statement):
     """`volt` when its command ends in this way."""
     code = (
         "import sys, volt.cli, volt.cli.app\n"
-        "def app_for(arguments):\n"
+        "def app(**given):\n"
         f"    {statement}\n"
-        "volt.cli.app.app_for = app_for\n"
+        "volt.cli.app.app = app\n"
         "sys.argv[1:] = ['trial']\n"
         "volt.cli.main()\n"
     )

@@ -58,6 +58,14 @@ def test_every_option_is_documented_and_no_other(title):
     assert options_of_docs(SECTIONS[title]) == shown
 
 
+def test_the_tables_of_options_are_those_of_the_settings():
+    """`make docs-tables` writes them."""
+    sys.path.append(str(DOCS.parent / "tools"))
+    from cli_docs import written
+
+    assert written(PAGE) == PAGE
+
+
 def test_no_option_is_mentioned_anywhere_that_no_command_has():
     known = options_of_help(shown_by_help()).union(
         *(options_of_help(shown_by_help(*name.split())) for name in commands())

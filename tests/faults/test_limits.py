@@ -16,8 +16,9 @@ NOT_LINUX = not Path("/proc/self/statm").exists()
 def test_too_little_memory_is_an_error_and_nothing_stays(work, command):
     """Room for what is there when the work begins, and little more."""
     program = (
-        "import resource, sys; from volt.cli import main, app\n"
-        "app.app_for(sys.argv[1:])\n"
+        "import resource, sys, volt; from volt.cli import main, app\n"
+        "app.app.get_command(None, sys.argv[1])\n"
+        "every = [getattr(volt, name) for name in volt.__all__]\n"
         "pages = int(open('/proc/self/statm').read().split()[0])\n"
         "most = pages * resource.getpagesize() + (1 << 20)\n"
         "resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"

@@ -13,7 +13,7 @@ import torch
 
 from volt.trial.data import PAD
 from volt.trial.models import build_model
-from volt.trial.presets import PRESETS, preset
+from volt.trial.presets import PRESETS, from_preset
 from volt.trial.translation import translate
 
 TOKENS = 23
@@ -82,7 +82,7 @@ def test_embeddings_are_shared(model):
 @pytest.mark.parametrize("model", SMALL)
 def test_a_beam_of_one_is_greedy(model):
     one = made(model, seed=3)
-    _, settings = preset("tiny", model, beam=1, updates=1)
+    _, settings = from_preset("tiny", model, beam=1, updates=1)
     source = np.array([5, 6, 7], np.int32)
     (found,) = translate(one, [source], settings)
     tokens, expected = [PAD], []
@@ -104,7 +104,7 @@ def test_a_wide_beam_finds_what_a_search_of_everything_finds(model):
     """With a beam as wide as the vocabulary, what is found is no worse than the best hypothesis of
     up to one token."""
     one = made(model, seed=5)
-    _, settings = preset("tiny", model, beam=TOKENS, updates=1)
+    _, settings = from_preset("tiny", model, beam=TOKENS, updates=1)
     source = torch.tensor([[5, 6, 1]])
 
     def score(ids):
@@ -121,7 +121,7 @@ def test_a_wide_beam_finds_what_a_search_of_everything_finds(model):
 
 def test_never_and_empty_lines():
     one = made("conv", seed=1)
-    _, settings = preset("tiny", "conv", beam=3, updates=1)
+    _, settings = from_preset("tiny", "conv", beam=3, updates=1)
     sources = [np.array([5, 6], np.int32), np.array([], np.int32)]
     some = translate(one, sources, settings)
     assert some[1] == []
@@ -141,14 +141,14 @@ def test_long_sources_are_translated_whole(monkeypatch):
         return start(self, source, beam)
 
     monkeypatch.setattr(type(model), "start", spy)
-    settings = preset("tiny", "transformer", beam=1, max_tokens=9)[1]
+    settings = from_preset("tiny", "transformer", beam=1, max_tokens=9)[1]
     translate(model, [np.full(400, 3, np.int32)], settings)
     assert seen == [(1, 401)]
 
 
 def test_big_and_base_train_as_the_paper_did():
     for name in ("base", "big"):
-        shape, training = preset(name, "transformer")
+        shape, training = from_preset(name, "transformer")
         assert (training.learning_rate, training.warmup) == (5e-4, 4000)
         assert (training.batch, training.accumulate, shape.dropout) == (9600, 4, 0.3)
         assert (training.epochs, training.average, training.beam) == (40, 5, 4)
@@ -159,7 +159,7 @@ def test_big_and_base_train_as_the_paper_did():
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("model", SMALL)
 def test_every_preset_can_be_built(name, model):
-    shape, _ = preset(name, model)
+    shape, _ = from_preset(name, model)
     with torch.device("meta"):
         assert build_model(shape, 100).parameter_count() > 10_000
 
@@ -183,4 +183,4 @@ def test_every_preset_can_be_built(name, model):
 )
 def test_settings_that_make_no_sense_are_refused(changes, words):
     with pytest.raises(SettingsError, match=words):
-        preset("tiny", "transformer", **changes)
+        from_preset("tiny", "transformer", **changes)

@@ -15,7 +15,7 @@ import torch
 
 from volt.trial.data import OFFSET, Parallel, encode
 from volt.trial.models import build_model
-from volt.trial.presets import preset
+from volt.trial.presets import from_preset
 from volt.trial.training import (
     CHECKPOINT,
     _State,
@@ -33,12 +33,12 @@ TEXT = Parallel(LINES, [encipher(line) for line in LINES])
 VALID = Parallel(LINES[:20], TEXT.target[:20])
 CPU = torch.device("cpu")
 VOCABULARY = make_vocabulary("bpe:60", LINES)
-SHAPE = replace(preset("tiny", "transformer")[0], width=16, inner=32, dropout=0.2)
+SHAPE = replace(from_preset("tiny", "transformer")[0], width=16, inner=32, dropout=0.2)
 
 
 def settings(**changes):
     given = {"updates": 12, "checkpoints": 4, "batch": 100, "warmup": 5, **changes}
-    return preset("tiny", "transformer", **given)[1]
+    return from_preset("tiny", "transformer", **given)[1]
 
 
 def run(training, *, seed=0, folder=None, progress=None, key="k", shape=SHAPE):

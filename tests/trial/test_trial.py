@@ -12,7 +12,7 @@ import pytest
 from cipher import encipher, write_corpus
 
 from volt.base.errors import InputError, SettingsError
-from volt.cli.app import app_for
+from volt.cli.app import app
 
 pytest.importorskip("torch", reason="needs torch: make large")
 from volt.trial import trial
@@ -52,7 +52,7 @@ def volt(*given):
 
 def inside(*given):
     """The same in this process: torch takes seconds to import."""
-    app_for(given)(args=list(given), prog_name="volt", standalone_mode=False)
+    app(args=list(given), prog_name="volt", standalone_mode=False)
 
 
 @pytest.fixture(scope="module")

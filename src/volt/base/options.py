@@ -110,9 +110,14 @@ def one_of(names: Callable[[], Iterable[str]]) -> Kind:
     return Kind(read, "", "NAME", lambda: tuple(names()))
 
 
-def form_of(names: Callable[[], Iterable[str]]) -> Kind:
-    """Text of one of some forms, such as `bpe:N`, which is read where it is used."""
-    return Kind(_text, "text", "TEXT", lambda: tuple(names()), closed=False)
+def form_of(names: Callable[[], Iterable[str]], check: Callable[[str], Any]) -> Kind:
+    """Text of one of some forms, such as `bpe:N`."""
+
+    def read(value: Any) -> str:
+        check(_text(value))
+        return _text(value)
+
+    return Kind(read, "text", "TEXT", lambda: tuple(names()), closed=False)
 
 
 def listed() -> Kind:
@@ -166,6 +171,11 @@ def registered(module: str, name: str) -> Callable[[], tuple[str, ...]]:
         return tuple(table) if isinstance(table, Collection) else get_args(table)
 
     return names
+
+
+def late(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is called."""
+    return lambda *args: getattr(import_module(module), name)(*args)
 
 
 def parse_size(value: Any) -> int:
@@ -303,10 +313,10 @@ class Settings:
             value = getattr(self, name)
             if value is not one.default:
                 object.__setattr__(self, name, one.read(value))
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """For what concerns several options."""
+    def _check(self) -> None:
+        """Override it to check what concerns several options."""
 
     @classmethod
     def take(cls: type[S], options: dict[str, Any]) -> S:

@@ -89,7 +89,9 @@ def check_folder(path: Place, *, force: bool = False, holds: Holds = "result") -
                 "is not replaced; name another folder"
             )
     if not force:
-        raise SettingsError(f"{path} exists; use force=True to replace it, or name another folder")
+        raise SettingsError(
+            f"{path} exists; use `force=True` to replace it, or name another folder"
+        )
 
 
 def _check_file(path: Place, target: Path, force: bool) -> None:
@@ -97,7 +99,7 @@ def _check_file(path: Place, target: Path, force: bool) -> None:
     if target.is_dir():
         raise SettingsError(f"{path} is a folder; name a file")
     if status(target) is not None and not force:
-        raise SettingsError(f"{path} exists; use force=True to replace it, or name another file")
+        raise SettingsError(f"{path} exists; use `force=True` to replace it, or name another file")
 
 
 def _check_writable(folder: Path, parents: bool) -> None:

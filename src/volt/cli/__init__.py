@@ -1,4 +1,4 @@
-"""The command line: one file a command; parse, call, print. Data on stdout, words on stderr."""
+"""The command line: one file per command; parse, call, print. Data on stdout, words on stderr."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def main() -> None:
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        from volt.cli.app import app_for
+        from volt.cli.app import app
 
-        app_for(arguments)(args=arguments, prog_name="volt")
+        app(args=arguments, prog_name="volt")
     except VoltError as error:
         if debug:
             traceback.print_exc()
-        print(f"volt: {error}".replace("force=True", "--force"), file=sys.stderr)
+        print(f"volt: {error}", file=sys.stderr)
         sys.exit(2)
     except MemoryError:
         if debug:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Any
 
-import typer
+import click
 
 from volt._version import __version__
+from volt.base.options import did_you_mean
+from volt.cli.command import HELP_FLAGS
 
 COMMANDS = {
     "learn": "learn",
@@ -30,43 +31,35 @@ COMMANDS = {
     "refit": "refit",
     "extend": "extend",
 }
-"""By the name of their module in this folder, and of the function, or group of commands, in it."""
+"""By the name of their module in this folder, and of the command, or group of commands, in it."""
 
 
-def app_for(arguments: Sequence[str]) -> typer.Typer:
-    """The program: with the one command that is asked for, or, to list them, with all. A command
-    takes a hundredth of a second to build, and some that long to import."""
-    app = typer.Typer(
-        name="volt",
-        help="The right subword vocabulary, its size included, without trial training.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(options)
-    asked = arguments[0] if arguments else ""
-    for name in [asked] if asked in COMMANDS else COMMANDS:
-        module = import_module(f"volt.cli.{COMMANDS[name]}")
-        command = getattr(module, COMMANDS[name])
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
-        else:
-            app.command(name)(command)
-    return app
+class Commands(click.Group):
+    """Imports a command when it is asked for."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        found = getattr(import_module(f"volt.cli.{COMMANDS[name]}"), COMMANDS[name])
+        assert isinstance(found, click.Command)
+        return found
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not context.resilient_parsing:
+            context.fail(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(context, args)
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        print(f"volt {__version__}")
-        raise typer.Exit
-
-
-def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-    debug: Annotated[bool, typer.Option(help="Show the traceback of an error.")] = False,
-) -> None:
-    """The right subword vocabulary, its size included, without trial training."""
+app = Commands(
+    "volt",
+    help="The right subword vocabulary, its size included, without trial training.",
+    no_args_is_help=True,
+    context_settings=HELP_FLAGS,
+    params=[click.Option(["--debug"], is_flag=True, help="Show the traceback of an error.")],
+    callback=lambda debug: None,  # main() has taken it out, wherever it was
+)
+click.version_option(__version__, message="%(prog)s %(version)s", help="Show the version.")(app)

@@ -2,59 +2,55 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import volt
-from volt.base.output import atomic_write
-from volt.cli import options
+from volt.base.options import Settings, argument, many, option, path
+from volt.cli.arguments import Told
+from volt.cli.command import command
 from volt.cli.console import print_json, say
-from volt.comparison import Comparison
+
+if TYPE_CHECKING:
+    from volt.comparison import Comparison
 
 
-def compare(
-    vocabularies: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="VOCABULARY...",
-            help="Folders of volt's; or tokenizer.json, a .model, and what else volt import reads.",
-            show_default=False,
-        ),
-    ],
-    on: Annotated[
-        list[str],
-        typer.Option(
-            metavar="FILE", help="The text; may be given several times.", show_default=False
-        ),
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write a page too.", show_default=False
-        ),
-    ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CompareCommand(Settings):
+    vocabularies: Sequence[str] = argument(
+        ..., "Folders of volt; or tokenizer.json, a .model, and what else volt import reads.",
+        many(path()), metavar="VOCABULARY...",
+    )  # fmt: skip
+    on: Sequence[str] = option(
+        ..., "The text; may be given several times.", many(path()), group="Input"
+    )
+    output: str | None = option(
+        None, "Write a page with the table and charts too.", path("FILE"), group="Output",
+        short="-o",
+    )  # fmt: skip
+
+
+@command("volt compare out/ other/tokenizer.json --on test.txt")
+def compare(asked: CompareCommand, shown: Told) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
-    comparison = volt.compare(vocabularies, on)
-    if output is not None:
+    comparison = volt.compare(asked.vocabularies, asked.on)
+    if asked.output is not None:
+        from volt.base.output import atomic_write
         from volt.report.page import make_comparison_page
 
         page = make_comparison_page(comparison)
-        with atomic_write(output) as stream:
+        with atomic_write(asked.output) as stream:
             stream.write(page)
-    if json:
+    if shown.json:
         print_json(comparison.summary())
     else:
         for line in table(comparison):
             print(line)
     for row in comparison.rows:
-        say(quiet, *(f"note: {row.name}: {message}" for message in row.messages))
-    if output is not None:
-        say(quiet, f"written to {output}")
+        say(shown.quiet, *(f"note: {row.name}: {message}" for message in row.messages))
+    if asked.output is not None:
+        say(shown.quiet, f"written to {asked.output}")
 
 
 def table(comparison: Comparison) -> list[str]:

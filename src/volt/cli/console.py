@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress, Report
+from volt.cli.command import Given, current_options, in_flags
 
 if TYPE_CHECKING:
-    from typer import Context
-
     from volt.report.terminal import Line
 
 
 class Bars(Progress):
-    """One bar a stage, with rate and time left."""
+    """One bar per stage, with rate and time left."""
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
@@ -44,7 +43,7 @@ class Bars(Progress):
                 return Text(f"{speed:,.{0 if speed >= 10 else 1}f} {unit}/s")
 
         def words(form: str) -> TextColumn:
-            """As they are: the name of a folder may hold brackets, and is no markup."""
+            """As they are: the name of a folder may contain brackets, which are not markup."""
             return TextColumn(form, markup=False)
 
         amount: list[ProgressColumn]
@@ -69,9 +68,10 @@ def progress_for(quiet: bool) -> Progress:
 
 
 def say(quiet: bool, *lines: str) -> None:
+    """Lines for people; parameters in notes of the library become flags."""
     if not quiet:
         for line in lines:
-            print(line, file=sys.stderr)
+            print(in_flags(line, current_options()), file=sys.stderr)
 
 
 def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
@@ -85,7 +85,8 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
 
     console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in lines:
-        console.print(line.text, style=line.style or None)
+        text = in_flags(line.text, current_options())
+        console.print(text, style=line.style or None)
 
 
 def can_draw() -> bool:
@@ -93,20 +94,11 @@ def can_draw() -> bool:
     return (getattr(sys.stderr, "encoding", None) or "ascii").lower().startswith("utf")
 
 
-def options_given(context: Context, names: Iterable[str]) -> dict[str, bool]:
-    """Which of these options the command line has, were it with the value that is the default."""
-    sources = {name: context.get_parameter_source(name) for name in names}
-    return {
-        f"--{name.replace('_', '-')}": source is not None and source.name == "COMMANDLINE"
-        for name, source in sources.items()
-    }
-
-
-def refuse_options(given: Mapping[str, object], by: str) -> None:
-    """Options that mean nothing with another one are not passed over in silence."""
-    for name, value in given.items():
-        if value:
-            raise SettingsError(f"{name} does not go with {by}: leave it out")
+def refuse(given: Given, names: Iterable[str], by: str) -> None:
+    """Options that mean nothing with another one are not ignored silently."""
+    for name in names:
+        if name in given:
+            raise SettingsError(f"`{name}` does not go with {by}: leave it out")
 
 
 def write_stdout(write: Callable[[BinaryIO], None]) -> None:

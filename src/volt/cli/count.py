@@ -2,97 +2,95 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
-
-import typer
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.cli import options
-from volt.cli.console import print_json, progress_for, refuse_options, say, write_stdout
-from volt.counting.spill import DEFAULT_MEMORY, CountedFile, count_to_file
+from volt.base.options import choice, option
+from volt.cli.arguments import Inputs, Run, Spark, Stdout
+from volt.cli.command import Given, command
+from volt.cli.console import print_json, progress_for, refuse, say, write_stdout
+from volt.settings import CountSettings, SpillSettings
+
+if TYPE_CHECKING:
+    from volt.counting.spill import CountedFile
+
+NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume")
 
 
+@dataclass(frozen=True, kw_only=True)
+class CountOptions(CountSettings):
+    """Spark reads more formats."""
+
+    input_format: Any = option(
+        "auto", "Whether inputs are text or word counts; with Spark also jsonl and parquet",
+        choice("auto", "text", "counts", "jsonl", "parquet"), group="Input",
+    )  # fmt: skip
+
+
+@command("volt count train.txt -o counts.tsv")
 def count(
-    files: options.Files,
-    output: options.Output = None,
-    pretokenizer: options.Pretokenizer = None,
-    normalize: options.Normalize = None,
-    max_word_length: options.MaxWordLength = None,
-    on_invalid: options.OnInvalid = "error",
-    min_count: options.MinCount = 1,
-    max_types: options.MaxTypes = None,
-    memory: options.Memory = None,
-    spill: options.Spill = None,
-    resume: options.Resume = False,
-    weight: options.Weights = None,
-    glob: options.Glob = "*",
-    input_format: Annotated[
-        Literal["auto", "text", "counts", "jsonl", "parquet"],
-        typer.Option(
-            "--input-format",
-            help="Are the inputs text or word<TAB>count? Spark: or JSON Lines, Parquet?",
-        ),
-    ] = "auto",
-    engine: options.Engine = "local",
-    master: options.Master = None,
-    field: options.Field = None,
-    threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    inputs: Inputs,
+    settings: CountOptions,
+    spilling: SpillSettings,
+    spark: Spark,
+    target: Stdout,
+    run: Run,
+    given: Given,
 ) -> None:
     """Count the words of text, or add up counts files."""
-    if json and output is None:
-        raise SettingsError("--json and the counts both want stdout: name a file with -o")
-    rule: dict[str, Any] = {
-        "pretokenizer": pretokenizer,
-        "normalize": normalize,
-        "max_word_length": max_word_length,
-        "on_invalid": on_invalid,
-        "min_count": min_count,
-        "weights": weight or None,
-        "glob": glob,
-    }
-    counts: volt.WordCounts | CountedFile
-    if engine == "spark":
-        from volt.counting import spark
-
-        unfit = {"--max-types": max_types, "--threads": threads, "--memory": memory,
-                 "--spill": spill, "--resume": resume}  # fmt: skip
-        refuse_options(unfit, "--engine spark")
-        if input_format == "counts":
-            raise SettingsError("Spark counts text; add up counts files without --engine spark")
-        given = {name: value for name, value in rule.items() if value is not None}
-        with spark.session(master) as session:
-            counts = spark.count(session, files, form=input_format, field=field or "text", **given)
+    if run.json and target.output is None:
+        raise SettingsError("--json and the counts both go to stdout: name a file with -o")
+    if spark.engine == "spark":
+        refuse(given, NOT_WITH_SPARK, "--engine spark")
+        counts: Any = _with_spark(inputs, settings, spark)
     else:
-        refuse_options({"--master": master, "--field": field}, "--engine local")
-        if input_format == "jsonl" or input_format == "parquet":
-            raise SettingsError(f"--input-format {input_format} needs --engine spark")
-        rule |= {
-            "max_types": max_types,
-            "input_format": input_format,
-            "threads": threads,
-            "progress": progress_for(quiet),
-        }
-        if memory or spill or resume:
-            if output is None:
-                raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
-            counts = count_to_file(
-                files, output, memory=memory or DEFAULT_MEMORY, spill=spill, resume=resume, **rule
-            )
-        else:
-            counts = volt.count(files, **rule)
+        refuse(given, ("master", "field"), "--engine local")
+        counts = _here(inputs, settings, spilling, target, run, given)
     if isinstance(counts, volt.WordCounts):
-        if output is None:
+        if target.output is None:
             write_stdout(counts.write)
         else:
-            counts.save(output)
-    if json:
+            counts.save(target.output)
+    if run.json:
         print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
                     **asdict(counts.totals)})  # fmt: skip
-    say(quiet, *summary(counts))
+    say(run.quiet, *summary(counts))
+
+
+def _with_spark(inputs: Inputs, settings: CountOptions, spark: Spark) -> volt.WordCounts:
+    from volt.counting import spark as engine
+
+    if settings.input_format == "counts":
+        raise SettingsError("Spark counts text; add up counts files without --engine spark")
+    names = ("pretokenizer", "normalize", "max_word_length", "on_invalid", "min_count", "weights")
+    options = {name: getattr(settings, name) for name in (*names, "glob")}
+    options = {name: value for name, value in options.items() if value is not None}
+    with engine.session(spark.master) as session:
+        return engine.count(
+            session, inputs.files, form=settings.input_format, field=spark.field or "text",
+            **options,
+        )  # fmt: skip
+
+
+def _here(
+    inputs: Inputs,
+    settings: CountOptions,
+    spilling: SpillSettings,
+    target: Stdout,
+    run: Run,
+    given: Given,
+) -> volt.WordCounts | CountedFile:
+    if settings.input_format in ("jsonl", "parquet"):
+        raise SettingsError(f"--input-format {settings.input_format} needs --engine spark")
+    options = {**vars(settings), "threads": run.threads, "progress": progress_for(run.quiet)}
+    if not given & vars(spilling).keys():
+        return volt.count(inputs.files, **options)
+    if target.output is None:
+        raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
+    spill = {name: value for name, value in vars(spilling).items() if value is not None}
+    return volt.count_to_file(inputs.files, target.output, **spill, **options)
 
 
 def summary(counts: volt.WordCounts | CountedFile) -> list[str]:

@@ -2,69 +2,59 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 import volt
 from volt.base.errors import SettingsError
-from volt.choosing.sizes import parse_sizes
-from volt.cli import options
+from volt.base.options import Settings, anything, option, path
+from volt.cli.arguments import Inputs, Run
+from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
-from volt.proposing.merges import DEFAULT_MERGES, HEAD
+from volt.settings import CountSettings, MergeSettings
 
 ROUND_SIZES = [
     factor * 10**power for power in range(2, 7) for factor in (1, 2, 5)
 ]  # what the table shows unless sizes are named
 
 
+@dataclass(frozen=True, kw_only=True)
+class CurveCommand(Settings):
+    sizes: str | None = option(
+        None, "Sizes to show: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
+        default_words="round ones",
+    )  # fmt: skip
+    output: str | None = option(
+        None, "Write every size here, as CSV.", path("FILE"), group="Output", short="-o"
+    )
+
+
+@command("volt curve train.txt --sizes 1k:10k:1k")
 def curve(
-    files: options.Files,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write every size here, as CSV.", show_default=False),
-    ] = None,
-    sizes: Annotated[
-        str | None,
-        typer.Option(help="Sizes to show: START:STOP:STEP or a list.", show_default=False),
-    ] = None,
-    merges: options.Merges = DEFAULT_MERGES,
-    pretokenizer: options.Pretokenizer = None,
-    normalize: options.Normalize = None,
-    coverage: options.Coverage = None,
-    min_frequency: options.MinFrequency = 2,
-    glob: options.Glob = "*",
-    threads: options.Threads = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    inputs: Inputs, asked: CurveCommand, counting: CountSettings, settings: MergeSettings, run: Run
 ) -> None:
     """Show entropy, sequence length and MUV of BPE at chosen sizes; FILE may be candidates."""
-    asked = parse_sizes(sizes) if sizes is not None else []
-    if len(files) == 1 and _is_candidates(files[0]):
-        found = volt.load_candidates(files[0])
+    from volt.choosing.sizes import parse_sizes
+
+    sizes = parse_sizes(asked.sizes) if asked.sizes is not None else []
+    if len(inputs.files) == 1 and _is_candidates(inputs.files[0]):
+        found = volt.load_candidates(inputs.files[0])
     else:
+        options = {name: value for name, value in vars(settings).items() if value is not None}
         found = volt.candidates(
-            files,
-            merges=merges,
-            pretokenizer=pretokenizer,
-            normalize=normalize,
-            coverage=coverage,
-            min_frequency=min_frequency,
-            glob=glob,
-            threads=threads,
-            progress=progress_for(quiet),
-        )
+            inputs.files, **vars(counting), **options, threads=run.threads,
+            progress=progress_for(run.quiet),
+        )  # fmt: skip
     table = found.curve
     smallest, largest = int(table.size[0]), int(table.size[-1])
-    asked = asked or [smallest, *ROUND_SIZES, largest]
-    wanted = sorted({size for size in asked if smallest <= size <= largest})
+    sizes = sizes or [smallest, *ROUND_SIZES, largest]
+    wanted = sorted({size for size in sizes if smallest <= size <= largest})
     if not wanted:
         raise SettingsError(
             f"no size between {smallest:,} and {largest:,}: those are what there is"
         )
     rows = table.rows(table.at_size(size) for size in wanted)
-    if json:
+    if run.json:
         print_json([{k: v if v == v else None for k, v in row.items()} for row in rows])
     else:
         print(f"{'size':>9} {'tokens':>13} {'in use':>9} {'H':>8} {'H/type':>8} {'H/char':>8}"
@@ -75,12 +65,12 @@ def curve(
                 f" {row['entropy_types']:>8.4f} {row['entropy_occurrences']:>8.4f}"
                 f" {_number(row['muv_types'])} {_number(row['muv_occurrences'])}"
             )
-    left_out = len(set(asked)) - len(wanted)
-    if sizes and left_out:
-        say(quiet, f"{left_out} sizes outside {smallest:,} to {largest:,} left out")
-    if output is not None:
-        table.save(output)
-        say(quiet, f"{len(table):,} rows in {output}")
+    left_out = len(set(sizes)) - len(wanted)
+    if asked.sizes and left_out:
+        say(run.quiet, f"{left_out} sizes outside {smallest:,} to {largest:,} left out")
+    if asked.output is not None:
+        table.save(asked.output)
+        say(run.quiet, f"{len(table):,} rows in {asked.output}")
 
 
 def _number(value: float) -> str:
@@ -89,6 +79,8 @@ def _number(value: float) -> str:
 
 def _is_candidates(name: str) -> bool:
     """A pipe is left alone: what is read from it here is lost to whoever counts its words."""
+    from volt.proposing.merges import HEAD
+
     try:
         with Path(name).open("rb") as stream:
             return stream.seekable() and stream.read(len(HEAD)) == HEAD.encode()

@@ -2,29 +2,75 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Any
 
-import typer
+import click
 
 from volt.base.errors import SettingsError
-from volt.cli import options
+from volt.base.options import (
+    Settings,
+    argument,
+    flag,
+    listed,
+    number,
+    option,
+    pair,
+    path,
+    text,
+    whole,
+)
+from volt.cli.arguments import Quiet
+from volt.cli.command import HELP_FLAGS, command
 from volt.cli.console import print_json, progress_for, say
 
-data = typer.Typer(
-    help="Fetch corpora; clean parallel text.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+
+@dataclass(frozen=True, kw_only=True)
+class AsJson(Settings):
+    json: bool = option(
+        False, "As JSON, with addresses, checksums, splits and cleaning.", flag(), group="Output"
+    )
 
 
-@data.command("list")
-def list_(json: options.Json = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class GetCommand(Settings):
+    name: str = argument(..., "One of `volt data list`.", text(), metavar="NAME")
+    languages: tuple[str, ...] = option(
+        (), "Which languages; for ted two, or *,en for all with English.", listed(),
+        group="Input", metavar="X,Y", default_words="all",
+    )  # fmt: skip
+    no_clean: bool = option(
+        False, "Keep pairs that the paper's cleaning drops.", flag(), group="Input"
+    )
+    output: str = option(..., "Folder to write.", path("DIR"), group="Output", short="-o")
+    cache: str | None = option(
+        None, "Where downloads are kept.", path("DIR"), group="Output",
+        default_words="DIR.downloads",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CleanCommand(Settings):
+    source: str = argument(..., "Text, source side.", path(), metavar="SOURCE")
+    target: str = argument(..., "Text, target side.", path(), metavar="TARGET")
+    minimum: int = option(1, "Fewest words of a side.", whole(0), group="Words", flag="min")
+    maximum: int = option(80, "Most words of a side.", whole(0), group="Words", flag="max")
+    ratio: float = option(
+        9.0, "Most words of one side for each word of the other; 0: any.", number(), group="Words"
+    )
+    output: tuple[str, str] = option(..., "Files to write.", pair(), group="Output", short="-o")
+
+    def _check(self) -> None:
+        if self.output[0] == self.output[1]:
+            raise SettingsError(f"{self.output[0]} is named for both sides: name two files")
+
+
+@command("volt data list", name="list")
+def list_(shown: AsJson) -> None:
     """List the data sets: languages, licence, where to read about them."""
     from volt.data import DATASETS
 
-    if json:
+    if shown.json:
         print_json({name: _plain(one) for name, one in DATASETS.items()})
         return
     for name, one in DATASETS.items():
@@ -54,73 +100,41 @@ def _plain(dataset: Any) -> dict[str, Any]:
     }
 
 
-@data.command()
-def get(
-    name: Annotated[str, typer.Argument(help="One of `volt data list`.", show_default=False)],
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default=False),
-    ],
-    languages: Annotated[
-        str,
-        typer.Option(
-            metavar="X,Y",
-            help="Which languages; of ted two, or *,en for all with English.  [default: all]",
-            show_default=False,
-        ),
-    ] = "",
-    cache: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Where downloads are kept.  [default: DIR.downloads]",
-            show_default=False,
-        ),
-    ] = None,
-    no_clean: Annotated[
-        bool, typer.Option("--no-clean", help="Keep pairs that the paper's cleaning drops.")
-    ] = False,
-    quiet: options.Quiet = False,
-) -> None:  # fmt: skip
+@command("volt data get multi30k -o multi30k/")
+def get(asked: GetCommand, shown: Quiet) -> None:
     """Fetch a data set and write SPLIT.LANGUAGE files."""
     from volt.data import get as fetch
 
     result = fetch(
-        name,
-        output,
-        languages=[one for one in languages.split(",") if one],
-        cache=cache,
-        clean=not no_clean,
-        progress=progress_for(quiet),
+        asked.name,
+        asked.output,
+        languages=list(asked.languages),
+        cache=asked.cache,
+        clean=not asked.no_clean,
+        progress=progress_for(shown.quiet),
     )
     counts = ", ".join(f"{split} {lines:,}" for split, lines in result.lines.items())
-    say(quiet, f"{counts} lines; cleaning left out {result.dropped:,} pairs")
-    say(quiet, *(f"note: {message}" for message in result.messages))
-    say(quiet, f"written to {output}")
+    say(shown.quiet, f"{counts} lines; cleaning left out {result.dropped:,} pairs")
+    say(shown.quiet, *(f"note: {message}" for message in result.messages))
+    say(shown.quiet, f"written to {asked.output}")
 
 
-@data.command()
-def clean(
-    source: Annotated[str, typer.Argument(help="Text, source side.", show_default=False)],
-    target: Annotated[str, typer.Argument(help="Text, target side.", show_default=False)],
-    output: Annotated[
-        tuple[Path, Path],
-        typer.Option(
-            "--output", "-o", metavar="SOURCE TARGET", help="Files to write.", show_default=False
-        ),
-    ],
-    minimum: Annotated[int, typer.Option("--min", min=0, help="Fewest words of a side.")] = 1,
-    maximum: Annotated[int, typer.Option("--max", min=0, help="Most words of a side.")] = 80,
-    ratio: Annotated[
-        float, typer.Option(help="Most words of one side for a word of the other; 0: any.")
-    ] = 9.0,
-    quiet: options.Quiet = False,
-) -> None:
+@command("volt data clean train.de train.en -o clean.de clean.en")
+def clean(asked: CleanCommand, shown: Quiet) -> None:
     """Keep pairs of lines by length and ratio, as Moses' clean-corpus-n does."""
     from volt.data import clean_files
 
-    if output[0] == output[1]:
-        raise SettingsError(f"{output[0]} is named for both sides: name two files")
     done = clean_files(
-        source, target, *output, minimum=minimum, maximum=maximum, ratio=ratio or None
-    )
-    say(quiet, f"{done.kept:,} of {done.pairs:,} pairs kept")
+        asked.source, asked.target, *asked.output, minimum=asked.minimum, maximum=asked.maximum,
+        ratio=asked.ratio or None,
+    )  # fmt: skip
+    say(shown.quiet, f"{done.kept:,} of {done.pairs:,} pairs kept")
+
+
+data = click.Group(
+    "data",
+    [list_, get, clean],
+    help="Fetch corpora; clean parallel text.",
+    no_args_is_help=True,
+    context_settings=HELP_FLAGS,
+)

@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
-
-import numpy as np
-import typer
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import volt
 from volt.base.errors import InputError
-from volt.base.output import atomic_write
-from volt.cli import options
+from volt.base.options import flag, option
+from volt.cli.arguments import Model, Quiet, Stdin, Stdout
+from volt.cli.command import command
 from volt.cli.console import say, write_stdout
-from volt.cli.encode import Files, Form, Model, offsets_path
-from volt.counting.inputs import find_sources
+from volt.cli.encode import Form, offsets_path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
-def decode(
-    model: Model,
-    files: Files = None,
-    output: options.Output = None,
-    form: Form = "tokens",
-    skip_special: Annotated[
-        bool, typer.Option("--skip-special", help="Leave special tokens out.")
-    ] = False,
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class DecodeCommand(Form):
+    skip_special: bool = option(False, "Leave special tokens out.", flag(), group="Tokens")
+
+
+@command("volt decode -m out test.tok -o test.txt")
+def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: Stdout, shown: Quiet) -> None:
     """Decode what `volt encode` wrote: a line of text for a line of tokens."""
-    decoder = _Decoder(volt.load(model), skip_special)
-    inputs = files or ["-"]
-    lines = _npy_lines(inputs) if form == "npy" else decoder.text_lines(inputs, form)
+    from volt.base.output import atomic_write
+
+    decoder = _Decoder(volt.load(model.model), asked.skip_special)
+    if asked.form == "npy":
+        lines = _npy_lines(inputs.files)
+    else:
+        lines = decoder.text_lines(inputs.files, asked.form)
 
     def write(stream: BinaryIO) -> None:
         block: list[bytes] = []
@@ -44,12 +45,12 @@ def decode(
                 block.clear()
         stream.write(b"".join(block))
 
-    if output is None:
+    if target.output is None:
         write_stdout(write)
     else:
-        with atomic_write(output) as stream:
+        with atomic_write(target.output) as stream:
             write(stream)
-    say(quiet, *decoder.losses())
+    say(shown.quiet, *decoder.losses())
 
 
 Line = tuple[bytes, list[int], bytes]
@@ -82,7 +83,9 @@ class _Decoder:
         return [f"{self._lost:,} unknown characters were lost, the first in line "
                 f"{self._first_lost:,}; they are <unk> in the text"]  # fmt: skip
 
-    def text_lines(self, inputs: list[str], form: str) -> Iterator[Line]:
+    def text_lines(self, inputs: Sequence[str], form: str) -> Iterator[Line]:
+        from volt.counting.inputs import find_sources
+
         size = len(self._tokenizer)
         tokens = self._tokenizer.printed if form == "tokens" else map(str, range(size))
         id_of = {token.encode(): i for i, token in enumerate(tokens)}
@@ -98,7 +101,7 @@ class _Decoder:
                     except KeyError as error:
                         raise InputError(
                             f"{source.name}, line {number}: "
-                            f"{error.args[0].decode(errors='replace')!r} is none of the "
+                            f"{error.args[0].decode(errors='replace')!r} is not one of the "
                             f"vocabulary's {form}"
                         ) from None
                     before = b"\n" if unfinished else b""
@@ -106,7 +109,7 @@ class _Decoder:
                     yield before, ids, b"" if unfinished else b"\n"
 
 
-def _npy_lines(names: list[str]) -> Iterator[Line]:
+def _npy_lines(names: Sequence[str]) -> Iterator[Line]:
     for path in map(Path, names):
         ids, offsets = _npy_arrays(path)
         for start in range(0, len(offsets) - 1, 100_000):
@@ -119,6 +122,8 @@ def _npy_lines(names: list[str]) -> Iterator[Line]:
 
 
 def _npy_arrays(path: Path) -> list[NDArray[Any]]:
+    import numpy as np
+
     arrays = []
     for file, kind in ((path, np.uint32), (offsets_path(path), np.uint64)):
         try:
@@ -127,7 +132,7 @@ def _npy_arrays(path: Path) -> list[NDArray[Any]]:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from error
         except ValueError:  # whose words tell how to load it unsafely
             raise InputError(
-                f"{file} is no NumPy file of numbers, as volt encode --as npy writes it"
+                f"{file} is not a NumPy file of numbers as volt encode --as npy writes it"
             ) from None
         if array.ndim != 1 or array.dtype != kind:
             raise InputError(f"{file}: no list of {np.dtype(kind).name}")

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
-
-import typer
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import volt
-from volt.cli import options
+from volt.base.options import Settings, many, one_of, option, path
+from volt.cli.arguments import Model, Told, formats
+from volt.cli.command import command
 from volt.cli.console import print_json, say
-from volt.cli.encode import Model
-
-FormatName = Literal[
-    "hf", "sentencepiece", "subword-nmt", "gpt2", "tiktoken", "fairseq", "marian", "text"
-]
 
 
-def export(
-    model: Model,
-    to: Annotated[FormatName, typer.Option("--to", help="The format.", show_default=False)],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="A folder for hf and gpt2, a file for the others; further files go beside it.",
-            show_default=False,
-        ),
-    ],
-    check: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Count the words of this text that the toolkit encodes otherwise.",
-            show_default=False,
-        ),
-    ] = None,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ExportCommand(Settings):
+    to: str = option(..., "Format to write", one_of(formats), group="Output")
+    output: str = option(
+        ..., "A folder for hf and gpt2, a file for the others; further files go beside it.",
+        path("PATH"), group="Output", short="-o",
+    )  # fmt: skip
+    check: Sequence[str] = option(
+        (), "Count the words of this text that the toolkit encodes differently; may be given "
+        "several times.", many(path()), group="Input",
+    )  # fmt: skip
+
+
+@command("volt export -m out --to hf -o tokenizer/")
+def export(model: Model, asked: ExportCommand, shown: Told) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
-    result = volt.export(volt.load(model).vocabulary, to, output, check=check or None)
-    say(quiet, *(f"wrote {file}" for file in result.files), *result.messages)
+    vocabulary = volt.load(model.model).vocabulary
+    result = volt.export(vocabulary, asked.to, asked.output, check=asked.check or None)
+    say(shown.quiet, *(f"wrote {file}" for file in result.files), *result.messages)
     if result.check is not None:
-        say(quiet, f"encoded otherwise: {result.check}")
-    if json:
+        say(shown.quiet, f"encoded otherwise: {result.check}")
+    if shown.json:
         print_json(result.summary())

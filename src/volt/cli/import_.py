@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
+from dataclasses import dataclass
 
 import volt
-from volt.base.output import atomic_folder
-from volt.cli import options
+from volt.base.options import argument, one_of, option, path
+from volt.cli.arguments import Folder, Told, formats
+from volt.cli.command import command
 from volt.cli.console import print_json, say
-from volt.cli.export import FormatName
 
 
-def import_(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="tokenizer.json, a .model, codes, vocab.json, ranks, a list; or their folder.",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="A folder for volt.json.", show_default=False
-        ),
-    ],
-    form: Annotated[
-        FormatName | None,
-        typer.Option("--from", help="The format.  [default: as it looks]", show_default=False),
-    ] = None,
-    force: Annotated[bool, typer.Option(help="Replace DIR if volt made it.")] = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ImportCommand(Folder):
+    file: str = argument(
+        ..., "tokenizer.json, a .model, codes, vocab.json, ranks, a list; or their folder.",
+        path(), metavar="FILE",
+    )  # fmt: skip
+    form: str | None = option(
+        None, "Format of the file", one_of(formats), group="Input", flag="from",
+        default_words="as it looks",
+    )  # fmt: skip
+
+
+@command("volt import tokenizer.json -o out/")
+def import_(asked: ImportCommand, shown: Told) -> None:
     """Read the vocabulary of another toolkit into a folder that volt can use."""
-    vocabulary, messages = volt.import_vocabulary(file, form)
-    with atomic_folder(output, force=force) as folder:
+    from volt.base.output import atomic_folder
+
+    vocabulary, messages = volt.import_vocabulary(asked.file, asked.form)
+    with atomic_folder(asked.output, force=asked.force) as folder:
         vocabulary.save(folder / "volt.json")
     rule = vocabulary.rule.pretokenizer
     merges = vocabulary.look_up is None
     how = f"rule {vocabulary.merge_rule}" if merges else f"encoding {vocabulary.encoding}"
-    say(quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages)
-    if json:
+    say(shown.quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages)
+    if shown.json:
         print_json(
             {
                 "size": len(vocabulary),

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
-from volt.cli import options
+from volt.base.options import Settings, flag, option
+from volt.cli.arguments import Learned
+from volt.cli.command import command
 from volt.cli.console import print_json
-from volt.cli.report import Folder
-from volt.report.page import Material, load_material
-from volt.tokenizing.tokens import SPELLED, Kind
+
+if TYPE_CHECKING:
+    from volt.report.page import Material
 
 
-def info(folder: Folder, json: options.Json = False) -> None:
+@dataclass(frozen=True, kw_only=True)
+class AsJson(Settings):
+    json: bool = option(False, "Print it as JSON.", flag(), group="Output")
+
+
+@command("volt info out")
+def info(learned: Learned, shown: AsJson) -> None:
     """Print what a vocabulary is, its signature and its diagnostics."""
-    facts = diagnostics(load_material(folder))
-    if json:
+    from volt.report.page import load_material
+
+    facts = diagnostics(load_material(Path(learned.folder)))
+    if shown.json:
         print_json(facts)
         return
     for name, value in facts.items():
@@ -33,6 +45,8 @@ def info(folder: Folder, json: options.Json = False) -> None:
 
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
+    from volt.tokenizing.tokens import SPELLED, Kind
+
     vocabulary, choices = material.vocabulary, material.choices
     if choices is not None and "choices" not in choices:  # of a vocabulary that was joined
         choices = None

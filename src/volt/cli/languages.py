@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from volt.base.errors import SettingsError
 from volt.cli.console import print_json, say
-from volt.languages.learning import LanguageTable, find_languages
 
 if TYPE_CHECKING:
+    from volt.languages.learning import LanguageTable
     from volt.languages.scripts import ScriptsResult
 
 
 def texts_of(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list[str]]:
     """The files of each language: those of `--lang CODE=FILE`, and those whose name tells it."""
+    from volt.languages.learning import find_languages
+
     texts = find_languages(files, glob=glob) if files else {}
     for text in lang:
         code, file = _pair("--lang", text, "de=train.de")
@@ -24,12 +26,14 @@ def texts_of(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list
     return texts
 
 
-def weights_of(weights: Iterable[str]) -> dict[str, str] | None:
-    return dict(_pair("--weight", text, "de=2") for text in weights) or None
+def weights_of(weights: Any) -> dict[str, str] | None:
+    return dict(_pair("--weight", text, "de=2") for text in weights or ()) or None
 
 
 def parallel_of(parallel: Iterable[str]) -> dict[str, str] | None:
     """Files of parallel text: `CODE=FILE`, or a folder of them."""
+    from volt.languages.learning import find_languages
+
     found: dict[str, str] = {}
     for text in parallel:
         if Path(text).is_dir():

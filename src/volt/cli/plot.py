@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from volt.base.output import atomic_write
-from volt.cli import options
+from volt.base.options import option, path
+from volt.cli.arguments import Learned, Quiet
+from volt.cli.command import command
 from volt.cli.console import say
-from volt.cli.report import Folder
 
 
-def plot(
-    folder: Folder,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A name that ends in .svg, .png or .pdf.",
-            show_default=False,
-        ),
-    ],
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PlotCommand(Learned):
+    output: str = option(
+        ..., "A name that ends in .svg, .png or .pdf.", path("FILE"), group="Output", short="-o"
+    )
+
+
+@command("volt plot out -o curve.svg")
+def plot(asked: PlotCommand, shown: Quiet) -> None:
     """Draw entropy, MUV and what the criteria chose; readable in grey."""
+    from volt.base.output import atomic_write
     from volt.report.page import load_material
     from volt.report.plot import check_form, material_figure, render
 
-    form = check_form(output)
-    data = render(material_figure(load_material(folder)), form)
-    with atomic_write(output) as stream:
+    form = check_form(Path(asked.output))
+    data = render(material_figure(load_material(Path(asked.folder))), form)
+    with atomic_write(asked.output) as stream:
         stream.write(data)
-    say(quiet, f"{output}: {len(data) / 1000:.0f} kB")
+    say(shown.quiet, f"{asked.output}: {len(data) / 1000:.0f} kB")

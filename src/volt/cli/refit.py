@@ -3,142 +3,56 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
+import volt
 from volt.base.errors import SettingsError
-from volt.base.output import check_folder
-from volt.cli import options
+from volt.cli.arguments import Folder, Run, Tokenizer
+from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
-from volt.cli.export import FormatName
-from volt.settings import LearnSettings
+from volt.settings import ChoiceSettings, ReadSettings
 
 if TYPE_CHECKING:
     from volt.adapting.refit import RefitResult
 
-DEFAULT = LearnSettings()
 
-TokenizerFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="TOKENIZER",
-        help="tokenizer.json, a .model, vocab.json, ranks, codes, or their folder; or a volt.json.",
-        show_default=False,
-    ),
-]
-MoreFiles = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[FILE...]", help="More text, as --on.", show_default=False),
-]
-On = Annotated[
-    list[str] | None,
-    typer.Option("--on", help="Text or counts to fit to.", show_default=False),
-]
-Folder = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="DIR", help="Folder to write.", show_default=False),
-]
-Checkpoint = Annotated[
-    Path | None,
-    typer.Option(
-        "--model", metavar="DIR", help="Checkpoint that uses the tokenizer.", show_default=False
-    ),
-]
-From = Annotated[
-    FormatName | None,
-    typer.Option("--from", help="The format.  [default: as it looks]", show_default=False),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing folder.")]
-
-
+@command("volt refit tokenizer.json --on medical.txt --model checkpoint/ -o smaller/")
 def refit(
-    tokenizer: TokenizerFile,
-    files: MoreFiles = None,
-    on: On = None,
-    output: Folder = None,
-    model: Checkpoint = None,
-    form: From = None,
-    criterion: Annotated[
-        Literal["muv", "mdl", "frequency", "renyi", "zipf", "knee"],
-        typer.Option(help="What decides the size."),
-    ] = "muv",
-    size: Annotated[
-        int | None,
-        typer.Option(min=1, help="Fix the size of the whole vocabulary.", show_default=False),
-    ] = None,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            help="S, the sizes to try: START:STOP:STEP or a list.  [default: 1000:10000:1000]",
-            show_default=False,
-        ),
-    ] = None,
-    rank: Annotated[
-        Literal["frequency", "merge"] | None,
-        typer.Option(
-            help="Which tokens come first: the most frequent, or the most merged.  "
-            "[default: frequency for muv, else merge]",
-            show_default=False,
-        ),
-    ] = None,
-    length: options.Length = DEFAULT.length,
-    gamma: options.Gamma = DEFAULT.gamma,
-    epsilon: options.Epsilon = DEFAULT.epsilon,
-    threshold: options.Threshold = DEFAULT.threshold,
-    model_width: options.ModelWidth = DEFAULT.model_width,
-    bootstrap: options.Bootstrap = DEFAULT.bootstrap,
-    seed: options.Seed = DEFAULT.seed,
-    on_invalid: options.OnInvalid = "error",
-    min_count: options.MinCount = 1,
-    weight: options.Weights = None,
-    glob: options.Glob = "*",
-    input_format: options.InputFormat = "auto",
-    threads: options.Threads = None,
-    force: Force = False,
-    quiet: options.Quiet = False,
-    json: options.Json = False,
+    tokenizer: Tokenizer, settings: ChoiceSettings, reading: ReadSettings, target: Folder, run: Run
 ) -> None:
     """Shrink a tokenizer to the tokens that fit a text, and a model with it."""
-    from volt.adapting.refit import refit as refitted
-
-    output, texts = check_arguments(output, force, on, files)
-    result = refitted(
-        tokenizer, texts, model=model, form=form, criterion=criterion, size=size, sizes=sizes,
-        rank=rank, length=length, gamma=gamma, epsilon=epsilon, threshold=threshold,
-        model_width=model_width, bootstrap=bootstrap, seed=seed, on_invalid=on_invalid,
-        min_count=min_count, weights=weight or None, glob=glob, input_format=input_format,
-        threads=threads, progress=progress_for(quiet),
+    result = volt.refit(
+        tokenizer.tokenizer, texts_of(tokenizer, target), model=tokenizer.model,
+        form=tokenizer.form, **vars(settings), **vars(reading), threads=run.threads,
+        progress=progress_for(run.quiet),
     )  # fmt: skip
     chose = f"{result.criterion} chose {result.chosen_size:,}"
     if result.criterion == "size":
         chose = f"--size {result.chosen_size:,}"
     head = f"{result.before.size:,} tokens -> {result.after.size:,} ({chose})"
     stays = "every special token, byte and character stays: what could be encoded still can"
-    tell(result, [head, stays], output, force, quiet, json)
+    tell(result, [head, stays], target, run)
 
 
-def check_arguments(
-    output: Path | None, force: bool, on: list[str] | None, files: list[str] | None
-) -> tuple[Path, list[str]]:
-    """The folder to write, and all text that was named."""
-    if output is None:
-        raise SettingsError("name the folder to write with -o")
-    texts = [*(on or []), *(files or [])]
+def texts_of(tokenizer: Tokenizer, target: Folder) -> list[str]:
+    """All text that was named; before any work, a look at the folder to write."""
+    from volt.base.output import check_folder
+
+    texts = [*tokenizer.on, *tokenizer.files]
     if not texts:
         raise SettingsError("name the text to fit to with --on FILE")
-    check_folder(output, force=force)
-    return output, texts
+    check_folder(target.output, force=target.force)
+    return texts
 
 
-def tell(
-    result: RefitResult, head: list[str], output: Path, force: bool, quiet: bool, json: bool
-) -> None:
+def tell(result: RefitResult, head: list[str], target: Folder, run: Run) -> None:
     """Save it, and say what it is."""
-    messages = [*result.messages, *result.save(output, force=force)]
-    names = sorted(path.name for path in output.iterdir() if not path.name.startswith("."))
-    if json:
+    messages = [*result.messages, *result.save(target.output, force=target.force)]
+    files = [path.name for path in Path(target.output).iterdir()]
+    names = sorted(name for name in files if not name.startswith("."))
+    if run.json:
         print_json({**result.summary(), "messages": messages, "files": names})
+    quiet = run.quiet
     before, after = result.before, result.after
     say(quiet, *head)
     if before.tokens_per_line is not None and after.tokens_per_line is not None:
@@ -155,5 +69,5 @@ def tell(
     say(
         quiet,
         *(f"note: {message}" for message in messages),
-        f"written to {output}: {', '.join(names)}",
+        f"written to {target.output}: {', '.join(names)}",
     )

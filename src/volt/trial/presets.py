@@ -148,7 +148,7 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def preset(name: str, model: str, **changes: Any) -> tuple[Shape, Training]:
+def from_preset(name: str, model: str, **changes: Any) -> tuple[Shape, Training]:
     """A preset's numbers, with some of them changed. Changes that are None change nothing."""
     check_choice("preset", name, tuple(PRESETS))
     check_choice("model", model, ("transformer", "conv"))

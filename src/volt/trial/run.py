@@ -27,7 +27,7 @@ from volt.trial.data import (
     without_long,
 )
 from volt.trial.page import write_page
-from volt.trial.presets import Shape, Training, preset
+from volt.trial.presets import Shape, Training, from_preset
 from volt.trial.results import RunResult, TrialResults, write_json
 from volt.trial.scoring import Scorer
 from volt.trial.training import CHECKPOINT, digest, train
@@ -60,7 +60,7 @@ def trial(
     vocabularies: Sequence[str],
     output: str | Path,
     model: str = "transformer",
-    size: str = "tiny",
+    preset: str = "tiny",
     seeds: int = 1,
     bleu_tokenize: str = "13a",
     device: str = "auto",
@@ -72,10 +72,10 @@ def trial(
     """Train a model for every vocabulary and seed, translate the test text, and score it.
 
     `output` is a folder; what is in it already of the same trial is not done again. `changes` are
-    fields of `Training`, and `dropout`, in place of those of the preset `size`.
+    fields of `Training`, and `dropout`, in place of those of the preset.
     """
     # 1. What is asked for; refused before anything is trained.
-    shape, settings = preset(size, model, **changes)
+    shape, settings = from_preset(preset, model, **changes)
     if seeds < 1:
         raise SettingsError(f"seeds is at least 1, not {seeds}")
     if not vocabularies:

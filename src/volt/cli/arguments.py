@@ -1,0 +1,143 @@
+"""Options that several commands share and that only the command line has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from volt.base.options import (
+    Settings,
+    argument,
+    choice,
+    flag,
+    many,
+    one_of,
+    option,
+    path,
+    registered,
+    text,
+    whole,
+)
+
+formats = registered("volt.formats", "FORMATS")
+
+INPUTS = (
+    "Text or counts files, folders, or - for stdin; gz, bz2, xz and zst are read as they are. "
+    "FILE:2.0 gives a file a weight."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs(Settings):
+    files: Sequence[str] = argument(..., INPUTS, many(path()), metavar="FILE...")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Settings):
+    model: str = option(
+        ..., "A learned vocabulary: its folder, or volt.json.", path("DIR"), group="Tokens",
+        short="-m",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stdin(Settings):
+    """Inputs of commands that read stdin where none is named."""
+
+    files: Sequence[str] = argument(
+        ("-",), "Files, folders, or - for stdin; gz, bz2, xz and zst are read as they are.",
+        many(path()), metavar="[FILE...]",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stdout(Settings):
+    """Output of commands that write to stdout where nothing else is named."""
+
+    output: str | None = option(
+        None, "Write here.", path("FILE"), group="Output", short="-o", default_words="stdout"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folder(Settings):
+    """Output of commands that write a folder."""
+
+    output: str = option(..., "Folder to write.", path("DIR"), group="Output", short="-o")
+    force: bool = option(False, "Replace a folder that volt wrote.", flag(), group="Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned(Settings):
+    folder: str = argument(..., "What volt learn wrote: the folder.", path(), metavar="DIR")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spark(Settings):
+    """Where the work is done."""
+
+    engine: Literal["local", "spark"] = option(
+        "local", "This machine, or Apache Spark (extra spark)", choice("local", "spark"),
+        group="Input",
+    )  # fmt: skip
+    master: str | None = option(
+        None, "Spark's master: spark://HOST:7077, yarn, local[4].", text("URL"),
+        group="Input", default_words="as Spark is set up",
+    )  # fmt: skip
+    field: str | None = option(
+        None, "Spark: the column, or member of a JSON object, that holds the text.", text("NAME"),
+        group="Input", default_words="text",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokenizer(Settings):
+    """A tokenizer of any toolkit, the text to fit it to, and the model that uses it."""
+
+    tokenizer: str = argument(
+        ..., "tokenizer.json, a .model, vocab.json, ranks, codes, or their folder; or a volt.json.",
+        path(), metavar="TOKENIZER",
+    )  # fmt: skip
+    files: Sequence[str] = argument((), "More text, as `on`.", many(path()), metavar="[FILE...]")
+    on: Sequence[str] = option(
+        (), "Text or counts to fit to; may be given several times.", many(path()), group="Input",
+        default_words="required",
+    )  # fmt: skip
+    model: str | None = option(
+        None, "Checkpoint that uses the tokenizer, to be changed with it.", path("DIR"),
+        group="Input",
+    )  # fmt: skip
+    form: str | None = option(
+        None, "Format of the tokenizer", one_of(formats), group="Input", flag="from",
+        default_words="as it looks",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quiet(Settings):
+    quiet: bool = option(
+        False, "No progress, no summary, no notes.", flag(), group="Output", short="-q"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told(Quiet):
+    json: bool = option(False, "Print the result as JSON on stdout.", flag(), group="Output")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threads(Settings):
+    threads: int | None = option(
+        None, "Number of threads.", whole(1), group="Output", default_words="one per core"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuietRun(Quiet, Threads):
+    """For commands that have no result to print as JSON."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Told, Threads):
+    """How a command runs and what it prints."""

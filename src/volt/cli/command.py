@@ -1,0 +1,219 @@
+"""Commands made from settings: a function whose parameters are settings classes is a command.
+
+    @command("volt count train.txt -o counts.tsv")
+    def count(files: Inputs, settings: CountSettings, run: Run) -> None: ...
+
+Every field of these classes is an option, with the help text, group and check it was declared
+with. The function gets the settings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from textwrap import wrap
+from typing import Any, get_type_hints
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+from volt.base.errors import SettingsError, VoltError
+from volt.base.options import GROUPS, Option, Settings, did_you_mean, options_of
+from volt.settings import GONE
+
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
+PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
+"""A parameter in a message of the library: `size`, `on_invalid='replace'`."""
+PATHS = ("FILE", "PATH", "DIR", "TOKENIZER", "VOCABULARY")
+"""Metavars of options whose values are completed as names of files."""
+
+
+class Given(frozenset[str]):
+    """The names of the options on the command line, even with the value that is the default."""
+
+
+def command(example: str, name: str = "") -> Callable[[Callable[..., None]], Command]:
+    """Make a function a command. Its help shows the example first."""
+    return lambda function: Command(name or function.__name__.rstrip("_"), function, example)
+
+
+class Command(click.Command):
+    """A click command whose options come from settings classes."""
+
+    def __init__(self, name: str, function: Callable[..., None], example: str) -> None:
+        self.function = function
+        self.example = example
+        hints = get_type_hints(function)
+        self.parts = {part: hints[part] for part in hints if part != "return"}
+        kinds = [kind for kind in self.parts.values() if issubclass(kind, Settings)]
+        self.options = options_of(*kinds)
+        super().__init__(
+            name,
+            help=function.__doc__,
+            callback=self.call,
+            params=[_parameter(one) for one in self.options.values()],
+            context_settings=HELP_FLAGS,
+        )
+
+    def call(self, **values: Any) -> None:
+        """Make the settings and call the function with them."""
+        source = click.get_current_context().get_parameter_source
+        given = Given(
+            name for name, value in values.items()
+            if source(name) is ParameterSource.COMMANDLINE and value != ()
+        )  # fmt: skip
+        for one in self.options.values():
+            if one.required and one.name not in given:
+                flag = one.metavar if one.argument else f"{one.short or one.flag} {one.metavar}"
+                about = one.about()[0].lower() + one.about()[1:]
+                raise SettingsError(f"{self.name} needs {flag}: {about}")
+        self.function(**{part: _made(kind, values, given) for part, kind in self.parts.items()})
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            name = error.option_name.lstrip("-").replace("-", "_")
+            if name in GONE:
+                raise SettingsError(f"`{name}` {GONE[name]}") from None
+            flags = [one.flag for one in self.options.values() if not one.argument]
+            hint = did_you_mean(error.option_name, flags, "")
+            message = f"{self.name} has no option {error.option_name}{hint}"
+            raise SettingsError(message) from None
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        with errors_in_flags(self.options):
+            return super().make_context(*args, **more)
+
+    def invoke(self, context: click.Context) -> Any:
+        with errors_in_flags(self.options):
+            return super().invoke(context)
+
+    def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """An example, what the command does, and its options group by group."""
+        formatter.write("Example:\n")
+        formatter.write("".join(f"  {line}\n" for line in self.example.splitlines()))
+        formatter.write_paragraph()
+        self.format_usage(context, formatter)
+        self.format_help_text(context, formatter)
+        for group in GROUPS:
+            rows = [(left(one), right(one, self.options))
+                    for one in self.options.values() if one.group == group]  # fmt: skip
+            if group == "Output":
+                rows.append(("-h, --help", "Show this message and exit."))
+            if rows:
+                formatter.write(f"\n{group}:\n" + _table(rows, formatter.width))
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """For the list of commands: the first sentence, whole."""
+        return re.split(r"[.;:]\s|\.$", " ".join((self.help or "").split()))[0] + "."
+
+
+def _table(rows: list[tuple[str, str]], width: int) -> str:
+    """Two columns. Names with hyphens stay whole."""
+    margin = min(max(len(name) for name, _ in rows), 24) + 4
+    text = ""
+    for name, meaning in rows:
+        lines = wrap(meaning, width - margin, break_on_hyphens=False)
+        first = "" if len(name) > margin - 4 else lines.pop(0)
+        text += f"  {name:<{margin - 2}}{first}".rstrip() + "\n"
+        text += "".join(f"{'':{margin}}{line}\n" for line in lines)
+    return text
+
+
+def _made(kind: type, values: Mapping[str, Any], given: Given) -> Any:
+    if kind is Given:
+        return given
+    return kind(**{name: values[name] for name in options_of(kind) if name in given})
+
+
+def left(one: Option) -> str:
+    """An option as help texts show it: `-o, --output DIR`."""
+    if one.argument:
+        return one.metavar
+    flags = f"{one.flag} / --no-{one.flag[2:]}" if one.default is True else one.flag
+    return f"{one.short + ', ' if one.short else ''}{flags} {one.metavar}".rstrip()
+
+
+def right(one: Option, options: Mapping[str, Option]) -> str:
+    """What it means, and its default."""
+    default = (
+        "required" if one.required else one.shown_default() and f"default: {one.shown_default()}"
+    )
+    return in_flags(one.about(), options) + (f"  [{default}]" if default else "")
+
+
+def _parameter(one: Option) -> click.Parameter:
+    values = one.kind.values
+    if one.argument:
+        return click.Argument(
+            [one.name], nargs=-1 if values is None else values, required=False,
+            metavar=one.metavar, type=Value(one),
+        )  # fmt: skip
+    flag = f"{one.flag}/--no-{one.flag[2:]}" if one.default is True else one.flag
+    names = [one.name, flag, *([one.short] if one.short else [])]
+    if one.kind.flag:
+        return click.Option(names, is_flag=True, default=None)
+    return click.Option(names, multiple=values is None, nargs=values or 1, type=Value(one))
+
+
+class Value(click.ParamType):  # type: ignore[type-arg]
+    """Text, which the settings class reads; what there is to choose from is completed."""
+
+    name = "value"
+
+    def __init__(self, option: Option) -> None:
+        self.option = option
+
+    def shell_complete(self, *asked: Any) -> list[CompletionItem]:
+        incomplete = asked[-1]
+        if self.option.kind.names:
+            names = self.option.kind.names()
+            if not self.option.kind.closed:  # bpe:N: the number is the user's
+                names = tuple(name.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ") for name in names)
+            return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        path = self.option.metavar.strip("[].").endswith(PATHS)
+        return [CompletionItem(incomplete, type="file")] if path else []
+
+
+# ---------------------------------------------------------------------------- parameters into flags
+
+
+def in_flags(message: str, options: Mapping[str, Option], quote: str = "") -> str:
+    """A message of the library with its parameters spelled as flags."""
+
+    def spelled(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        one = options.get(name) or _every_option().get(name)
+        if one is None:
+            return f"--{name.replace('_', '-')}" if name in GONE else match[0]
+        flag = one.metavar.strip("[]") if one.argument else one.flag
+        words = [flag] if value in (None, "True") else [flag, value.strip("'")]
+        return quote + " ".join(words) + quote
+
+    return PARAMETER.sub(spelled, message)
+
+
+def _every_option() -> dict[str, Option]:
+    """For messages that speak of another command's options."""
+    from volt import settings
+
+    kinds = [kind for kind in vars(settings).values() if isinstance(kind, type)]
+    return options_of(*(kind for kind in kinds if issubclass(kind, Settings)))
+
+
+def current_options() -> Mapping[str, Option]:
+    """Those of the command that runs."""
+    context = click.get_current_context(silent=True)
+    return context.command.options if context and isinstance(context.command, Command) else {}
+
+
+@contextmanager
+def errors_in_flags(options: Mapping[str, Option]) -> Iterator[None]:
+    try:
+        yield
+    except VoltError as error:
+        error.args = (in_flags(str(error), options),)
+        raise
