@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from volt.base.options import (
@@ -40,6 +41,11 @@ class Model(Settings):
         short="-m",
     )  # fmt: skip
 
+    @property
+    def file(self) -> str:
+        folder = Path(self.model)
+        return str(folder / "volt.json" if folder.is_dir() else folder)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Stdin(Settings):
@@ -52,12 +58,20 @@ class Stdin(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stdout(Settings):
-    """Output of commands that write to stdout where nothing else is named."""
+class File(Settings):
+    """Output of commands that write a file."""
 
     output: str | None = option(
         None, "Write here.", path("FILE"), group="Output", short="-o", default_words="stdout"
     )
+    force: bool = option(False, "Replace a file that exists.", flag(), group="Output")
+
+    def claim(self, *inputs: object, glob: str = "*") -> None:
+        """Refuse, before any work, an output that must not be written."""
+        from volt.base.output import claim
+
+        if self.output is not None:
+            claim(self.output, inputs=paths(inputs), force=self.force, glob=glob)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,10 +81,31 @@ class Folder(Settings):
     output: str = option(..., "Folder to write.", path("DIR"), group="Output", short="-o")
     force: bool = option(False, "Replace a folder that volt wrote.", flag(), group="Output")
 
+    def claim(self, *inputs: object) -> None:
+        """Refuse, before any work, a folder that must not be written."""
+        from volt.base.output import claim
+
+        claim(self.output, inputs=paths(inputs), force=self.force, folder=True)
+
+
+def paths(inputs: object) -> list[str]:
+    """All names in lists of names; what is not given is left out."""
+    if isinstance(inputs, str):
+        return [inputs]
+    return [name for one in inputs for name in paths(one)] if isinstance(inputs, Iterable) else []
+
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(Settings):
     folder: str = argument(..., "What volt learn wrote: the folder.", path(), metavar="DIR")
+
+    @property
+    def files(self) -> list[str]:
+        """The files that are read."""
+        folder = Path(self.folder)
+        folder = folder.parent if folder.name == "volt.json" else folder
+        names = ("volt.json", "choices.json", "curve.csv", "report.json")
+        return [str(folder / name) for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)

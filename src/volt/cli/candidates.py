@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.cli.arguments import Inputs, Run, Stdout
+from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.cli.count import summary as count_summary
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 @command("volt candidates train.txt -n 30k -o candidates.tsv")
 def candidates(
-    inputs: Inputs, counting: CountSettings, settings: CandidateSettings, target: Stdout, run: Run
+    inputs: Inputs, counting: CountSettings, settings: CandidateSettings, target: File, run: Run
 ) -> None:
     """Learn candidates: by BPE, with the exact curve of every vocabulary size, or others."""
     if run.json and target.output is None:
         raise SettingsError("--json and the candidates both go to stdout: name a file with -o")
+    target.claim(inputs.files, glob=counting.glob)
     common: dict[str, Any] = {"threads": run.threads, "progress": progress_for(run.quiet)}
     counts = volt.count(inputs.files, **vars(counting), **common)
     options = dict(vars(settings))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import volt
-from volt.base.options import Settings, argument, many, option, path
-from volt.cli.arguments import Told
+from volt.base.options import argument, many, option, path
+from volt.cli.arguments import File, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareCommand(Settings):
+class CompareCommand(File):
     vocabularies: Sequence[str] = argument(
         ..., "Folders of volt; or tokenizer.json, a .model, and what else volt import reads.",
         many(path()), metavar="VOCABULARY...",
@@ -34,6 +34,7 @@ class CompareCommand(Settings):
 @command("volt compare out/ other/tokenizer.json --on test.txt")
 def compare(asked: CompareCommand, shown: Told) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
+    asked.claim(asked.vocabularies, asked.on)
     comparison = volt.compare(asked.vocabularies, asked.on)
     if asked.output is not None:
         from volt.base.output import atomic_write

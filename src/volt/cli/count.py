@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import choice, option
-from volt.cli.arguments import Inputs, Run, Spark, Stdout
+from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say, write_stdout
 from volt.settings import CountSettings, SpillSettings
@@ -35,13 +35,14 @@ def count(
     settings: CountOptions,
     spilling: SpillSettings,
     spark: Spark,
-    target: Stdout,
+    target: File,
     run: Run,
     given: Given,
 ) -> None:
     """Count the words of text, or add up counts files."""
     if run.json and target.output is None:
         raise SettingsError("--json and the counts both go to stdout: name a file with -o")
+    target.claim(inputs.files, glob=settings.glob)
     if spark.engine == "spark":
         refuse(given, NOT_WITH_SPARK, "--engine spark")
         counts: Any = _with_spark(inputs, settings, spark)
@@ -78,7 +79,7 @@ def _here(
     inputs: Inputs,
     settings: CountOptions,
     spilling: SpillSettings,
-    target: Stdout,
+    target: File,
     run: Run,
     given: Given,
 ) -> volt.WordCounts | CountedFile:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import Settings, anything, option, path
-from volt.cli.arguments import Inputs, Run
+from volt.base.options import anything, option, path
+from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
 from volt.settings import CountSettings, MergeSettings
@@ -19,7 +19,7 @@ ROUND_SIZES = [
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveCommand(Settings):
+class CurveCommand(File):
     sizes: str | None = option(
         None, "Sizes to show: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
         default_words="round ones",
@@ -36,6 +36,7 @@ def curve(
     """Show entropy, sequence length and MUV of BPE at chosen sizes; FILE may be candidates."""
     from volt.choosing.sizes import parse_sizes
 
+    asked.claim(inputs.files, glob=counting.glob)
     sizes = parse_sizes(asked.sizes) if asked.sizes is not None else []
     if len(inputs.files) == 1 and _is_candidates(inputs.files[0]):
         found = volt.load_candidates(inputs.files[0])

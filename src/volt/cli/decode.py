@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import volt
 from volt.base.errors import InputError
 from volt.base.options import flag, option
-from volt.cli.arguments import Model, Quiet, Stdin, Stdout
+from volt.cli.arguments import File, Model, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say, write_stdout
 from volt.cli.encode import Form, offsets_path
@@ -26,10 +26,11 @@ class DecodeCommand(Form):
 
 
 @command("volt decode -m out test.tok -o test.txt")
-def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: Stdout, shown: Quiet) -> None:
+def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet) -> None:
     """Decode what `volt encode` wrote: a line of text for a line of tokens."""
     from volt.base.output import atomic_write
 
+    target.claim(inputs.files, model.file)
     decoder = _Decoder(volt.load(model.model), asked.skip_special)
     if asked.form == "npy":
         lines = _npy_lines(inputs.files)

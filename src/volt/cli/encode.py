@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import Settings, choice, option, text
-from volt.cli.arguments import Model, QuietRun, Spark, Stdin, Stdout
+from volt.cli.arguments import File, Model, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
 from volt.cli.console import progress_for, refuse, write_stdout
 from volt.settings import EncodeSettings
@@ -43,7 +43,7 @@ def encode(
     settings: EncodeSettings,
     spark: SparkColumns,
     form: Form,
-    target: Stdout,
+    target: File,
     run: QuietRun,
     given: Given,
 ) -> None:
@@ -58,9 +58,12 @@ def encode(
     refuse(given, ("master", "field", "column"), "--engine local")
     if form.form == "npy" and target.output is None:
         raise SettingsError("--as npy writes two files: name the first with -o")
+    target.claim(inputs.files, model.file)
     tokenizer = volt.load(model.model, threads=run.threads)
     options = {**vars(settings), "progress": progress_for(run.quiet)}
     if form.form == "npy" and target.output is not None:
+        offsets = replace(target, output=str(offsets_path(Path(target.output))))
+        offsets.claim(inputs.files, model.file)
         _write_arrays(tokenizer, inputs, options, target.output)
     else:
         _write_text(tokenizer, inputs, options, form, target)
@@ -87,13 +90,10 @@ def _write_arrays(
 ) -> None:
     import numpy as np
 
-    from volt.base.output import atomic_write
+    from volt.base.output import atomic_files
 
-    with (
-        atomic_write(offsets_path(Path(output))) as offsets_stream,
-        atomic_write(output) as ids_stream,
-    ):
-        ids, offsets = _NpyWriter(ids_stream, "<u4"), _NpyWriter(offsets_stream, "<u8")
+    with atomic_files(output, offsets_path(Path(output))) as streams:
+        ids, offsets = _NpyWriter(streams[0], "<u4"), _NpyWriter(streams[1], "<u8")
         offsets.add(np.zeros(1, np.uint64))
         for some_ids, line_ends in tokenizer.encode_to_arrays(inputs.files, **options):
             ids.add(some_ids)
@@ -103,7 +103,7 @@ def _write_arrays(
 
 
 def _write_text(
-    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: Form, target: Stdout
+    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: Form, target: File
 ) -> None:
     from volt.base.output import atomic_write
 

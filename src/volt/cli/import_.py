@@ -28,6 +28,7 @@ def import_(asked: ImportCommand, shown: Told) -> None:
     """Read the vocabulary of another toolkit into a folder that volt can use."""
     from volt.base.output import atomic_folder
 
+    asked.claim(asked.file)
     vocabulary, messages = volt.import_vocabulary(asked.file, asked.form)
     with atomic_folder(asked.output, force=asked.force) as folder:
         vocabulary.save(folder / "volt.json")

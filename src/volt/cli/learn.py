@@ -78,9 +78,8 @@ def learn(
     given: Given,
 ) -> None:
     """Learn a vocabulary, its size included, and write it to a folder."""
-    from volt.base.output import check_folder
-
-    check_folder(asked.output, force=asked.force)
+    named = [text.partition("=")[2] for text in (*asked.lang, *(languages.parallel or ()))]
+    asked.claim(asked.inputs, named, languages.parallel)
     options = {
         **vars(counting), **vars(settings), "threads": run.threads,
         "progress": progress_for(run.quiet),
@@ -94,8 +93,8 @@ def learn(
             "parallel": parallel_of(languages.parallel or ()), "multilingual": True,
         }  # fmt: skip
     elif given & vars(languages).keys():
-        named = ", ".join(f"`{name}`" for name in vars(languages) if name in given)
-        raise SettingsError(f"{named}: name languages with --lang CODE=FILE")
+        unused = ", ".join(f"`{name}`" for name in vars(languages) if name in given)
+        raise SettingsError(f"{unused}: name languages with --lang CODE=FILE")
     if asked.separate_scripts:
         _by_script(texts, options, asked, run)
     elif asked.separate:

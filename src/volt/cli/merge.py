@@ -33,9 +33,7 @@ class MergeCommand(Folder):
 @command("volt merge german/ english/ -o both/")
 def merge(asked: MergeCommand, run: Run) -> None:
     """Join vocabularies into one that is closed, with a map of the ids of each."""
-    from volt.base.output import check_folder
-
-    check_folder(asked.output, force=asked.force)
+    asked.claim(asked.folders, asked.on)
     parts = [volt.load_vocabulary(folder) for folder in asked.folders]
     counts = None
     if asked.on:

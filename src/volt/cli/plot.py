@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.options import option, path
-from volt.cli.arguments import Learned, Quiet
+from volt.cli.arguments import File, Learned, Quiet
 from volt.cli.command import command
 from volt.cli.console import say
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlotCommand(Learned):
+class PlotCommand(Learned, File):
     output: str = option(
         ..., "A name that ends in .svg, .png or .pdf.", path("FILE"), group="Output", short="-o"
     )
@@ -25,6 +25,7 @@ def plot(asked: PlotCommand, shown: Quiet) -> None:
     from volt.report.page import load_material
     from volt.report.plot import check_form, material_figure, render
 
+    asked.claim(asked.files)
     form = check_form(Path(asked.output))
     data = render(material_figure(load_material(Path(asked.folder))), form)
     with atomic_write(asked.output) as stream:

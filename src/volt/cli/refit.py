@@ -36,12 +36,10 @@ def refit(
 
 def texts_of(tokenizer: Tokenizer, target: Folder) -> list[str]:
     """All text that was named; before any work, a look at the folder to write."""
-    from volt.base.output import check_folder
-
     texts = [*tokenizer.on, *tokenizer.files]
     if not texts:
         raise SettingsError("name the text to fit to with --on FILE")
-    check_folder(target.output, force=target.force)
+    target.claim(texts, tokenizer.tokenizer, tokenizer.model)
     return texts
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from volt.base.errors import SettingsError
 from volt.base.options import option, path
-from volt.cli.arguments import Learned, Quiet
+from volt.cli.arguments import File, Learned, Quiet
 from volt.cli.command import command
 from volt.cli.console import say
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportCommand(Learned):
+class ReportCommand(Learned, File):
     output: str | None = option(
         None, "Write here.", path("FILE"), group="Output", short="-o",
         default_words="DIR/report.html",
@@ -23,7 +23,7 @@ class ReportCommand(Learned):
 @command("volt report out")
 def report(asked: ReportCommand, shown: Quiet) -> None:
     """Make the page of a folder: one file to look at, offline."""
-    from volt.base.output import atomic_write
+    from volt.base.output import atomic_write, record
     from volt.report.page import load_material, make_page
 
     folder = Path(asked.folder)
@@ -32,10 +32,13 @@ def report(asked: ReportCommand, shown: Quiet) -> None:
         sides = [folder]
     if asked.output is not None and len(sides) > 1:
         raise SettingsError("two vocabularies, one page: name DIR/source or DIR/target")
+    asked.claim(asked.files)
     for side in sides:
         page = make_page(load_material(side))
         home = side.parent if side.name == "volt.json" else side
         target = asked.output or home / "report.html"
         with atomic_write(target) as stream:
             stream.write(page)
+        if asked.output is None:
+            record(home, "report.html")
         say(shown.quiet, f"{target}: {len(page) / 1e6:.2f} MB, opens in any browser")
