@@ -311,7 +311,7 @@ class Settings:
     def __post_init__(self) -> None:
         for name, one in options_of(type(self)).items():
             value = getattr(self, name)
-            if value is not one.default:
+            if one.required or value is not one.default:
                 object.__setattr__(self, name, one.read(value))
         self._check()
 

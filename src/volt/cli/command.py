@@ -58,18 +58,20 @@ class Command(click.Command):
         )
 
     def call(self, **values: Any) -> None:
-        """Make the settings and call the function with them."""
-        source = click.get_current_context().get_parameter_source
+        self.function(**self.settings(click.get_current_context()))
+
+    def settings(self, context: click.Context) -> dict[str, Any]:
+        """What the function is called with."""
         given = Given(
-            name for name, value in values.items()
-            if source(name) is ParameterSource.COMMANDLINE and value != ()
+            name for name, value in context.params.items()
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and value != ()
         )  # fmt: skip
         for one in self.options.values():
             if one.required and one.name not in given:
                 flag = one.metavar if one.argument else f"{one.short or one.flag} {one.metavar}"
                 about = one.about()[0].lower() + one.about()[1:]
                 raise SettingsError(f"{self.name} needs {flag}: {about}")
-        self.function(**{part: _made(kind, values, given) for part, kind in self.parts.items()})
+        return {part: _made(kind, context.params, given) for part, kind in self.parts.items()}
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:
