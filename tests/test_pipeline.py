@@ -20,8 +20,8 @@ from volt import pipeline, reference
 from volt.base.errors import InputError, SettingsError, TransportError
 from volt.base.manifest import MANIFEST
 from volt.choosing.criteria import CRITERIA
+from volt.counting.marks import BYTE_LETTERS
 from volt.proposing.frequencies import frequencies_at, push_down, rank_candidates, token_set
-from volt.proposing.merges import BYTE_LETTERS
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import FORMAT, Vocabulary

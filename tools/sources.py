@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import volt
-from volt.counting.inputs import find_sources
+from volt.counting.inputs import find_inputs
 from volt.pipeline import LearnResult
 from volt.proposing.frequencies import rank_candidates, token_set
 from volt.proposing.pieces import PieceCandidates
@@ -53,7 +53,7 @@ def count(folder: Path, languages: list[str], lines: int | None) -> volt.WordCou
     texts = []
     for file in sorted(folder.glob("train.*")):
         if not languages or file.name.split(".")[1] in languages:
-            with find_sources([str(file)])[0].open() as stream:
+            with find_inputs([str(file)])[0].open() as stream:
                 texts.append([line.decode().rstrip("\n") for line in islice(stream, lines)])
     return volt.count(texts)
 

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from volt.adapting.refit import RefitResult, refit
     from volt.base.errors import InputError, SettingsError, TransportError, VoltError
     from volt.comparison import Comparison, compare
-    from volt.counting.counts import CountTotals, WordCounts, WordRule, count
+    from volt.counting.count import count
+    from volt.counting.counts import CountTotals, WordCounts
     from volt.counting.spill import CountedFile, count_to_file
+    from volt.counting.words import WordRule
     from volt.formats import ExportResult, export, import_vocabulary
     from volt.languages.learning import learn_languages
     from volt.languages.scripts import learn_scripts
@@ -74,8 +76,10 @@ _HOMES = {
     "adapting.refit": ("RefitResult", "refit"),
     "base.errors": ("InputError", "SettingsError", "TransportError", "VoltError"),
     "comparison": ("Comparison", "compare"),
-    "counting.counts": ("CountTotals", "WordCounts", "WordRule", "count"),
+    "counting.count": ("count",),
+    "counting.counts": ("CountTotals", "WordCounts"),
     "counting.spill": ("CountedFile", "count_to_file"),
+    "counting.words": ("WordRule",),
     "formats": ("ExportResult", "export", "import_vocabulary"),
     "languages.learning": ("learn_languages",),
     "languages.scripts": ("learn_scripts",),

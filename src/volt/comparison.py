@@ -18,13 +18,13 @@ from typing import Any, Literal
 import numpy as np
 
 from volt.base.errors import InputError, SettingsError, VoltError
-from volt.counting.counts import is_byte_level
-from volt.counting.inputs import Text, find_sources, invalid_utf8
+from volt.counting.decoding import invalid_utf8
+from volt.counting.inputs import Text, find_inputs
+from volt.counting.marks import BYTE_LETTERS, LETTER_BYTES
 from volt.formats import import_vocabulary
-from volt.proposing.merges import BYTE_LETTERS
 from volt.tokenizing.tokenizer import Tokenizer, load
 from volt.tokenizing.tokens import SPELLED
-from volt.tokenizing.vocabulary import LETTER_BYTES, Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""
@@ -85,7 +85,7 @@ def compare(
 
 def read_lines(on: Text | Iterable[Text]) -> list[str]:
     lines: list[str] = []
-    for source in find_sources(on):
+    for source in find_inputs(on):
         try:
             with source.open() as stream:
                 data = stream.read()
@@ -95,7 +95,7 @@ def read_lines(on: Text | Iterable[Text]) -> list[str]:
             text = data.decode().removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise invalid_utf8(source.name, line, error.start, data[error.start]) from None
+            raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None
         found = text.split("\n")
         lines += [line.removesuffix("\r") for line in (found if found[-1] else found[:-1])]
     if not any(line.split() for line in lines):
@@ -199,8 +199,8 @@ def _from_volt(tokenizer: Tokenizer, messages: list[str]) -> Subject:
     vocabulary = tokenizer.vocabulary
     spelled = {i for i, token in enumerate(vocabulary.tokens) if token.kind == "byte"}
     unknown = vocabulary.unknown_id
-    mode = vocabulary.rule.pretokenizer
-    marks: Marks = "end of word" if mode == "whitespace" else "space before"
+    mode = vocabulary.rule.mode
+    marks: Marks = "end of word" if mode.loses_spaces else "space before"
     if vocabulary.look_up is not None and vocabulary.look_up.mark:
         marks = "inside a word"
     return Subject(
@@ -210,7 +210,7 @@ def _from_volt(tokenizer: Tokenizer, messages: list[str]) -> Subject:
         texts=_volt_texts(vocabulary),
         marks=marks,
         unknown=frozenset(spelled if unknown is None else {unknown}),
-        before_word=" " if is_byte_level(mode) else "",
+        before_word=" " if mode.byte_level else "",
         messages=messages,
     )
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
+from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress, Report
@@ -31,12 +32,8 @@ from volt.choosing.transport import (
     TransportSolution,
     solve,
 )
-from volt.counting.counts import (
-    WordCounts,
-    count,
-    is_byte_level,
-    thread_count,
-)
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.proposing.frequencies import (
     Frequencies,
@@ -56,12 +53,7 @@ from volt.proposing.sources import (
 from volt.settings import CountSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED, packed
-from volt.tokenizing.vocabulary import (
-    MergeEncoding,
-    Vocabulary,
-    build_vocabulary,
-    closure,
-)
+from volt.tokenizing.vocabulary import MergeEncoding, Vocabulary, build_vocabulary, closure
 
 if TYPE_CHECKING:
     from volt.languages.learning import LanguageTable
@@ -607,7 +599,7 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
         return vocabulary.plain_text(token).decode(errors="ignore")
 
     parts = vocabulary.of_kind(*SPELLED)
-    if is_byte_level(vocabulary.rule.pretokenizer):
+    if vocabulary.rule.mode.byte_level:
         parts = [token for token in parts if text_of(token).strip(" \t\r\n")]
     elif vocabulary.rule.pretokenizer == "metaspace":
         parts = [token for token in parts if token.strip("▁ \t\r\n")]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
 from volt.choosing.choice import Choice, choose
 from volt.choosing.criteria import CRITERIA, FREQUENT_SHARE, MODEL_WIDTH, Score, curve_scores, muv
 from volt.choosing.entropy import Length
 from volt.choosing.sizes import parse_sizes
-from volt.counting.counts import WordCounts, check_choice
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.proposing.merges import Candidates, candidates
 from volt.proposing.pieces import PieceCandidates

@@ -31,7 +31,7 @@ from volt.base.options import (
 
 if TYPE_CHECKING:
     from volt.choosing.entropy import Length
-    from volt.counting.inputs import OnInvalid
+    from volt.counting.decoding import OnInvalid
     from volt.counting.words import MergeRule, Normalization, Unknown
     from volt.proposing.sources import Source
     from volt.tokenizing.vocabulary import Encoding
@@ -49,7 +49,7 @@ Weight = float | str | Fraction
 criteria = registered("volt.choosing.criteria", "CRITERIA")
 pretokenizers = registered("volt.counting.words", "PRETOKENIZERS")
 normalizations = registered("volt.counting.words", "Normalization")
-on_invalids = registered("volt.counting.inputs", "OnInvalid")
+on_invalids = registered("volt.counting.decoding", "OnInvalid")
 sources = registered("volt.proposing.sources", "DEFAULT_NUMBER")
 encodings = registered("volt.tokenizing.vocabulary", "Encoding")
 merge_rules = registered("volt.counting.words", "MergeRule")

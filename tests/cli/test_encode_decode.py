@@ -144,7 +144,7 @@ def test_dropout_is_repeatable(metaspace):
     [
         (["encode", "--as", "npy"], b"", "name the first with -o"),
         (["encode", "--allow-special", "<nope>"], b"", "<nope>"),
-        (["encode"], b"low\n\xff\n", "stdin: line 2, byte offset 4: invalid UTF-8 (0xFF)"),
+        (["encode"], b"low\n\xff\n", "stdin, line 2: invalid UTF-8 (byte 0xFF at offset 4)"),
         (["encode"], b"\xff\n", "convert it (iconv -t UTF-8)"),
         (["decode", "--as", "npy", __file__], b"", "is not a NumPy file of numbers as volt"),
         (["encode", "/no/such/file"], b"", "no such file"),

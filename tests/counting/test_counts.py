@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import volt
 from volt import reference
 from volt.base.progress import Progress
-from volt.counting import counts as counts_module
+from volt.counting import count as count_module
 from volt.counting.words import PRETOKENIZERS as REGISTERED
 from volt.formats.patterns import PATTERNS
 
@@ -41,7 +41,7 @@ def small_blocks(block: int | None):
     """Text is read in blocks of this size."""
     with pytest.MonkeyPatch.context() as patch:
         if block:
-            patch.setattr(counts_module, "BLOCK", block)
+            patch.setattr(count_module, "BLOCK", block)
         yield
 
 
@@ -343,14 +343,14 @@ def test_an_invalid_byte_is_named_by_file_line_and_offset(
     with pytest.raises(volt.InputError) as error:
         count_bytes(data, block, normalize=form, threads=threads)
     assert str(error.value).startswith(
-        f"{tmp_path / 'text'}: line {line}, byte offset {offset}: invalid UTF-8 (0x{byte:02X})"
+        f"{tmp_path / 'text'}, line {line}: invalid UTF-8 (byte 0x{byte:02X} at offset {offset})"
     )
 
 
 def test_in_a_compressed_file_the_offset_is_that_of_the_text(tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(gzip.compress(b"fine\r\n" * 1000 + b"not \xfe fine\n"))
-    with pytest.raises(volt.InputError, match=r"text\.gz: line 1001, byte offset 6004: .*0xFE"):
+    with pytest.raises(volt.InputError, match=r"text\.gz, line 1001: .*0xFE at offset 6004"):
         volt.count(path)
 
 
@@ -461,7 +461,7 @@ def test_weights_must_match_the_inputs_and_be_given_once(tmp_path):
     a, b = write(tmp_path, a="x\n", b="y\n")
     with pytest.raises(volt.SettingsError, match="3 weights for 2 inputs"):
         volt.count([a, b], weights=[1, 2, 3])
-    with pytest.raises(volt.SettingsError, match="a weight in the name and another"):
+    with pytest.raises(volt.SettingsError, match="has a weight in its name"):
         volt.count(f"{a}:2", weights=2)
 
 
@@ -473,7 +473,7 @@ def test_weights_too_fine_to_share_a_unit_are_refused():
 @pytest.mark.parametrize("word", ["a", "▁"])
 def test_counts_past_63_bits_are_an_error(tmp_path, word):
     (path,) = write(tmp_path, text=f"{word}{word} {word}\n" * 5)
-    with pytest.raises(volt.InputError, match=r"text: the counts do not fit 63 bits"):
+    with pytest.raises(volt.InputError, match=r"text: the counts do not fit into 63 bits"):
         volt.count([path, ["b"]], weights=["1e9", "1e-9"])
     assert volt.count([path, ["b"]], weights=["1e8", "1e-9"]).unit == 10**9
 
@@ -483,7 +483,7 @@ def test_a_counts_file_may_hold_the_largest_count_but_not_two(tmp_path):
     one, two = write(tmp_path, one=f"a\t{largest}\n", two="b\t1\n")
     options = {"input_format": "counts", "pretokenizer": "whitespace"}
     assert volt.count(one, **options).to_dict() == {"a": largest}
-    with pytest.raises(volt.InputError, match="two: the counts do not fit 63 bits"):
+    with pytest.raises(volt.InputError, match="two: the counts do not fit into 63 bits"):
         volt.count([one, two], **options)
     with pytest.raises(volt.InputError, match="one, line 1: the weighted count does not fit"):
         volt.count(one, weights=2, **options)

@@ -285,7 +285,7 @@ def test_a_counts_file_longer_than_a_block_is_read_whole(save, monkeypatch):
     counts = volt.count([[f"word{n} w{n % 7}" for n in range(300)]])
     path = save(written(counts))
     for block in (1, 10, 1000):
-        monkeypatch.setattr(volt.counting.counts, "BLOCK", block)
+        monkeypatch.setattr("volt.counting.count.BLOCK", block)
         assert_same(volt.count(path), counts)
 
 

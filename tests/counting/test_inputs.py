@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 import volt
-from volt.counting.inputs import find_sources
+from volt.counting.inputs import find_inputs
 
 LINES = "".join(f"line {n} of the text, {n * n}\n" for n in range(3000))
 TEXT = LINES.encode()
@@ -63,10 +63,10 @@ def test_a_folder_gives_its_files_sorted_by_path_without_the_hidden_ones(file, t
                  "d/a/x.txt", "d/a-b.txt", "d/read.me"]:  # fmt: skip
         file(name, name)
     folder = tmp_path / "d"
-    relative = [str(Path(s.name).relative_to(folder)) for s in find_sources(folder, glob="*.txt")]
+    relative = [str(Path(s.name).relative_to(folder)) for s in find_inputs(folder, glob="*.txt")]
     assert relative == ["Z.txt", "a-b.txt", "a.txt", "a/x.txt", "b.txt", "sub/c.txt"]
-    assert len(find_sources(folder)) == 7
-    assert [s.name for s in find_sources(folder, glob="sub/*")] == [str(folder / "sub" / "c.txt")]
+    assert len(find_inputs(folder)) == 7
+    assert [s.name for s in find_inputs(folder, glob="sub/*")] == [str(folder / "sub" / "c.txt")]
 
 
 def test_a_hidden_folder_named_by_the_user_is_read(file, tmp_path):
@@ -216,7 +216,7 @@ def test_utf_16_is_recognised_by_its_mark(file, encoding):
 
 
 def test_latin_1_is_an_error_that_names_the_byte(file):
-    with pytest.raises(volt.InputError, match=r"line 1, byte offset 2: invalid UTF-8 \(0xFC\)"):
+    with pytest.raises(volt.InputError, match=r"line 1: invalid UTF-8 \(byte 0xFC at offset 2\)"):
         volt.count(file("Grüße\n".encode("latin-1")))
 
 
@@ -372,9 +372,9 @@ def test_an_error_of_the_iterable_reaches_the_caller():
 
 def test_sources_carry_exact_weights(file):
     path = file("a\n")
-    assert [s.weight for s in find_sources([path, ["x"]], weights=[0.1, "1/3"])] == [
+    assert [s.weight for s in find_inputs([path, ["x"]], weights=[0.1, "1/3"])] == [
         Fraction(1, 10),
         Fraction(1, 3),
     ]
-    assert find_sources(f"{path}:0.25")[0].weight == Fraction(1, 4)
-    assert find_sources(path)[0].weight == 1
+    assert find_inputs(f"{path}:0.25")[0].weight == Fraction(1, 4)
+    assert find_inputs(path)[0].weight == 1

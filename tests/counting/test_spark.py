@@ -16,6 +16,7 @@ import pytest
 import volt
 from volt.base.errors import InputError, SettingsError
 from volt.counting import spark
+from volt.tokenizing.spark import encode as spark_encode
 
 pytest.importorskip("pyspark", reason="needs Spark: make large")
 pytest.importorskip("pyarrow", reason="needs pyarrow")
@@ -109,7 +110,7 @@ def test_kinds_of_files_and_weights_are_added_up(cluster, tmp_path):
 
     with pytest.raises(InputError, match=r"no column 'text'; there are: doc"):
         spark.count(cluster, [names[0]])
-    with pytest.raises(InputError, match=r"rows\.jsonl: a line that is no JSON object with text"):
+    with pytest.raises(InputError, match=r"rows\.jsonl: a line that is not a JSON object"):
         spark.count(cluster, [names[1]])
     with pytest.raises(InputError, match="does not exist"):
         spark.count(cluster, [str(tmp_path / "nothing")])
@@ -185,14 +186,14 @@ def test_parquet_is_encoded_to_parquet(cluster, tmp_path):
     rows = list(enumerate(texts))
     cluster.createDataFrame(rows, "id long, doc string").write.parquet(str(tmp_path / "in"))
     out = str(tmp_path / "out")
-    spark.encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
+    spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
     written = {row["id"]: (row["doc"], row["ids"]) for row in cluster.read.parquet(out).collect()}
     expected = {i: (t, None if t is None else tokenizer.encode(t)) for i, t in rows}
     assert written == expected
 
     with pytest.raises(InputError, match="already exists"):
-        spark.encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
-    with pytest.raises(SettingsError, match="a column 'doc' already"):
-        spark.encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc", column="doc")
+        spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
+    with pytest.raises(SettingsError, match="already a column 'doc'"):
+        spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc", column="doc")
     with pytest.raises(SettingsError, match="no special tokens: <x>"):
-        spark.encode(cluster, tokenizer, [out], out, allowed_special=["<x>"])
+        spark_encode(cluster, tokenizer, [out], out, allowed_special=["<x>"])

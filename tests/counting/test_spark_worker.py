@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import volt
 from volt.base.errors import InputError
 from volt.counting import spark
-from volt.counting.counts import WordRule
+from volt.counting.words import WordRule
 
 arrow = pytest.importorskip("pyarrow", reason="the extra spark is not installed")
 
@@ -83,7 +83,7 @@ def test_invalid_text_is_mended_as_on_one_machine(tmp_path, on_invalid, lines):
 
 
 def test_invalid_text_is_refused_with_its_line():
-    with pytest.raises(InputError, match=r"0xFF.*b'b\\xff'.*--on-invalid"):
+    with pytest.raises(InputError, match=r"0xFF.*b'b\\xff'.*on_invalid"):
         added_up([[batch_of([b"a", b"b\xff", b"c"])]], WordRule())
 
 
@@ -105,7 +105,7 @@ def test_json_lines_give_the_text_of_a_member():
     "line", [b"{", b"[1]", b"{}", b'{"text": 1}', b'{"text": "\\ud800"}', b"\xff", b""]
 )
 def test_a_line_that_is_no_json_with_text_is_refused(line):
-    with pytest.raises(InputError, match="--field names the text"):
+    with pytest.raises(InputError, match="`field` names the text"):
         added_up([[batch_of([line])]], WordRule(), member="text")
 
 
@@ -155,10 +155,10 @@ def test_weights_come_from_names_or_from_a_list():
 
 def test_ctrl_c_is_not_an_error_of_spark():
     """Stopped while it waits for Spark, the connection breaks too."""
-    with pytest.raises(SystemExit), spark._in_words():
+    with pytest.raises(SystemExit), spark.spark_errors():
         try:
             raise SystemExit(130)
         finally:
             raise OSError("Broken pipe")
-    with pytest.raises(InputError, match="Spark: Broken pipe"), spark._in_words():
+    with pytest.raises(InputError, match="Spark: Broken pipe"), spark.spark_errors():
         raise OSError("Broken pipe")

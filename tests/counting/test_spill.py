@@ -208,7 +208,7 @@ def unfinished(tmp_path):
 
 def test_an_unfinished_count_is_not_written_over(tmp_path, unfinished):
     path, folder = unfinished
-    with pytest.raises(SettingsError, match=r"unfinished count: go on with --resume"):
+    with pytest.raises(SettingsError, match=r"unfinished count; continue it with `resume`"):
         volt.count_to_file(path, tmp_path / "out", memory=40_000, spill=folder)
     volt.count_to_file(path, tmp_path / "out", memory=90_000, spill=folder, resume=True)
     assert (tmp_path / "out").read_bytes() == written(volt.count(path))
@@ -258,7 +258,7 @@ def test_an_error_says_what_is_kept(tmp_path):
     with pytest.raises(InputError, match=r"line 501.*is kept in .*out.spill"):
         volt.count_to_file(path, tmp_path / "out", memory=40_000)
     path.write_bytes(b"\xff\n")
-    with pytest.raises(InputError, match=r"line 1, byte offset 0[^;]*; mend the file[^;]*$"):
+    with pytest.raises(InputError, match=r"line 1: invalid UTF-8[^;]*; fix the file[^;]*$"):
         volt.count_to_file(path, tmp_path / "other", memory=40_000)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["out.spill", "text"]
 
@@ -272,7 +272,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         save(folder, "mine", name)
-        with pytest.raises(SettingsError, match="holds other files"):
+        with pytest.raises(SettingsError, match="contains other files"):
             volt.count_to_file(path, tmp_path / "out", memory=40_000, spill=folder)
         assert [file.name for file in folder.iterdir()] == [name]
 

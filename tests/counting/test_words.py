@@ -30,7 +30,7 @@ def test_an_alias_counts_learns_and_encodes_like_the_original(lines, tmp_path):
 
 
 def test_an_unregistered_name_is_refused(tmp_path):
-    with pytest.raises(volt.SettingsError, match="pretokenizer is one of whitespace, metaspace"):
+    with pytest.raises(volt.SettingsError, match="must be one of whitespace, metaspace"):
         volt.count([["a"]], pretokenizer="code")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import volt
 from volt.base.errors import InputError, SettingsError
-from volt.counting.inputs import find_sources
+from volt.counting.inputs import find_inputs
 from volt.data.clean import text_lines
 
 pytest.importorskip("datasets")
@@ -57,6 +57,6 @@ def test_what_is_not_there_is_told(dataset, name, words):
 
 def test_a_name_that_is_none():
     with pytest.raises(InputError, match="hf:DATASET:CONFIG:SPLIT:FIELD"):
-        find_sources("hf:only:two")
-    with pytest.raises(SettingsError, match="give one"):
-        find_sources(["hf:a:b:c:d:2"], weights=[3])
+        find_inputs("hf:only:two")
+    with pytest.raises(SettingsError, match="has a weight in its name"):
+        find_inputs(["hf:a:b:c:d:2"], weights=[3])

@@ -15,7 +15,7 @@ from server import serve
 from test_download import FULL, needs_full, packed
 
 from volt.base.errors import InputError, SettingsError
-from volt.counting.inputs import find_sources
+from volt.counting.inputs import find_inputs
 from volt.data import DATASETS, get, prepare
 from volt.data.table import Cleaning, Dataset, Download, Side
 
@@ -145,7 +145,7 @@ def test_languages_that_make_no_sense_are_refused_before_anything_is_fetched(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (TED + b"t5\tfive\tf\xfcnf\tcinq\n", r"all_talks_train.tsv: line 6, byte .* \(0xFC\)"),
+        (TED + b"t5\tfive\tf\xfcnf\tcinq\n", r"all_talks_train.tsv, line 6: .* \(byte 0xFC at"),
         (TED + b"t5\tfive\n", "all_talks_train.tsv, line 6: 2 columns of 4"),
     ],
 )
@@ -344,7 +344,7 @@ def test_multi30k_here_has_the_checksums_of_the_table(volt_data):
             if side.language == "cs":
                 continue
             path = volt_data(f"multi30k/{name}.{side.language}")
-            with find_sources(path)[0].open() as stream:
+            with find_inputs(path)[0].open() as stream:
                 data = stream.read()
             assert hashlib.sha256(data).hexdigest() == side.sha256
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import volt
 from volt import WordRule
+from volt.counting.marks import BYTE_LETTERS
 from volt.pipeline import FIXED_TEXTS, measure
-from volt.proposing.merges import BYTE_LETTERS
 from volt.tokenizing.tokens import SPELLED, Token
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, build_vocabulary
 

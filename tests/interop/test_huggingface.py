@@ -136,7 +136,7 @@ def test_transformers(pretokenizer, tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_sources(path)[0].open().read().decode().split("\n")
+    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
     for pretokenizer in PRETOKENIZERS:
         for rule in RULES:
             found = volt.learn(

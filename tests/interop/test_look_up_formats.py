@@ -253,7 +253,7 @@ def test_unigram_of_sentencepiece(byte_fallback, tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     for name, size in (("multi30k/valid.de", 2000), ("tatoeba-ja-en/valid.ja", 1500)):
-        text = volt.counting.inputs.find_sources(volt_data(name))[0].open().read().decode()
+        text = volt.counting.inputs.find_inputs(volt_data(name))[0].open().read().decode()
         lines = text.split("\n")[:-1]
         model = tmp_path / "real.model"
         with model.open("wb") as stream:

@@ -273,7 +273,7 @@ def test_files_and_lines(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     for name in ("multi30k/valid.de", "tatoeba-ja-en/valid.ja"):
-        text = volt.counting.inputs.find_sources(volt_data(name))[0].open().read().decode()
+        text = volt.counting.inputs.find_inputs(volt_data(name))[0].open().read().decode()
         lines = text.split("\n")[:1000]
         for kind in ("bpe", "unigram"):
             path = tmp_path / "real.model"

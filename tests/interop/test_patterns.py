@@ -13,8 +13,8 @@ from samples import sample_lines, text_of_13
 
 import volt
 from volt import Tokenizer, reference
+from volt.counting.marks import BYTE_LETTERS
 from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
-from volt.proposing.merges import BYTE_LETTERS
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers  # noqa: E402
@@ -314,7 +314,7 @@ def test_other_patterns_are_refused_with_their_text(tmp_path):
 def test_real_text(volt_data, tmp_path):
     for name in ("multi30k/valid.de", "tatoeba-ja-en/train.ja"):
         path = volt_data(name)
-        lines = volt.counting.inputs.find_sources(path)[0].open().read().decode().split("\n")[:2000]
+        lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")[:2000]
         for pretokenizer in PATTERNS:
             vocabulary = volt.learn(
                 [lines], pretokenizer=pretokenizer, size=1500, bootstrap=0

@@ -89,7 +89,7 @@ def test_real_text(name, volt_data, tmp_path):
         ).vocabulary  # fmt: skip
         assert vocabulary.unreachable == []
         tokenizer = volt.Tokenizer(vocabulary)
-        with volt.counting.inputs.find_sources([str(file)])[0].open() as stream:
+        with volt.counting.inputs.find_inputs([str(file)])[0].open() as stream:
             lines = [line.decode().rstrip("\n").replace("▁", "_") for line in stream]
         ids = tokenizer.encode_batch(lines)
         assert tokenizer.decode_batch(ids) == lines

@@ -109,7 +109,7 @@ def test_lines_with_spaces(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_sources(path)[0].open().read().decode().split("\n")
+    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
     for rule in RULES:
         for encoding in ENCODINGS:
             vocabulary = volt.learn(

@@ -86,7 +86,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_sources(path)[0].open().read().decode().split("\n")
+    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
     for rule in RULES:
         vocabulary = volt.learn(
             path, pretokenizer="byte-level", merge_rule=rule, bootstrap=0, merges=6000

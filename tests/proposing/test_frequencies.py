@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import volt
 from volt import reference
 from volt.base.errors import SettingsError, VoltError
+from volt.counting.marks import BYTE_LETTERS, UNKNOWN
 from volt.proposing.frequencies import (
     frequencies_at,
     push_down,
@@ -18,7 +19,6 @@ from volt.proposing.frequencies import (
     token_characters,
     token_set,
 )
-from volt.proposing.merges import BYTE_LETTERS, UNKNOWN
 from volt.tokenizing.vocabulary import closure
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]

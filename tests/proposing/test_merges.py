@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import volt
 from volt import reference
-from volt.proposing.merges import BYTE_LETTERS
+from volt.counting.marks import BYTE_LETTERS
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 

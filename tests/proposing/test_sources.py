@@ -15,7 +15,7 @@ import volt
 from volt import reference
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress
-from volt.proposing.merges import BYTE_LETTERS
+from volt.counting.marks import BYTE_LETTERS
 from volt.proposing.pieces import (
     PENALTY,
     ROUNDS,

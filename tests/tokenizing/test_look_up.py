@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import volt
 from volt import WordRule, reference
 from volt.base.errors import InputError
+from volt.counting.marks import BYTE_LETTERS
 from volt.pipeline import find_unreachable
-from volt.proposing.merges import BYTE_LETTERS
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import LookUp, Vocabulary

@@ -371,7 +371,7 @@ def test_compressed_files_and_several(tmp_path):
 def test_invalid_utf8_in_a_file(tmp_path):
     path = tmp_path / "text"
     path.write_bytes(b"low\nlo\xffw\n")
-    with pytest.raises(volt.InputError, match=r"line 2, byte offset 6: invalid UTF-8 \(0xFF\)"):
+    with pytest.raises(volt.InputError, match=r"line 2: invalid UTF-8 \(byte 0xFF at offset 6\)"):
         METASPACE.encode_file(path)
     ids, _ = METASPACE.encode_file(path, on_invalid="replace")
     assert METASPACE.decode(ids[-4:]).endswith("w")

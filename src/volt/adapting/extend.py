@@ -32,10 +32,12 @@ from volt.adapting.refit import (
     readable,
     signed,
 )
+from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress
-from volt.counting.counts import WordCounts, WordRule, check_at_least, thread_count
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.words import WordRule
 from volt.pipeline import measure as with_measures
 from volt.proposing.merges import candidates
 from volt.proposing.pieces import STEPS

@@ -32,15 +32,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
+from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder
-from volt.counting.counts import WordCounts, check_choice, is_byte_level, thread_count
+from volt.counting.counts import WordCounts
+from volt.counting.words import MergeRule, Unknown
 from volt.pipeline import find_unreachable, measure, self_test_texts
 from volt.proposing.merges import WORD_FINAL
 from volt.proposing.pieces import PENALTY, mixed_scores
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED, Kind, Token
-from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, MergeRule, Unknown, Vocabulary
+from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 SAME = ("encoding", "merge_rule", "unknown_token", "fuse_unknown")
 """What the parts have to agree on, beside how text becomes words."""
@@ -197,7 +199,7 @@ def _singles(parts: Sequence[Vocabulary], spelled: bool) -> list[Token]:
     for kind in named:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))
         found += [Token(text, kind) for text in texts]
-    if spelled and not is_byte_level(parts[0].rule.pretokenizer):
+    if spelled and not parts[0].rule.mode.byte_level:
         found += [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)]
     for kind in written:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))

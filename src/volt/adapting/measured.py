@@ -16,11 +16,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
-from volt.counting.counts import WordCounts, is_byte_level, thread_count
+from volt.counting.counts import WordCounts
+from volt.counting.marks import UNKNOWN
 from volt.formats.merges import last_pairs
 from volt.pipeline import find_unreachable
-from volt.proposing.merges import UNKNOWN, Candidates, _resample
+from volt.proposing.merges import Candidates, _resample
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import Vocabulary
@@ -128,7 +130,7 @@ def token_frequencies(
 
 def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
     """Characters of each word (bytes in byte-level mode)."""
-    if is_byte_level(counts.rule.pretokenizer):
+    if counts.rule.mode.byte_level:
         return np.diff(counts.offsets)
     starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
     return np.diff(starts[counts.offsets.astype(np.int64)]).astype(np.uint64)
@@ -136,7 +138,7 @@ def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
 
 def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
     """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
-    code = "latin-1" if is_byte_level(vocabulary.rule.pretokenizer) else "utf-8"
+    code = "latin-1" if vocabulary.rule.mode.byte_level else "utf-8"
     texts = [vocabulary.plain_text(token.text) if _spells(token) else b"" for token in tokens]
     return np.array([len(text.decode(code)) for text in texts], np.int64)
 

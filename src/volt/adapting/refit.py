@@ -30,14 +30,17 @@ from numpy.typing import NDArray
 from volt._version import __version__
 from volt.adapting.checkpoint import Checkpoint, NewRows, open_checkpoint
 from volt.adapting.measured import measure, token_frequencies, token_lengths, word_lengths
+from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.choice import Choice, choose
 from volt.choosing.criteria import curve_scores, muv
 from volt.choosing.entropy import entropy_per_length
-from volt.counting.counts import WordCounts, WordRule, thread_count
-from volt.counting.inputs import Text, find_sources
+from volt.counting.counts import WordCounts
+from volt.counting.inputs import Text, find_inputs
+from volt.counting.marks import UNKNOWN
+from volt.counting.words import WordRule
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
 from volt.formats.merges import last_pairs
@@ -54,7 +57,7 @@ from volt.pipeline import (
 )
 from volt.pipeline import measure as with_measures
 from volt.proposing.frequencies import SizeFrequencies, frequencies_at, rank_candidates
-from volt.proposing.merges import UNKNOWN, Candidates, _resample
+from volt.proposing.merges import Candidates, _resample
 from volt.settings import LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED, Kind, Token
@@ -348,7 +351,7 @@ def count_for(
     options = {**fixed, **options}
     if vocabulary.normalizer is not None:
         where = {name: options.pop(name) for name in ("glob", "weights") if name in options}
-        found = find_sources(on, **where)
+        found = find_inputs(on, **where)
         on = [replace(source, normalizer=vocabulary.normalizer) for source in found]
     counts = _counted(on, options, threads, progress)
     return _after_spaces(counts, rule) if spaced else counts

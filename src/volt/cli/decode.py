@@ -85,13 +85,13 @@ class _Decoder:
                 f"{self._first_lost:,}; they are <unk> in the text"]  # fmt: skip
 
     def text_lines(self, inputs: Sequence[str], form: str) -> Iterator[Line]:
-        from volt.counting.inputs import find_sources
+        from volt.counting.inputs import find_inputs
 
         size = len(self._tokenizer)
         tokens = self._tokenizer.printed if form == "tokens" else map(str, range(size))
         id_of = {token.encode(): i for i, token in enumerate(tokens)}
         unfinished = False
-        for source in find_sources(inputs):
+        for source in find_inputs(inputs):
             number = 0
             with source.open() as stream:
                 for line in stream:

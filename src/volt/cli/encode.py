@@ -76,10 +76,11 @@ def _with_spark(
     spark: SparkColumns,
     output: str,
 ) -> None:
-    from volt.counting import spark as engine
+    from volt.counting.spark import session as spark_session
+    from volt.tokenizing.spark import encode as encode_parquet
 
-    with engine.session(spark.master) as session:
-        engine.encode(
+    with spark_session(spark.master) as session:
+        encode_parquet(
             session, tokenizer, inputs.files, output, field=spark.field or "text",
             column=spark.column or "ids", allowed_special=settings.allowed_special,
         )  # fmt: skip

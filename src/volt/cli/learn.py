@@ -164,13 +164,13 @@ def _by_script(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Ru
 
 def _pair_warnings(result: LearnResult, asked: LearnCommand, glob: str) -> list[str]:
     """What does not match between files that look parallel."""
-    from volt.counting.inputs import find_sources
+    from volt.counting.inputs import find_inputs
 
     lines = result.counts.lines_of
     if asked.source and asked.target:
         # A folder is several files.
-        ends = len(lines) - len(find_sources(asked.target, glob=glob))
-        begins = ends - len(find_sources(asked.source, glob=glob))
+        ends = len(lines) - len(find_inputs(asked.target, glob=glob))
+        begins = ends - len(find_inputs(asked.source, glob=glob))
         return _mismatch(lines[begins:ends], lines[ends:])
     return _mismatch(lines[:1], lines[1:]) if _is_pair(asked.inputs) else []
 

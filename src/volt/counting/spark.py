@@ -1,8 +1,8 @@
-"""Counting and encoding past one machine, on Apache Spark (extra `spark`).
+"""Counting on a cluster, with Apache Spark (extra `spark`).
 
-Spark reads, schedules, shuffles and tries again what failed; in its workers volt's native code
-counts or encodes. The counts are those of one machine, byte for byte: a line, a word and a total
-mean the same, and sums do not depend on who adds them up. docs/spark.md has what differs.
+Spark reads, schedules, shuffles and retries; in its workers volt's native code counts. The counts
+are those of one machine, byte for byte: a line, a word and a total mean the same, and sums do not
+depend on who adds them up. docs/spark.md lists the differences. Encoding: tokenizing/spark.py.
 """
 
 from __future__ import annotations
@@ -31,44 +31,41 @@ from volt._version import __version__
 from volt.base.checks import check_at_least, check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
-from volt.counting.counts import (
-    MOST,
-    CountTotals,
-    WordCounts,
-)
-from volt.counting.inputs import CleanText, OnInvalid, _weight
+from volt.counting.counts import CountTotals, WordCounts
+from volt.counting.decoding import CleanText, OnInvalid
+from volt.counting.inputs import Weight, weight_in_name, weight_of_each
 from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
-from volt.tokenizing.tokenizer import AllowedSpecial, Tokenizer
+from volt.settings import MOST
 
 Form = Literal["auto", "text", "jsonl", "parquet"]
 
 FORM_OF = {"parquet": "parquet", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl"}
-"""By the end of a name, that of a compressed one included (`x.jsonl.gz`). All else is text."""
+"""The form of a file by the end of its name, compressed or not (`x.jsonl.gz`). All else is text."""
 SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.maxResultSize": "0",  # the word types come here: they fit one machine
+    "spark.driver.maxResultSize": "0",  # the word types come here; they fit into one machine
     "spark.sql.ansi.enabled": "true",  # a sum that does not fit 63 bits is an error
 }
 WORDS_IN_BATCH = 1 << 16
 TOTALS = ("lines", "words", "cut_words", "reserved", "replaced", "skipped_lines")
 PARTIAL = "field string, word binary, count bigint"
-"""What a partition has counted: a row a word, with no field; a row for each total, with no word."""
+"""What a partition has counted: rows for words have no field, rows for totals have no word."""
 
 
 @contextmanager
 def session(master: str | None = None) -> Iterator[Any]:
-    """A Spark session of our own at `master` (a URL, or `local[4]`), stopped at the end. Without a
-    master Spark's own settings decide."""
+    """A Spark session at `master` (a URL, or `local[4]`), stopped at the end. Without a master,
+    Spark's own settings decide."""
     sql = need("pyspark.sql", "spark")
     need("pyarrow", "spark")
     # Workers run the Python that this process runs, which has volt, unless told otherwise.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # A connection that breaks is in our own messages; this one would show it with a traceback.
+    # Our own messages tell of a broken connection; this logger would add a traceback.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     builder = sql.SparkSession.builder.appName("volt").config(map=SETTINGS)
     with warnings.catch_warnings():
-        # Of pandas, which has no part in this.
+        # A warning about pandas, which is not used here.
         warnings.filterwarnings("ignore", "PySpark does not yet", FutureWarning)
         interrupt = signal.getsignal(signal.SIGINT)
         try:
@@ -79,12 +76,12 @@ def session(master: str | None = None) -> Iterator[Any]:
                 "it needs Java 17 or later, and a master such as local[*] or spark://HOST:7077"
             ) from error
         if interrupt is not None and threading.current_thread() is threading.main_thread():
-            # Spark's own would make a failed job of Ctrl-C.
+            # Spark's own handler would turn Ctrl-C into a failed job.
             signal.signal(signal.SIGINT, interrupt)
         try:
             yield spark
         finally:
-            with suppress(Exception):  # it may be what has died
+            with suppress(Exception):  # it may have died
                 spark.stop()
 
 
@@ -100,15 +97,15 @@ def count(
     max_word_length: int = 64,
     on_invalid: OnInvalid = "error",
     min_count: int = 1,
-    weights: Iterable[float | str | Fraction] | None = None,
+    weights: Iterable[Weight] | None = None,
     glob: str = "*",
     form: Form = "auto",
     field: str = "text",
 ) -> WordCounts:
     """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
 
-    `field` is the member or column that holds the text (`translation.de` is inside another); null
-    is no text. Each string of it is ended like a line, and may hold several.
+    `field` is the member or column with the text (`translation.de` is inside another); null is not
+    text. Each string ends like a line, and may contain several lines.
     """
     check_choice("pretokenizer", pretokenizer, PRETOKENIZERS)
     check_choice("normalize", normalize, get_args(Normalization))
@@ -117,11 +114,11 @@ def count(
     check_at_least("max_word_length", max_word_length, 2)
     check_at_least("min_count", min_count, 1)
     if max_word_length > MOST:
-        raise SettingsError(f"max_word_length is at most {MOST:,}, not {max_word_length:,}")
+        raise SettingsError(f"`max_word_length` is at most {MOST:,}, not {max_word_length:,}")
     rule = WordRule(pretokenizer, normalize, max_word_length)
     functions = need("pyspark.sql.functions", "spark")
 
-    # 1. What is there? Inputs of one kind and weight are read together.
+    # 1. Which inputs are there? Those of one kind and weight are read together.
     groups: dict[tuple[str, Fraction], list[str]] = {}
     for path, weight in _weighted(inputs, weights):
         groups.setdefault((_form_of(path) if form == "auto" else form, weight), []).append(path)
@@ -129,7 +126,7 @@ def count(
     if unit > MOST:
         raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
 
-    with _in_words():
+    with spark_errors():
         # 2. Count each partition where its text is.
         frames = []
         for (kind, weight), paths in groups.items():
@@ -141,7 +138,7 @@ def count(
             (frame.mapInArrow(work, PARTIAL) for frame, work in frames),
         )
 
-        # 3. Add up, leave out what is too rare, sort: highest count first, then bytes.
+        # 3. Add up, leave out rare words, sort: highest count first, then by bytes.
         total = functions.sum("count").alias("count")
         least = min(min_count * unit, 1 << 62) if min_count > 1 else 1
         rows = (
@@ -150,7 +147,7 @@ def count(
             .orderBy("field", functions.desc("count"), "word")
         )  # fmt: skip
         try:
-            with _in_words():
+            with spark_errors():
                 table = rows.toArrow()
         except InputError as error:
             raise _find_file(frames, error) from error
@@ -158,27 +155,15 @@ def count(
 
 
 def _weighted(
-    inputs: Sequence[str], weights: Iterable[float | str | Fraction] | None
+    inputs: Sequence[str], weights: Iterable[Weight] | None
 ) -> list[tuple[str, Fraction]]:
-    """Each path with its weight: `PATH:2.0`, or from the list of one for all or one each."""
+    """Each path with its weight: from its name (`PATH:2.0`), or from the list."""
     if not inputs:
         raise InputError("no input: name at least one path")
-    listed = [_weight(weight) for weight in weights or [1]]
-    if len(listed) == 1:
-        listed *= len(inputs)
-    if len(listed) != len(inputs):
-        raise SettingsError(
-            f"{len(listed)} weights for {len(inputs)} inputs: one for all, or one each"
-        )
-    found = []
-    for name, weight in zip(inputs, listed, strict=True):
-        if name == "-":
-            raise SettingsError("Spark does not read stdin: name a path that its workers can read")
-        suffix = re.fullmatch(r"(.+):([0-9]+(?:\.[0-9]+)?)", name)
-        if suffix and weights:
-            raise SettingsError(f"{name}: a weight in the name and another by option; give one")
-        found.append((suffix[1], _weight(suffix[2])) if suffix else (name, weight))
-    return found
+    if "-" in inputs:
+        raise SettingsError("Spark does not read stdin; name a path that its workers can read")
+    each = weight_of_each(list(weights or ()) or None, len(inputs))
+    return [weight_in_name(name, weight) for name, weight in zip(inputs, each, strict=True)]
 
 
 def _form_of(path: str) -> str:
@@ -191,20 +176,20 @@ def _read(spark: Any, form: str, paths: list[str], field: str, glob: str) -> Any
     functions = need("pyspark.sql.functions", "spark")
     for path in paths:
         if path.lower().endswith(".xz"):
-            raise InputError(f"{path}: Spark does not read xz; pack it as gz, bz2 or zst")
+            raise InputError(f"{path}: Spark does not read xz; use gz, bz2 or zst")
     reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", glob)
     if form == "parquet":
         frame = reader.parquet(*paths)
-        column = _text_column(frame, field)
+        column = text_column(frame, field)
     else:
-        # Spark's strings are whatever bytes the line has: nothing is decoded on the way. LF alone
-        # ends a line here; what is left of CR LF is put together again in the worker.
+        # Spark's strings are the bytes of the line, whatever they are: nothing is decoded. Only LF
+        # ends a line here; the worker puts CR LF together again.
         frame = reader.text(paths, lineSep="\n")
         column = functions.col("value")
     return frame.select(column.cast("binary").alias("text"))
 
 
-def _text_column(frame: Any, field: str) -> Any:
+def text_column(frame: Any, field: str) -> Any:
     functions = need("pyspark.sql.functions", "spark")
     kinds = dict(frame.dtypes)
     quoted = functions.col(f"`{field}`") if field in kinds else functions.col(field)
@@ -212,15 +197,15 @@ def _text_column(frame: Any, field: str) -> Any:
         kind = frame.select(quoted).dtypes[0][1]
     except Exception:
         raise InputError(
-            f"no column {field!r}; there are: {', '.join(kinds)} (--field names the text)"
+            f"no column {field!r}; there are: {', '.join(kinds)} (`field` names the text)"
         ) from None
     if kind not in ("string", "binary"):
-        raise InputError(f"column {field!r} is {kind}, not text; --field names the text")
+        raise InputError(f"column {field!r} is {kind}, not text; `field` names the text")
     return quoted
 
 
 def _word_counts(table: Any, rule: WordRule, unit: int) -> WordCounts:
-    """The rows that Spark has added up and sorted, as one machine would hold them."""
+    """WordCounts from the rows that Spark has added up and sorted."""
     arrow = need("pyarrow", "spark")
     compute = need("pyarrow.compute", "spark")
     is_word = compute.equal(table.column("field"), "")
@@ -329,7 +314,7 @@ def _feed(
     weight: int,
     member: str | None,
 ) -> CountTotals:
-    """Count one batch of lines, or of strings that are ended like lines."""
+    """Count one batch of lines, or of strings that end like lines."""
     data = _as_lines(strings, member)
     clean = None
     if rule.normalize != "none" or on_invalid != "error":
@@ -340,8 +325,8 @@ def _feed(
         start = data.rfind(b"\n", 0, invalid) + 1
         line = data[start : start + 80].partition(b"\n")[0]
         raise InputError(
-            f"invalid UTF-8 (0x{data[invalid]:02X}) in the line {line!r}; mend the file, or use "
-            "--on-invalid replace or skip-line"
+            f"invalid UTF-8 (0x{data[invalid]:02X}) in the line {line!r}; fix the file, or use "
+            "`on_invalid='replace'` or `on_invalid='skip-line'`"
         )
     if clean is None:
         return CountTotals(lines=lines)
@@ -349,7 +334,7 @@ def _feed(
 
 
 def _as_lines(strings: Any, member: str | None) -> bytes:
-    """The strings one after the other, each with a line feed unless it has one."""
+    """The strings one after the other, each followed by a line feed unless it ends with one."""
     arrow, compute = need("pyarrow", "spark"), need("pyarrow.compute", "spark")
     if member is not None:
         found = (_member(line, member) for line in strings.to_pylist())
@@ -374,66 +359,17 @@ def _member(line: bytes, member: str) -> bytes | None:
         return found.encode()
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(
-            f"a line that is no JSON object with text in {member!r} ({type(error).__name__}: "
-            f"{error}): {line[:80]!r}; --field names the text"
+            f"a line that is not a JSON object with text in {member!r} ({type(error).__name__}: "
+            f"{error}): {line[:80]!r}; `field` names the text"
         ) from None
-
-
-# ------------------------------------------------------------------------------------------ encode
-
-
-def encode(
-    spark: Any,
-    tokenizer: Tokenizer,
-    inputs: Sequence[str],
-    output: str,
-    *,
-    field: str = "text",
-    column: str = "ids",
-    glob: str = "*",
-    allowed_special: AllowedSpecial = (),
-) -> None:
-    """Read Parquet and write it again with one column more: the ids of the text in `field`, as
-    `Tokenizer.encode` gives them. Where the text is null the ids are."""
-    functions = need("pyspark.sql.functions", "spark")
-    if not inputs:
-        raise InputError("no input: name at least one path")
-    mask = frozenset(tokenizer._names(allowed_special))
-    tokenizer.encode("", allowed_special=mask)  # names that are none are refused here
-    with _in_words():
-        reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", glob)
-        frame = reader.parquet(*inputs)
-        if column in frame.columns:
-            raise SettingsError(f"there is a column {column!r} already: name another (--column)")
-        texts = _text_column(frame, field).cast("binary").alias(column)
-        kinds = frame.select("*", functions.lit(None).cast("array<int>").alias(column)).schema
-        work = partial(_encode_partition, Tokenizer(tokenizer.vocabulary, threads=1), mask)
-        frame.select("*", texts).mapInArrow(work, kinds).write.parquet(output)
-
-
-def _encode_partition(
-    tokenizer: Tokenizer, allowed: frozenset[str], batches: Iterator[Any]
-) -> Iterator[Any]:
-    """The batches with ids in place of the text in their last column."""
-    arrow = need("pyarrow", "spark")
-    for batch in batches:
-        *kept, texts = batch.columns
-        try:
-            given = [text and text.decode() for text in texts.to_pylist()]
-        except UnicodeDecodeError as error:
-            raise InputError(f"invalid UTF-8 in the text {error.object[:80]!r}") from None
-        ids = iter(tokenizer.encode_batch((t or "" for t in given), allowed_special=allowed))
-        rows = [None if t is None else row for t, row in zip(given, ids, strict=True)]
-        kept.append(arrow.array(rows, arrow.list_(arrow.int32())))
-        yield arrow.RecordBatch.from_arrays(kept, names=batch.schema.names)
 
 
 # ------------------------------------------------------------------------------------------ errors
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
-    """What Spark raises, as an error of ours with the one line that says what is wrong."""
+def spark_errors() -> Iterator[None]:
+    """Turn what Spark raises into an error of ours, with the one line that says what is wrong."""
     try:
         yield
     except VoltError:
@@ -448,19 +384,19 @@ def _in_words() -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    """Ours if a worker raised it, else the first of a trace that may fill pages."""
+    """Our message if a worker raised it, else the first line of a trace that may fill pages."""
     text = str(error)
-    ours = re.search(r"volt\.errors\.\w+: (.+)", text)
+    ours = re.search(r"volt\.base\.errors\.\w+: (.+)", text)
     if ours:
         return ours[1]
     if "ARITHMETIC_OVERFLOW" in text:
-        return "the counts do not fit 63 bits"
+        return "the counts do not fit into 63 bits"
     causes = re.findall(r"^(?:Caused by: |: )?([\w.]+(?:Error|Exception): .+)", text, re.MULTILINE)
     return f"Spark: {(causes or text.strip().splitlines() or [type(error).__name__])[-1][:400]}"
 
 
 def _find_file(frames: Iterable[tuple[Any, Any]], failed: InputError) -> InputError:
-    """The error of a worker with the file it is about: the text is read once more for that."""
+    """The error of a worker with the name of its file. The text is read once more for that."""
     functions = need("pyspark.sql.functions", "spark")
     for frame, work in frames:
         row = (
@@ -473,7 +409,7 @@ def _find_file(frames: Iterable[tuple[Any, Any]], failed: InputError) -> InputEr
 
 
 def _failing(work: Any, batches: Iterator[Any]) -> Iterator[Any]:
-    """The first line of the partition that can't be counted, by halving the batch it is in."""
+    """The first line of a partition that can't be counted, found by halving its batch."""
     arrow = need("pyarrow", "spark")
 
     def problem(batch: Any) -> str:

@@ -1,12 +1,12 @@
-"""Counting within a set memory: sorted runs on disk, merged at the end; killed, it goes on.
+"""Counting within a set amount of memory: sorted runs on disk, merged at the end.
 
-When the table of words would outgrow the memory it is written to a folder as a sorted run and
-emptied. At the end the runs are merged, counts of the same word added up, and the words sorted once
-more, by count. The file is byte for byte what `WordCounts.save` would write.
+When the table of words would outgrow the memory, it is written to a folder as a sorted run and
+emptied. At the end the runs are merged, the counts of each word are added up, and the words are
+sorted once more, by count. The file is byte for byte what `WordCounts.save` would write.
 
-The folder holds the runs and `checkpoint.json`, which names them and says how much of the inputs
-they cover. A checkpoint takes its place whole, after its runs are on the disk, so whenever the
-process dies the folder describes a moment from which counting can go on.
+The folder contains the runs and `checkpoint.json`, which names them and says how much of the inputs
+they cover. A checkpoint appears whole, after its runs are on disk. So the folder always describes a
+state from which counting can go on, whenever the process is killed.
 """
 
 from __future__ import annotations
@@ -20,49 +20,43 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from volt import _core
 from volt._version import __version__
-from volt.base.checks import check_at_least, thread_count
+from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.options import accepts
 from volt.base.output import atomic_write, make_folder
 from volt.base.progress import Progress
-from volt.counting.counts import (
-    AfterBlock,
-    BlockEnd,
-    CountPlan,
-    CountTotals,
-    check_totals,
-    counts_header,
-    plan_count,
-    report_blocks,
-)
-from volt.counting.inputs import OnInvalid, Text
-from volt.counting.words import Normalization, WordRule
+from volt.counting.count import AfterBlock, BlockEnd, CountPlan, plan_count, report_blocks
+from volt.counting.counts import CountsHeader, CountTotals
+from volt.counting.inputs import Text
+from volt.counting.words import WordRule
+from volt.settings import CountSettings, SpillSettings
 
 DEFAULT_MEMORY = "4G"
 LEAST_MEMORY = 256 << 20
 RESERVED = 128 << 20
-"""For the interpreter, its libraries and what is read at the moment."""
+"""Bytes for the interpreter, its libraries and the block that is being read."""
 LISTED = 600
-"""For each input in the list of them: there may be a million."""
+"""Bytes per input in the list of inputs: there may be a million."""
 CHECKPOINT_EVERY = 1 << 30
-"""Bytes of text after which there is a checkpoint, be the table full or not."""
+"""Bytes of text after which there is a checkpoint, even if the table is not full."""
 FAN_IN = 128
-"""So many runs are merged at once; more are first merged into fewer."""
+"""How many runs are merged at once; if there are more, they are first merged into fewer."""
 CHECKPOINT = "checkpoint.json"
 LOCK = "lock"
 OURS = re.compile(
     rf"{re.escape(CHECKPOINT)}|{LOCK}|run-[0-9]+(-[0-9]+)?|ranked-[0-9]+|\.volt-[0-9a-f-]+\.(tmp|old)"
 )
-"""Names of files in the folder; where there are others, nothing is deleted."""
+"""Names of files in the folder; if there are others, nothing is deleted."""
 FORMAT = 1
 
 
 @dataclass(frozen=True)
 class CountedFile:
-    """A counts file that was written without its words ever being in memory together."""
+    """A counts file whose words were never in memory all at once."""
 
     path: Path
     rule: WordRule
@@ -74,81 +68,66 @@ class CountedFile:
         return self.types
 
 
+@accepts(CountSettings, SpillSettings)
 def count_to_file(
     inputs: Text | Iterable[Text],
     output: str | os.PathLike[str],
     *,
-    memory: int | str = DEFAULT_MEMORY,
-    spill: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    pretokenizer: str | None = None,
-    normalize: Normalization | None = None,
-    max_word_length: int | None = None,
-    on_invalid: OnInvalid = "error",
-    min_count: int = 1,
-    max_types: int | None = None,
-    weights: Iterable[float | str | Fraction] | float | str | Fraction | None = None,
-    glob: str = "*",
-    input_format: Literal["auto", "text", "counts"] = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> CountedFile:
     """Count words as `count` does, within `memory`, into a counts file.
 
-    Runs go to the folder `spill` (by default `output` with `.spill` behind it), which is gone in
-    the end. With `resume` an unfinished count in that folder is gone on with, if there is one.
-    Counts are exact: `max_types` leaves out the rarest types at the end, none on the way.
+    Runs go to the folder `spill`, which is removed at the end. With `resume`, an unfinished count
+    in that folder is continued, if there is one. Counts are exact: `max_types` leaves out the
+    rarest types at the end, none on the way.
     """
-    check_at_least("min_count", min_count, 1)
-    check_at_least("max_types", max_types, 1)
+    spilling = SpillSettings.take(options)
+    settings = CountSettings(**options)
+    memory = DEFAULT_MEMORY if spilling.memory is None else spilling.memory
     whole_memory = memory_bytes(memory)
     threads = thread_count(threads)
     progress = progress or Progress()
     output = Path(output)
-    folder = Path(spill) if spill is not None else output.with_name(output.name + ".spill")
+    folder = Path(spilling.spill or output.with_name(output.name + ".spill"))
 
-    # 1. What is there, and how much of it was counted before?
-    plan = plan_count(
-        inputs,
-        pretokenizer=pretokenizer,
-        normalize=normalize,
-        max_word_length=max_word_length,
-        on_invalid=on_invalid,
-        weights=weights,
-        glob=glob,
-        input_format=input_format,
-    )
+    # 1. Which inputs are there, and how much of them was counted before?
+    plan = plan_count(inputs, settings)
     table_memory = whole_memory - RESERVED - LISTED * len(plan.inputs)
     if table_memory < (least := (LEAST_MEMORY - RESERVED) // 2):
+        needed = (whole_memory - table_memory + least >> 20) + 1
         raise SettingsError(
-            f"memory is at least {(whole_memory - table_memory + least >> 20) + 1}M for a list of "
-            f"{len(plan.inputs):,} files, not {memory}"
+            f"`memory` must be at least {needed}M for a list of {len(plan.inputs):,} files, "
+            f"not {memory}"
         )
     # Small blocks: how much the table may grow in one must be a small part of the memory.
     plan = replace(plan, block=min(plan.block, max(table_memory // 256, 64)))
-    with _Spill.opened(folder, plan, resume) as spilled:
-        # 2. Count, into runs.
+    with _Spill.opened(folder, plan, spilling.resume) as spilled:
+        # 2. Count into runs.
         _count_runs(spilled, plan, table_memory, threads, progress)
 
-        # 3. Few enough runs to merge at once.
+        # 3. Merge runs until they are few enough to be merged at once.
         while len(spilled.state.runs) > FAN_IN:
             _merge_runs(spilled, table_memory, progress)
 
         # 4. Add up, and sort by count.
-        ranked, counts, types = _rank_runs(spilled, plan, min_count, table_memory, progress)
+        ranked, counts, types = _rank_runs(
+            spilled, plan, settings.min_count, table_memory, progress
+        )
 
-        # 5. Write the most frequent.
-        kept, words = _most_frequent(counts, types, max_types)
+        # 5. Write the most frequent words.
+        kept, words = _most_frequent(counts, types, settings.max_types)
         totals = spilled.state.totals
         totals = replace(
             totals, words=words, pruned_words=totals.pruned_words + totals.words - words
         )
-        check_totals(totals)
+        totals.check()
         with (
             progress.stage("Writing counts", kept, "types") as report,
             atomic_write(output) as stream,
         ):
-            stream.write(counts_header(plan.rule, plan.unit, kept, totals))
+            stream.write(CountsHeader(plan.rule, plan.unit, kept, totals).line())
             lines = _core.RankedLines(ranked, kept, _buffer(table_memory, len(ranked)))
             written = 0
             while block := lines.next(1 << 22):
@@ -159,13 +138,13 @@ def count_to_file(
 
 
 def memory_bytes(memory: int | str) -> int:
-    """Bytes from a number, or a number with K, M, G or T behind it (powers of 1024)."""
+    """Bytes, from a number or a number followed by K, M, G or T (powers of 1024)."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", str(memory).strip(), re.I)
     if not found:
-        raise SettingsError(f"memory is a size such as 4G or 512M, not {memory!r}")
+        raise SettingsError(f"`memory` is a size such as 4G or 512M, not {memory!r}")
     size = int(Fraction(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
     if size < LEAST_MEMORY:
-        raise SettingsError(f"memory is at least {LEAST_MEMORY >> 20}M, not {memory}")
+        raise SettingsError(f"`memory` must be at least {LEAST_MEMORY >> 20}M, not {memory}")
     return size
 
 
@@ -196,14 +175,13 @@ def _count_runs(
 
 
 class _RunCounter:
-    """A counter whose table goes to disk when it is full, with a checkpoint wherever there can be
-    one."""
+    """A counter whose table goes to disk when it is full, with a checkpoint wherever possible."""
 
     def __init__(self, spilled: _Spill, plan: CountPlan, memory: int, threads: int) -> None:
         self.counter = _core.Counter(plan.rule.mode.native, plan.rule.max_word_length, threads, 0)
         self.end = spilled.state.position
         self._inputs_done = spilled.state.inputs_done
-        self._totals = spilled.state.totals  # but for what the counter knows
+        self._totals = spilled.state.totals  # without what the counter knows
         self._runs = spilled.state.runs
         self._unsaved = 0  # bytes counted since the last checkpoint
         self._spilled, self._block, self._memory = spilled, plan.block, memory
@@ -211,15 +189,15 @@ class _RunCounter:
     def after_block(self, end: BlockEnd) -> None:
         self._unsaved += end.offset - self.end.offset
         self.end = end
-        # Inside a line there is no starting again: what is spilled there counts from the next
-        # checkpoint on.
+        # Counting can't be resumed inside a line: what is spilled there becomes part of the next
+        # checkpoint.
         if end.in_line and self._full():
             self._spill()
         elif not end.in_line and (self._full() or self._unsaved >= CHECKPOINT_EVERY):
             self.checkpoint()
 
     def after_input(self, read: CountTotals, size: int) -> None:
-        """The last block, or the only one of a small file, is done with its input."""
+        """The last block of an input is done (the only one, if the file is small)."""
         self._unsaved += max(size - self.end.offset, 0)
         self._inputs_done += 1
         self._totals += read
@@ -228,7 +206,7 @@ class _RunCounter:
             self.checkpoint()
 
     def _full(self) -> bool:
-        """Whether another block might need more memory than there is."""
+        """Might another block need more memory than there is?"""
         return self.counter.memory(self._block) > self._memory
 
     def checkpoint(self) -> None:
@@ -237,7 +215,7 @@ class _RunCounter:
         sums = CountTotals(
             words=counted["words"], cut_words=counted["cut_words"], reserved=counted["reserved"]
         )
-        check_totals(self._totals + sums)
+        (self._totals + sums).check()
         self._spilled.save(
             replace(
                 self._spilled.state,
@@ -254,7 +232,8 @@ class _RunCounter:
 
 
 def _merge_runs(spilled: _Spill, memory: int, progress: Progress) -> None:
-    """The first runs become one. They are about equally long, and stay so: it goes to the end."""
+    """Merge the first runs into one, which goes to the end of the list: so all runs stay about
+    equally long."""
     first, rest = spilled.state.runs[:FAN_IN], spilled.state.runs[FAN_IN:]
     target = spilled.new_name()
     with progress.stage("Merging runs", None, "types") as report, spilled.errors():
@@ -269,7 +248,7 @@ def _merge_runs(spilled: _Spill, memory: int, progress: Progress) -> None:
 def _rank_runs(
     spilled: _Spill, plan: CountPlan, min_count: int, memory: int, progress: Progress
 ) -> tuple[list[str], list[int], list[int]]:
-    """Runs by count, and how many types have which count, highest first."""
+    """Runs sorted by count, and how many types have each count, highest first."""
     runs = [spilled.path(name) for name in spilled.state.runs]
     with progress.stage("Merging runs", None, "types") as report, spilled.errors():
         ranked, counts, types = _core.rank_runs(
@@ -290,7 +269,7 @@ def _most_frequent(counts: list[int], types: list[int], max_types: int | None) -
 
 
 def _buffer(memory: int, runs: int) -> int:
-    """Bytes to read at a time from each of so many runs."""
+    """How many bytes are read at a time from each run."""
     return min(max(memory // 4 // max(runs, 1), 1 << 12), 1 << 20)
 
 
@@ -299,7 +278,7 @@ def _buffer(memory: int, runs: int) -> int:
 
 @dataclass(frozen=True)
 class _State:
-    """How far a count is: `runs` hold all of the first `inputs_done` inputs, and of the next one
+    """How far a count is: `runs` contain all of the first `inputs_done` inputs, and of the next one
     what is before `position`."""
 
     inputs_done: int = 0
@@ -307,11 +286,11 @@ class _State:
     totals: CountTotals = field(default_factory=CountTotals)
     runs: list[str] = field(default_factory=list)
     named: int = 0
-    """How many names of runs were used; none is used twice."""
+    """How many names of runs were used; no name is used twice."""
 
 
 class _Spill:
-    """The folder of runs, and the state that its checkpoint holds."""
+    """The folder of runs, and the state in its checkpoint."""
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         self.folder = folder
@@ -321,20 +300,21 @@ class _Spill:
     @classmethod
     @contextmanager
     def opened(cls, folder: Path, plan: CountPlan, resume: bool) -> Iterator[_Spill]:
-        """A new folder or, to resume, the one that is there. After an error it stays only if there
-        is something to go on with, and the message says so."""
+        """A new folder or, to resume, the existing one. After an error it is kept only if the count
+        can be resumed, and the message says so."""
         if resume and any(one.size is None for one in plan.inputs):
-            raise SettingsError("--resume needs files that can be read again, no pipe and no stdin")
+            raise SettingsError("`resume` needs files that can be read again, not a pipe or stdin")
         spilled = cls(folder, _settings(plan))
         unfinished = (folder / CHECKPOINT).exists()
         if unfinished and not resume:
             raise SettingsError(
-                f"{folder} holds an unfinished count: go on with --resume, or delete the folder"
+                f"{folder} contains an unfinished count; continue it with `resume`, or delete "
+                "the folder"
             )
         for file in make_folder(folder).iterdir():
             if not OURS.fullmatch(file.name):
                 raise SettingsError(
-                    f"{folder} holds other files ({file.name}): name another folder for --spill"
+                    f"{folder} contains other files ({file.name}); name another folder (`spill`)"
                 )
         with _locked(folder):
             if unfinished:
@@ -349,7 +329,7 @@ class _Spill:
                 spilled.tidy()
                 if isinstance(error, VoltError):
                     raise type(error)(
-                        f"{error}; what was counted is kept in {folder}, to go on with --resume"
+                        f"{error}; what was counted is kept in {folder}; continue with `resume`"
                     ) from error
                 raise
 
@@ -392,9 +372,9 @@ class _Spill:
             numbers = [self.state.inputs_done, self.state.named]
             numbers += [*vars(self.state.position).values(), *vars(self.state.totals).values()]
             if not all(isinstance(number, int) and number >= 0 for number in numbers):
-                raise ValueError("no number")
+                raise ValueError("not a number")
             if not all(OURS.fullmatch(name) for name in self.state.runs):
-                raise ValueError("no name of a run")
+                raise ValueError("not the name of a run")
             missing = [name for name in self.state.runs if not (self.folder / name).is_file()]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
@@ -409,30 +389,30 @@ class _Spill:
         for name, value in self._settings.items():
             if settings.get(name) != value:
                 raise SettingsError(
-                    f"{self.folder} holds an unfinished count with other {name}; give the same "
-                    "again (files unchanged, too), or delete the folder"
+                    f"{self.folder} contains an unfinished count with other {name}; use the same "
+                    "options and unchanged files, or delete the folder"
                 )
         if missing:
             raise InputError(f"{path} names {missing[0]}, which is gone; delete {self.folder}")
 
     def tidy(self) -> None:
-        """Delete what the checkpoint does not name: runs of a process that died, or merged ones."""
+        """Delete what the checkpoint does not name: runs of a killed process, or merged ones."""
         for file in list(self.folder.iterdir()):
             if file.name not in (*self.state.runs, CHECKPOINT, LOCK):
                 file.unlink()
 
     def remove(self) -> None:
-        """Delete the folder. The checkpoint goes first: without it the rest is nothing."""
+        """Delete the folder, the checkpoint first: without it the rest is useless."""
         (self.folder / CHECKPOINT).unlink(missing_ok=True)
         self.state = replace(self.state, runs=[])
         self.tidy()
         (self.folder / LOCK).unlink(missing_ok=True)
-        with suppress(OSError):  # where a disk is mounted
+        with suppress(OSError):  # if a disk is mounted there
             self.folder.rmdir()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """What goes wrong with the runs, in words."""
+        """Turn what goes wrong with the runs into our errors."""
         try:
             yield
         except OSError as error:
@@ -442,11 +422,11 @@ class _Spill:
 
 
 def _settings(plan: CountPlan) -> dict[str, Any]:
-    """What must be the same when a count is resumed. Inputs may be many: a digest of them."""
+    """What must be the same when a count is resumed. The inputs as a digest: they may be many."""
     digest = hashlib.sha256()
     for one in plan.inputs:
-        status = one.source.path.stat() if one.source.path else None
-        described = [one.name, str(one.source.weight), one.is_counts]
+        status = one.input.path.stat() if one.input.path else None
+        described = [one.name, str(one.input.weight), one.is_counts]
         described += [status.st_size, status.st_mtime_ns] if status else []
         digest.update(json.dumps(described).encode() + b"\n")
     return {**asdict(plan.rule), "unit": plan.unit, "on_invalid": plan.on_invalid,
@@ -458,7 +438,7 @@ def _locked(folder: Path) -> Iterator[None]:
     """Two processes must not count into one folder. The lock ends with the process."""
     try:
         import fcntl
-    except ImportError:  # no such thing on Windows
+    except ImportError:  # Windows has no such module
         yield
         return
     with (folder / LOCK).open("wb") as lock:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
-from volt.counting.inputs import find_sources
+from volt.counting.decoding import invalid_utf8
+from volt.counting.inputs import find_inputs
 
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 
@@ -98,7 +99,7 @@ def aligned(
 
 def text_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """The lines of a file, packed or not, or of a field of a data set, where a row is a line."""
-    for source in find_sources(path):
+    for source in find_inputs(path):
         if source.text is not None:
             yield from (" ".join(text.splitlines()) for text in source.text)
             continue
@@ -113,10 +114,8 @@ def decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
         try:
             yield line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise InputError(
-                f"{name}: line {number}, byte offset {offset + error.start}: invalid UTF-8 "
-                f"(0x{line[error.start]:02X}); mend the file"
-            ) from None
+            byte = line[error.start]
+            raise invalid_utf8(name, number, offset + error.start, byte, "") from None
         offset += len(line)
 
 

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder, make_folder
 from volt.base.progress import Progress
-from volt.counting.inputs import Source, find_sources
+from volt.counting.inputs import TextInput, find_inputs
 from volt.data.archive import extract
 from volt.data.clean import cleaned, decoded
 from volt.data.download import download
@@ -197,7 +197,7 @@ def _rows(
 
 
 def _side_lines(side: Side, path: Path) -> Iterator[str]:
-    source = find_sources(path)[0]
+    source = find_inputs(path)[0]
     if side.sha256 is not None:
         _check_text(source, side.sha256)
     with source.open() as stream:
@@ -211,7 +211,7 @@ def _side_lines(side: Side, path: Path) -> Iterator[str]:
                 yield _TITLE.sub("", line).strip()
 
 
-def _check_text(source: Source, sha256: str) -> None:
+def _check_text(source: TextInput, sha256: str) -> None:
     whole = hashlib.sha256()
     try:
         with source.open() as stream:

@@ -14,10 +14,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
-from volt.counting.counts import WordCounts, check_choice, count
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.words import MergeRule
 from volt.formats import (
     fairseq,
     gpt2,
@@ -37,7 +40,7 @@ from volt.formats.merges import (
     differing_tokens,
     overlapping_tokens,
 )
-from volt.tokenizing.vocabulary import MergeRule, Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import check_sides
 
 

@@ -11,23 +11,22 @@ from typing import Any, Literal, cast
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
-from volt.counting.counts import is_byte_level
+from volt.counting.marks import LETTER_BYTES, UNKNOWN
 from volt.counting.normalizers import Normalizer
-from volt.counting.words import Normalization, WordRule
+from volt.counting.words import (
+    PRETOKENIZERS,
+    MergeRule,
+    Normalization,
+    Pretokenizer,
+    Unknown,
+    WordRule,
+)
 from volt.formats.merges import Pair, last_pairs, pairs_for
-from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.proposing.merges import WORD_FINAL
 from volt.reference.words import LETTER, MARK, NUMBER, OTHER, words_of
 from volt.tokenizing.tokenizer import Tokenizer, read_printed
 from volt.tokenizing.tokens import Kind, Token
-from volt.tokenizing.vocabulary import (
-    LETTER_BYTES,
-    Encoding,
-    LookUp,
-    MergeRule,
-    Unknown,
-    Vocabulary,
-    WordEnds,
-)
+from volt.tokenizing.vocabulary import Encoding, LookUp, Vocabulary, WordEnds
 from volt.tokenizing.volt_json import MOST_BYTES, MOST_TOKENS, check_vocabulary
 
 LONGEST_TOKEN = 1024
@@ -101,6 +100,10 @@ class Pieces:
     normalizer: Normalizer | None = None
     frequencies: dict[str, int] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
+
+    @property
+    def mode(self) -> Pretokenizer:
+        return PRETOKENIZERS[self.pretokenizer]
 
     def fail(self, problem: str) -> InputError:
         return InputError(f"{self.name}: {problem}")
@@ -246,7 +249,7 @@ def _check_texts(pieces: Pieces, listed: list[str]) -> None:
 def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
     """Of all tokens but those that must be merged."""
     kinds = dict(pieces.kinds)
-    if pieces.unknown == "byte" and not is_byte_level(pieces.pretokenizer):
+    if pieces.unknown == "byte" and not pieces.mode.byte_level:
         kinds |= dict.fromkeys(BYTE_NAMES, "byte")
     if pieces.unknown == "unk":
         kinds.setdefault(pieces.unknown_token, "special")
@@ -259,7 +262,7 @@ def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
 
 
 def is_character(text: str, pretokenizer: str) -> bool:
-    if is_byte_level(pretokenizer):
+    if PRETOKENIZERS[pretokenizer].byte_level:
         return len(text) == 1 and ord(text) in LETTER_BYTES
     if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
         return len(text) == 1 + len(WORD_FINAL)

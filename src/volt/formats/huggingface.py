@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
-from volt.counting.counts import is_byte_level
 from volt.counting.normalizers import (
     Bert,
     Cut,
@@ -152,7 +151,7 @@ def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
 def _model(vocabulary: Vocabulary) -> dict[str, Any]:
     pretokenizer = vocabulary.rule.pretokenizer
     numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}
-    spelled = vocabulary.unknown == "byte" and not is_byte_level(pretokenizer)
+    spelled = vocabulary.unknown == "byte" and not vocabulary.rule.mode.byte_level
     if vocabulary.look_up is not None and vocabulary.encoding == "longest":
         return {
             "type": "WordPiece",
@@ -193,7 +192,7 @@ def _refuse_look_up(vocabulary: Vocabulary) -> None:
             "learn with --pretokenizer metaspace"
         )
     if vocabulary.encoding == "longest":
-        if vocabulary.unknown == "byte" and not is_byte_level(pretokenizer):
+        if vocabulary.unknown == "byte" and not vocabulary.rule.mode.byte_level:
             raise SettingsError(
                 "Hugging Face WordPiece has no byte tokens for unknown characters; "
                 "learn with --unknown unk"
@@ -294,7 +293,7 @@ def _prepend(names: list[str]) -> dict[str, Any]:
 
 
 def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
-    if is_byte_level(vocabulary.rule.pretokenizer):
+    if vocabulary.rule.mode.byte_level:
         return BYTE_LEVEL
     if vocabulary.rule.pretokenizer == "whitespace":
         if vocabulary.look_up is not None:
@@ -427,7 +426,7 @@ def read(path: Path) -> Pieces:
 
 
 def _read_bpe(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
-    pieces.whole_words = is_byte_level(pieces.pretokenizer) and model.get("ignore_merges") is True
+    pieces.whole_words = pieces.mode.byte_level and model.get("ignore_merges") is True
     for key in ("dropout", "continuing_subword_prefix", "ignore_merges"):
         if model.get(key) and not (key == "ignore_merges" and pieces.whole_words):
             raise pieces.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
@@ -435,7 +434,7 @@ def _read_bpe(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]
         raise pieces.fail(f"model.end_of_word_suffix: volt needs {WORD_FINAL!r}")
     if pieces.pretokenizer != "whitespace" and model.get("end_of_word_suffix"):
         raise pieces.fail("model.end_of_word_suffix: only with text that is split at blanks")
-    byte = bool(model.get("byte_fallback")) or is_byte_level(pieces.pretokenizer)
+    byte = bool(model.get("byte_fallback")) or pieces.mode.byte_level
     pieces.unknown = "byte" if byte else "unk"
     _read_unknown(pieces, model.get("unk_token"))
     pieces.fuse_unknown = bool(model.get("fuse_unk"))
@@ -453,7 +452,7 @@ def _read_unknown(pieces: Pieces, name: Any) -> None:
 
 def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
     pieces.encoding = "longest"
-    pieces.unknown = "byte" if is_byte_level(pieces.pretokenizer) else "unk"
+    pieces.unknown = "byte" if pieces.mode.byte_level else "unk"
     _read_unknown(pieces, model.get("unk_token", "[UNK]"))
     mark = model.get("continuing_subword_prefix", "##")
     expected: Literal["", "##"] = "##" if pieces.pretokenizer == "whitespace" else ""
@@ -467,7 +466,7 @@ def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str
         raise pieces.fail("model.max_input_chars_per_word: no number")
     if longest == 0:
         raise pieces.fail("model.max_input_chars_per_word: 0 makes every word unknown")
-    if is_byte_level(pieces.pretokenizer) and longest < ANY_LENGTH:
+    if pieces.mode.byte_level and longest < ANY_LENGTH:
         pieces.unknown = "unk"
     pieces.look_up = LookUp(mark=expected, longest_word=0 if longest >= ANY_LENGTH else longest)
     pieces.texts = _texts(pieces, model.get("vocab"), added)
@@ -498,7 +497,7 @@ def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, A
     if len(pieces.texts) < len(vocab):
         raise pieces.fail("model.vocab: a token is there twice")
     spelled = bool(model.get("byte_fallback")) and set(BYTE_NAMES) <= set(texts)
-    byte = spelled or is_byte_level(pieces.pretokenizer)
+    byte = spelled or pieces.mode.byte_level
     pieces.unknown, pieces.fuse_unknown = "byte" if byte else "unk", True
     named = {*pieces.kinds, *(BYTE_NAMES if spelled else ())}
     pieces.scores = {text: float(score) for text, score in vocab if text not in named}

@@ -23,10 +23,11 @@ from itertools import pairwise
 import numpy as np
 
 from volt.counting.counts import WordCounts
+from volt.counting.words import MergeRule
 from volt.proposing.merges import WORD_FINAL
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import Token
-from volt.tokenizing.vocabulary import MergeRule, Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 Pair = tuple[str, str]
 

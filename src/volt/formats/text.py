@@ -10,7 +10,7 @@ import re
 from itertools import accumulate
 from pathlib import Path
 
-from volt.counting.counts import is_byte_level
+from volt.counting.marks import UNKNOWN
 from volt.formats.assembly import (
     BYTE_NAMES,
     LONGEST_TOKEN,
@@ -21,7 +21,7 @@ from volt.formats.assembly import (
     read_token,
 )
 from volt.formats.merges import pairs_for, spell
-from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.proposing.merges import WORD_FINAL
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import DEFAULT_SPECIAL, Vocabulary
 
@@ -43,7 +43,7 @@ def from_list(name: str, form: str, texts: list[str]) -> Pieces:
     """Pieces of tokens in order, with nothing else known."""
     known = set(texts)
     pieces = Pieces(name, form, guess_pretokenizer(name, texts), texts)
-    spelled = is_byte_level(pieces.pretokenizer) or known.issuperset(BYTE_NAMES)
+    spelled = pieces.mode.byte_level or known.issuperset(BYTE_NAMES)
     pieces.unknown = "byte" if spelled else "unk"
     if pieces.unknown == "unk" and UNKNOWN not in known:
         raise pieces.fail(f"there is neither {UNKNOWN} nor are there all 256 byte tokens")

@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 
 from volt.base.errors import SettingsError
+from volt.counting.marks import BYTE_LETTERS
 from volt.formats.assembly import Pieces, crosses_words, read_json, read_lines
 from volt.formats.huggingface import by_number
 from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
@@ -22,7 +23,6 @@ from volt.formats.refusals import (
     need_no_symbols,
     need_pretokenizer,
 )
-from volt.proposing.merges import BYTE_LETTERS
 from volt.tokenizing.vocabulary import Vocabulary
 
 GUESSES: dict[str, str] = {

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
 from volt.counting.counts import WordCounts
+from volt.counting.marks import UNKNOWN
 from volt.languages.learning import ownership, shares_of, spelled, usage
 from volt.pipeline import LearnResult, measure
-from volt.proposing.merges import UNKNOWN, Candidates
+from volt.proposing.merges import Candidates
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import MergeEncoding, Vocabulary, build_vocabulary, closure
 

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress
-from volt.counting.counts import MOST, SAMPLED_INPUTS, CountTotals, WordCounts, count, thread_count
-from volt.counting.inputs import Text, find_sources
-from volt.counting.inputs import _weight as exact_weight
+from volt.counting.count import SAMPLED_INPUTS, count
+from volt.counting.counts import CountTotals, WordCounts
+from volt.counting.inputs import Text, exact_weight, find_inputs
 from volt.pipeline import LearnResult, learn
-from volt.settings import LearnSettings
+from volt.settings import MOST, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.tokens import SPELLED
 from volt.tokenizing.vocabulary import Vocabulary
@@ -513,7 +514,7 @@ def find_languages(inputs: Sequence[str], *, glob: str = "*") -> dict[str, list[
     """
     found: dict[str, list[str]] = {}
     for name in inputs:
-        for source in find_sources(name, glob=glob):
+        for source in find_inputs(name, glob=glob):
             if source.path is None:
                 _, dot, code = getattr(source.text, "field", "").rpartition(".")
                 if not dot:

@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.adapting.join import Joined, join
+from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.sizes import parse_sizes
-from volt.counting.counts import WordCounts, count, thread_count
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.pipeline import BILINGUAL_SIZES, MULTILINGUAL_SIZES, LearnResult, learn
 from volt.settings import LearnSettings

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import SettingsError, VoltError
-from volt.proposing.merges import UNKNOWN, WORD_FINAL, Candidates
+from volt.counting.marks import UNKNOWN
+from volt.proposing.merges import WORD_FINAL, Candidates
 from volt.proposing.pieces import PieceCandidates
 
 if TYPE_CHECKING:

@@ -21,21 +21,17 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
+from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
 from volt.base.progress import Progress
-from volt.counting.counts import (
-    WordCounts,
-    WordRule,
-    check_at_least,
-    count,
-    is_byte_level,
-    thread_count,
-)
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.marks import BYTE_LETTERS as BYTE_LETTERS
 from volt.counting.marks import END_MARK
 from volt.counting.marks import UNKNOWN as UNKNOWN
+from volt.counting.words import WordRule
 from volt.tokenizing.tokens import packed
 
 FORMAT = 1
@@ -467,7 +463,7 @@ def _token_texts(rule: WordRule, found: _core._Merges, unknown: int | None) -> l
     data = found["text"].tobytes()
     bounds = found["offsets"].tolist()
     pieces = [data[a:b] for a, b in pairwise(bounds)]
-    if is_byte_level(rule.pretokenizer):
+    if rule.mode.byte_level:
         return [piece.decode("latin-1").translate(BYTE_LETTERS) for piece in pieces]
     marks = [WORD_FINAL if final else "" for final in found["word_final"].tolist()]
     texts = [piece.decode() + mark for piece, mark in zip(pieces, marks, strict=True)]

@@ -17,17 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.checks import check_choice
 from volt.base.errors import InputError, VoltError
 from volt.base.progress import Report
-from volt.counting.counts import WordCounts, WordRule, check_choice, is_byte_level
+from volt.counting.counts import WordCounts
+from volt.counting.marks import LETTER_BYTES
+from volt.counting.words import Unknown, WordRule
 from volt.proposing.merges import FREQUENT, WORD_FINAL, Candidates, Curve
 from volt.tokenizing.tokens import Token, Tokens, packed
 from volt.tokenizing.vocabulary import (
     DEFAULT_SPECIAL,
-    LETTER_BYTES,
     Encoding,
     LookUp,
-    Unknown,
     Vocabulary,
     check_unique,
     fixed_tokens,
@@ -172,7 +173,7 @@ class PieceCandidates(Candidates):
         )
         found = _core.count_pieces(
             *self.keys, mask, scores, self.words.text, self.words.offsets, columns, matching,
-            self.mark, is_byte_level(self.rule.pretokenizer), self.threads,
+            self.mark, self.rule.mode.byte_level, self.threads,
         ).reshape(-1, columns.shape[1])  # fmt: skip
         table = found[:-1].copy()
         if self.unknown is not None:
@@ -210,7 +211,7 @@ class PieceCandidates(Candidates):
 
 
 def _key(text: str, rule: WordRule, mark: Mark) -> bytes:
-    if is_byte_level(rule.pretokenizer):
+    if rule.mode.byte_level:
         return text.translate(LETTER_BYTES).encode("latin-1")
     if mark == "##":
         inner = text.startswith("##")
@@ -227,7 +228,7 @@ def _lifted(
     rule: WordRule,
 ) -> NDArray[np.float64]:
     scores: NDArray[np.float64] = np.rint(logarithms * STEPS) / STEPS
-    return _core.lift_scores(*keys, mask, scores, is_byte_level(rule.pretokenizer))
+    return _core.lift_scores(*keys, mask, scores, rule.mode.byte_level)
 
 
 def mixed_scores(

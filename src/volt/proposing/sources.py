@@ -18,27 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.checks import check_at_least, check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress
-from volt.counting.counts import (
-    MOST,
-    WordCounts,
-    WordRule,
-    check_at_least,
-    check_choice,
-    is_byte_level,
-    thread_count,
-)
+from volt.counting.counts import WordCounts
+from volt.counting.marks import BYTE_LETTERS, UNKNOWN
+from volt.counting.words import WordRule
 from volt.proposing.merges import (
-    BYTE_LETTERS,
     DEFAULT_MERGES,
-    UNKNOWN,
     WORD_FINAL,
     Candidates,
     _resample,
     candidates,
 )
 from volt.proposing.pieces import CURVE_SIZES, LookUpEncoding, Mark, measure_pieces
+from volt.settings import MOST
 from volt.tokenizing.tokens import SPELLED, Token
 from volt.tokenizing.vocabulary import Encoding, MergeEncoding, Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
@@ -209,7 +203,7 @@ def spell(counts: WordCounts, coverage: float | None, mark: Mark, threads: int) 
     """The alphabet that `coverage` asks for. With `</w>` the last character of a word is another
     symbol, with `##` all but the first are."""
     plain = candidates(counts, merges=0, coverage=coverage, threads=threads)
-    if is_byte_level(counts.rule.pretokenizer):
+    if counts.rule.mode.byte_level:
         return Spelling(plain, counts.text.astype(np.uint32), counts.offsets, mark)
     text = counts.text.tobytes().decode()
     letters = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
@@ -487,7 +481,7 @@ def word_texts(counts: WordCounts) -> list[str]:
     """The words as text; in byte-level mode in GPT-2's letters."""
     data = counts.text.tobytes()
     words = [data[a:b] for a, b in pairwise(counts.offsets.tolist())]
-    if is_byte_level(counts.rule.pretokenizer):
+    if counts.rule.mode.byte_level:
         return [word.decode("latin-1").translate(BYTE_LETTERS) for word in words]
     return [word.decode() for word in words]
 
@@ -540,7 +534,7 @@ def _moved(vocabulary: Vocabulary, token: Token, rule: WordRule, mark: Mark) -> 
         return [text + WORD_FINAL] * (ends is not False) + [text] * (ends is not True)
     if mark == "##":
         return [text] * (starts is not False) + ["##" + text] * (starts is not True)
-    if is_byte_level(rule.pretokenizer):
+    if rule.mode.byte_level:
         letters = text.encode().decode("latin-1").translate(BYTE_LETTERS)
         space = chr(BYTE_LETTERS[ord(" ")])
         return [space + letters] * (starts is not False) + [letters] * (starts is not True)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from volt.counting.counts import is_byte_level
 from volt.reference import look_up, words
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[li
 def spell_known(word: str, vocabulary: Vocabulary) -> list[Node]:
     """The characters of a word, written as in the tokens."""
     known = set(vocabulary.of_kind("character"))
-    if is_byte_level(vocabulary.rule.pretokenizer):
+    if vocabulary.rule.mode.byte_level:
         return [Node(words.byte_letter(byte)) for byte in word.encode()]
     symbols: list[Node] = []
     for i, character in enumerate(word):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from volt.counting.counts import is_byte_level
+from volt.counting.words import PRETOKENIZERS
 from volt.reference.words import byte_letter, words_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[li
     """Words as lists of characters, written as in the tokens. In metaspace mode they end at spaces
     only."""
     pretokenizer = vocabulary.rule.pretokenizer
-    if is_byte_level(pretokenizer):
+    if PRETOKENIZERS[pretokenizer].byte_level:
         return [[byte_letter(b) for b in word.encode()] for word in words_of(piece, pretokenizer)]
     if pretokenizer == "whitespace":
         found = [list(word) for word in words_of(piece, pretokenizer)]

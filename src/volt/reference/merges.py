@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from volt.counting.counts import is_byte_level
+from volt.counting.words import PRETOKENIZERS
 
 Segmentation = dict[str, list[str]]
 """Each word and the tokens it is cut into."""
@@ -38,7 +38,7 @@ class Merges:
 def spell(word: str, pretokenizer: str, alphabet: set[str] | None = None) -> list[str]:
     """The symbols of a word: its characters, the last one with `</w>` in whitespace mode; or its
     bytes. Characters outside the alphabet become `<unk>`."""
-    if is_byte_level(pretokenizer):
+    if PRETOKENIZERS[pretokenizer].byte_level:
         return [chr(byte) for byte in word.encode()]
     symbols = [c if alphabet is None or c in alphabet else "<unk>" for c in word]
     if pretokenizer == "whitespace" and symbols[-1] != "<unk>":
@@ -77,7 +77,7 @@ def bpe(
     kept = covered(counts, coverage) if coverage < 1 else None
     segmentation = {word: spell(word, pretokenizer, kept) for word in counts}
     symbols = {symbol for tokens in segmentation.values() for symbol in tokens}
-    if is_byte_level(pretokenizer):
+    if PRETOKENIZERS[pretokenizer].byte_level:
         symbols = {chr(byte) for byte in range(256)}
     unknown = kept is not None and "<unk>" in symbols
     alphabet = sorted(symbols - {"<unk>"}, key=lambda s: (s[0], len(s)))

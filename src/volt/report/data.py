@@ -17,7 +17,7 @@ from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
 from volt.choosing.choice import COVERED
-from volt.counting.counts import WordCounts, is_byte_level
+from volt.counting.counts import WordCounts
 from volt.proposing.merges import Candidates
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -97,11 +97,11 @@ def corpus_figures(
         marked &= _starts_with(counts, "▁".encode())
         spaced = weights * (marked & (sizes > 3))
         sizes = sizes - 2 * marked
-    elif is_byte_level(counts.rule.pretokenizer):
+    elif counts.rule.mode.byte_level:
         # A word after a space; the first of a line has none before it.
         spaced = weights * (_starts_with(counts, b" ") & (sizes > 1))
     words = int(spaced.sum())
-    if is_byte_level(counts.rule.pretokenizer):
+    if counts.rule.mode.byte_level:
         words += counts.totals.lines * unit
     return {
         "lines": counts.totals.lines,
@@ -321,7 +321,7 @@ def _first_lines(sample: bytes, room: int) -> list[str]:
 def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     """Lines, words between spaces, tokens, and how many words are one token."""
     words = Counter(word for line in lines for word in line.split())
-    prefix = " " if is_byte_level(tokenizer.vocabulary.rule.pretokenizer) else ""
+    prefix = " " if tokenizer.vocabulary.rule.mode.byte_level else ""
     alone = tokenizer.encode_batch([prefix + word for word in words])
     single = sum(count for count, ids in zip(words.values(), alone, strict=True) if len(ids) == 1)
     return {

@@ -21,17 +21,19 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, BinaryIO, Literal, cast, get_args
+from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress, Report
-from volt.counting.counts import WordCounts, _BlockReader, check_choice, is_byte_level, thread_count
-from volt.counting.inputs import CleanText, Source, Text, find_sources, invalid_utf8
+from volt.counting.counts import WordCounts
+from volt.counting.decoding import CleanText, invalid_utf8
+from volt.counting.inputs import Text, TextInput, find_inputs
 from volt.proposing.merges import WORD_FINAL
 from volt.tokenizing.tokens import NO_TOKEN, SPELLED, packed
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
@@ -133,7 +135,7 @@ class Tokenizer:
         same text and seed give the same ids.
         """
         if allowed_special:
-            allowed_special = self._names(allowed_special)
+            allowed_special = self.special_names(allowed_special)
         mask = self._allowed(allowed_special) if allowed_special else b""
         if dropout or seed:
             self._check_dropout(dropout, seed)
@@ -152,7 +154,7 @@ class Tokenizer:
         seed: int = 0,
     ) -> list[list[int]]:
         """The ids of each text. With dropout, text `i` draws as line `i` of a file does."""
-        allowed = self._names(allowed_special)
+        allowed = self.special_names(allowed_special)
         mask = self._allowed(allowed)
         self._check_dropout(dropout, seed)
         if isinstance(texts, str):
@@ -196,7 +198,7 @@ class Tokenizer:
         A token that is part of a character has the span of all of it. The space understood before
         the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
         """
-        allowed = self._names(allowed_special)
+        allowed = self.special_names(allowed_special)
         text = self._normalized(text, allowed)
         if self.vocabulary.fuse_unknown:
             return self._fused(*self._apart.encode_with_offsets(text, allowed_special=allowed))
@@ -204,7 +206,7 @@ class Tokenizer:
             ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
         except UnicodeEncodeError as error:
             raise _surrogate("the text", error) from None
-        if is_byte_level(self.vocabulary.rule.pretokenizer):
+        if self.vocabulary.rule.mode.byte_level:
             return ids, self._byte_spans(text, ids)
         return ids, self._character_spans(text, ids, allowed)
 
@@ -221,7 +223,7 @@ class Tokenizer:
         """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
         all up to its line feed, the line feed excluded. No Python object is made for a token.
         """
-        allowed = self._names(allowed_special)
+        allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         for _ in self._feed(encoder, path, allowed, on_invalid, progress):
             encoder.collect()
@@ -240,7 +242,7 @@ class Tokenizer:
     ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
         """The ids of files of any size, block by block: the next ids, and where lines end among all
         ids so far. A line may go on in the next block."""
-        allowed = self._names(allowed_special)
+        allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
             encoder.collect()
@@ -261,7 +263,7 @@ class Tokenizer:
         by block. A last line without line end has none here."""
         check_choice("form", form, ("tokens", "ids"))
         table = _print_table(self.printed if form == "tokens" else map(str, range(len(self))))
-        allowed = self._names(allowed_special)
+        allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         unfinished = False
         for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
@@ -294,7 +296,7 @@ class Tokenizer:
     ) -> Iterator[None]:
         """Feed files to the encoder; stops after every part of one, when that part is encoded."""
         check_choice("on_invalid", on_invalid, get_args(OnInvalid))
-        sources = find_sources(inputs)
+        sources = find_inputs(inputs)
         for source in sources:
             if source.weight != 1:
                 raise SettingsError(f"{source.name}: a weight is for counting; leave it out")
@@ -316,7 +318,7 @@ class Tokenizer:
     def _feed_one(
         self,
         encoder: _core.LineEncoder,
-        source: Source,
+        source: TextInput,
         allowed: frozenset[str],
         on_invalid: OnInvalid,
         report: Report,
@@ -328,7 +330,7 @@ class Tokenizer:
                 apply = partial(self._normalized, allowed=allowed)
                 normalizer = apply if self.vocabulary.normalizer is not None else None
                 clean = CleanText(stream, source.name, on_invalid, normalize, normalizer)
-                stream = cast(BinaryIO, _BlockReader(clean.blocks()))
+                stream = clean.reader()
             buffer = bytearray(BLOCK)
             have, offset, lines = 0, 0, 0
             while True:
@@ -380,7 +382,7 @@ class Tokenizer:
                 f"dropout skips merges, and the encoding {self.vocabulary.encoding} has none"
             )
 
-    def _names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
+    def special_names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
         if isinstance(allowed_special, str):
             if allowed_special != "all":
                 raise SettingsError(
@@ -391,7 +393,7 @@ class Tokenizer:
 
     def _allowed(self, allowed_special: AllowedSpecial) -> bytes:
         """A byte for every token: 1 for a special token that is allowed. Nothing if none is."""
-        names = self._names(allowed_special)
+        names = self.special_names(allowed_special)
         mask = self._masks.get(names)
         if mask is None:
             unknown = names - set(self.vocabulary.of_kind("special"))

@@ -26,7 +26,6 @@ from volt._version import __version__
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
 from volt.base.output import atomic_write
-from volt.counting.counts import is_byte_level
 from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.marks import LETTER_BYTES as LETTER_BYTES
 from volt.counting.marks import UNKNOWN
@@ -161,7 +160,7 @@ class Vocabulary:
 
     def plain_text(self, text: str) -> bytes:
         """The bytes of text that a character or merged token stands for; its mark is none."""
-        if is_byte_level(self.rule.pretokenizer):
+        if self.rule.mode.byte_level:
             return text.translate(LETTER_BYTES).encode("latin-1")
         if self.rule.pretokenizer == "metaspace":
             # U+2581 is in no token but as the mark of a space, which is text.
@@ -316,7 +315,7 @@ def resolve_unknown(pretokenizer: str, unknown: Unknown | None, special: Sequenc
     check_choice("unknown", unknown, get_args(Unknown))
     if unknown == "byte" and pretokenizer == "whitespace":
         raise SettingsError("byte tokens need metaspace or byte-level text; use --unknown unk")
-    if is_byte_level(pretokenizer) and unknown == "unk":
+    if PRETOKENIZERS[pretokenizer].byte_level and unknown == "unk":
         raise SettingsError("byte-level knows every character; leave --unknown out")
     if unknown == "unk" and UNKNOWN not in special:
         raise SettingsError(f"--unknown unk needs {UNKNOWN} among the special tokens")
@@ -328,7 +327,7 @@ def fixed_tokens(
 ) -> Tokens:
     """The first of all tokens: special ones, symbols, and the bytes, if unknown characters are
     spelled in them."""
-    spelled = unknown == "byte" and not is_byte_level(pretokenizer)
+    spelled = unknown == "byte" and not PRETOKENIZERS[pretokenizer].byte_level
     kinds: dict[Kind, Sequence[str]] = {
         "special": special,
         "symbol": symbols,

@@ -16,21 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
-from volt.counting.counts import is_byte_level
+from volt.counting.marks import LETTER_BYTES, UNKNOWN
 from volt.counting.normalizers import Normalizer, read_normalizer
-from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
-from volt.proposing.merges import UNKNOWN, WORD_FINAL
+from volt.counting.words import PRETOKENIZERS, MergeRule, Normalization, Unknown, WordRule
+from volt.proposing.merges import WORD_FINAL
 from volt.tokenizing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
 from volt.tokenizing.vocabulary import (
     FORMAT,
     HIGHEST_SCORE,
-    LETTER_BYTES,
     NORMALIZER_FORMAT,
     Encoding,
     LookUp,
     MergeEncoding,
-    MergeRule,
-    Unknown,
     Vocabulary,
     WordEnds,
     is_text,
@@ -275,7 +272,7 @@ class _Reader:
         if vocabulary.unit < 1:
             raise self._fail("unit", "at least 1")
         byte_tokens = vocabulary.of_kind("byte")
-        spelled = vocabulary.unknown == "byte" and not is_byte_level(vocabulary.rule.pretokenizer)
+        spelled = vocabulary.unknown == "byte" and not vocabulary.rule.mode.byte_level
         expected = [f"<0x{byte:02X}>" for byte in range(256)] if spelled else []
         if byte_tokens != expected:
             raise self._fail("tokens", f"{len(byte_tokens)} byte tokens, {len(expected)} expected")
@@ -293,10 +290,10 @@ class _Reader:
         if vocabulary.fuse_unknown and spaced and "▁" not in vocabulary.ids:
             raise self._fail("fuse_unknown", "the space `▁` has to be known")
         if vocabulary.whole_words and not (
-            vocabulary.encoding == "merge" and is_byte_level(vocabulary.rule.pretokenizer)
+            vocabulary.encoding == "merge" and vocabulary.rule.mode.byte_level
         ):
             raise self._fail("whole_words", "only in byte-level text that is merged")
-        if is_byte_level(vocabulary.rule.pretokenizer):
+        if vocabulary.rule.mode.byte_level:
             letters = set(vocabulary.of_kind("character"))
             if len(letters) != 256:
                 raise self._fail("tokens", "byte-level needs all 256 byte characters")
@@ -355,7 +352,7 @@ class _Reader:
             # `##` is the mark of inner tokens, unless it is all there is.
             if not _is_character(vocabulary.rule, text.removeprefix(mark)):
                 raise self._fail(f"{where}.text", f"{_brief(text)} is no character")
-        elif is_byte_level(vocabulary.rule.pretokenizer) and any(
+        elif vocabulary.rule.mode.byte_level and any(
             ord(letter) not in LETTER_BYTES for letter in text
         ):
             raise self._fail(f"{where}.text", f"{_brief(text)} has no byte letter")
@@ -409,7 +406,7 @@ def _all_of(values: list[Any], kind: type) -> list[Any]:
 
 
 def _is_character(rule: WordRule, text: str) -> bool:
-    if is_byte_level(rule.pretokenizer):
+    if rule.mode.byte_level:
         return len(text) == 1 and ord(text) in LETTER_BYTES
     if rule.pretokenizer == "whitespace" and len(text) > 1:
         return len(text) == 1 + len(WORD_FINAL) and text.endswith(WORD_FINAL)

@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
+from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
-from volt.counting.counts import check_choice
 
 ModelName = Literal["transformer", "conv"]
 PresetName = Literal["tiny", "small", "base", "big"]

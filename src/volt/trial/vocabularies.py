@@ -22,7 +22,8 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
-from volt.counting.counts import WordCounts, count
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
 from volt.formats.assembly import read_bytes
 from volt.proposing.merges import candidates
 from volt.tokenizing.tokenizer import Tokenizer, load

@@ -1,0 +1,392 @@
+"""Counting words on this machine: text and counts files to WordCounts.
+
+Counts that do not fit into memory: spill.py. On a cluster: spark.py.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, BinaryIO, cast
+
+from volt import _core
+from volt.base.checks import thread_count
+from volt.base.errors import InputError, SettingsError
+from volt.base.options import accepts
+from volt.base.progress import Progress, Report
+from volt.counting.counts import COUNTS_HEAD, LARGEST, CountsHeader, CountTotals, WordCounts
+from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
+from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.words import WordRule
+from volt.settings import MOST, CountSettings, WordSettings
+
+CANDIDATES_HEAD = b"# volt candidates "
+LONGEST_HEADER = 1 << 16
+SAMPLE = 1 << 20
+"""Bytes of a text that are kept as its sample, at most."""
+SAMPLED_INPUTS = 40
+"""Only the first inputs have a sample."""
+SMALL_BLOCK = 2 * SAMPLE
+"""How much is read at a time from smaller files. Compressed ones contain more than their size."""
+
+
+@accepts(CountSettings)
+def count(
+    inputs: Text | Iterable[Text],
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> WordCounts:
+    """Count the words of text, or add up counts files (or both).
+
+    If the inputs contain counts files, these say how text is cut into words.
+    """
+    return count_words(inputs, CountSettings(**options), threads, progress)
+
+
+def count_words(
+    inputs: Text | Iterable[Text],
+    settings: CountSettings,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> WordCounts:
+    """`count` with its options as settings."""
+    threads = thread_count(threads)
+    progress = progress or Progress()
+
+    # 1. Which inputs are there, and by which rule are their words cut?
+    plan = plan_count(inputs, settings)
+
+    # 2. Count.
+    rule = plan.rule
+    counter = _core.Counter(
+        rule.mode.native, rule.max_word_length, threads, min(settings.max_types or 0, LARGEST)
+    )
+    totals = CountTotals()
+    lines_of: list[tuple[str, int]] = []
+    samples: list[bytes] = []
+    weighted_lines = Fraction(0)
+    with progress.stage("Counting words", plan.size(), "B") as report:
+        done = 0
+        for one in plan.inputs:
+            size = one.size
+            read, sample = plan.read(one, counter, report_blocks(report, done, size))
+            totals += read
+            lines_of.append((one.name, read.lines))
+            weighted_lines += one.input.weight * read.lines
+            samples += [sample] if len(samples) < SAMPLED_INPUTS else []
+            done += size or 0
+            report(done)
+
+    # 3. Sort, and leave out rare words.
+    text, offsets, counts = counter.finish(plan.least(settings.min_count))
+    counted = counter.totals
+    words = int(counts.sum())
+    totals += CountTotals(
+        words=words,
+        cut_words=counted["cut_words"],
+        reserved=counted["reserved"],
+        pruned_words=counted["words"] - words,
+        max_undercount=counted["max_undercount"],
+    )
+    totals.check()
+    return WordCounts(
+        rule, text, offsets, counts, totals, plan.unit, lines_of, samples,
+        None if any(one.is_counts for one in plan.inputs) else weighted_lines,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class BlockEnd:
+    """How far the reading of a text has come after a block of it."""
+
+    offset: int = 0
+    """Bytes counted so far, of the text as the counter sees it."""
+    lines: int = 0
+    in_line: bool = False
+    """Did the block end in the middle of a line?"""
+
+
+AfterBlock = Callable[[BlockEnd], None]
+
+
+def report_blocks(report: Report, done: int, size: int | None) -> AfterBlock:
+    """Reports progress in bytes on disk: `done` before this input, which has `size`."""
+    return lambda end: report(done + min(end.offset, size or end.offset))
+
+
+# --------------------------------------------------------------------------------------- the plan
+
+
+@dataclass(frozen=True)
+class CountPlan:
+    """What is to be counted, and by which rule."""
+
+    inputs: list[OpenedInput]
+    rule: WordRule
+    unit: int
+    on_invalid: OnInvalid
+    block: int = BLOCK
+    """How much text is read at a time."""
+
+    @cached_property
+    def buffer(self) -> bytearray:
+        """Shared by all inputs: allocating one takes longer than reading a small file."""
+        sizes = [one.size for one in self.inputs]
+        largest = max((self.block if size is None else size for size in sizes), default=0)
+        return bytearray(min(self.block, max(largest + 1, SMALL_BLOCK)))
+
+    def size(self) -> int | None:
+        """Bytes to read from disk, if that can be known."""
+        sizes = [one.size for one in self.inputs]
+        known = sum(size for size in sizes if size is not None)
+        return known if None not in sizes else None
+
+    def least(self, min_count: int) -> int:
+        """The least count that is listed. A minimum of 1 leaves out nothing, not even a word that
+        weighs less than 1: its other occurrences may be in another shard."""
+        return min(min_count * self.unit, LARGEST) if min_count > 1 else 1
+
+    def read(
+        self,
+        one: OpenedInput,
+        counter: _core.Counter,
+        after_block: AfterBlock,
+        *,
+        start: BlockEnd = BlockEnd(),
+    ) -> tuple[CountTotals, bytes]:
+        """Count one input (a text from `start` on): its totals, and the first lines of a text."""
+        weight = int(one.input.weight * self.unit / one.file_unit)
+        try:
+            with one.stream() as stream:
+                if one.is_counts:
+                    return _read_counts(one, stream, counter, weight, self, after_block), b""
+                return _read_text(one, stream, counter, weight, self, after_block, start)
+        except OverflowError:
+            raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None
+        except OSError as error:
+            raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
+
+
+def plan_count(inputs: Text | Iterable[Text], settings: CountSettings) -> CountPlan:
+    """Look at the inputs: what happens before anything is counted."""
+    found = find_inputs(inputs, glob=settings.glob, weights=settings.weights)
+    opened = [OpenedInput(one) for one in found]
+    for one in opened:
+        one.look(settings.input_format)
+    rule = _common_rule(opened, settings)
+    if rule.unicode != _core.unicode_version and not all(one.is_counts for one in opened):
+        raise SettingsError(
+            f"the counts were made with Unicode {rule.unicode}, text would be counted with "
+            f"{_core.unicode_version}; count all of it with one version of volt"
+        )
+    unit = math.lcm(*(one.unit for one in opened))
+    if unit > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    return CountPlan(opened, rule, unit, settings.on_invalid, BLOCK)
+
+
+class OpenedInput:
+    """An input after a look at its first bytes: is it text or counts, and by which rule?"""
+
+    # There may be a million of them.
+    __slots__ = ("_kept", "file_unit", "header", "input", "is_counts", "name", "size")
+
+    def __init__(self, input: TextInput) -> None:
+        self.input = input
+        self.name = input.name
+        self.is_counts = False
+        self.header: CountsHeader | None = None
+        self.file_unit = 1
+        self.size: int | None = None
+        self._kept: BinaryIO | None = None
+
+    def look(self, input_format: str) -> None:
+        stream = self.input.open()
+        self.size = self.input.size()
+        if self.size is None:
+            self._kept = stream  # a pipe or an iterable can be opened only once
+        try:
+            head = cast(io.BufferedReader, stream).peek(len(CANDIDATES_HEAD))
+            has_header = head.startswith(COUNTS_HEAD)
+            if input_format == "auto" and head.startswith(CANDIDATES_HEAD):
+                raise InputError(f"{self.name}: a candidates file, neither text nor counts")
+            self.is_counts = input_format == "counts" or (input_format == "auto" and has_header)
+            if self.is_counts and self.input.normalizer is not None:
+                raise SettingsError(
+                    f"{self.name}: a counts file, but the tokenizer has a normalizer, which needs "
+                    "the text; name the text itself"
+                )
+            if self.is_counts and has_header:
+                self.header = CountsHeader.parse(stream.readline(LONGEST_HEADER), self.name)
+                self.file_unit = self.header.unit
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}: {error.strerror or error}") from error
+        finally:
+            if self._kept is None:
+                stream.close()
+
+    @property
+    def unit(self) -> int:
+        """The input's weighted counts are whole numbers in this unit."""
+        return (self.input.weight / self.file_unit).denominator
+
+    def stream(self) -> BinaryIO:
+        if self._kept is not None:
+            return self._kept
+        stream = self.input.open()
+        if self.header:
+            stream.readline(LONGEST_HEADER)
+        return stream
+
+
+def _common_rule(opened: list[OpenedInput], settings: WordSettings) -> WordRule:
+    """The one rule that the settings and all counts files agree on."""
+    names = ("pretokenizer", "normalize", "max_word_length")
+    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    files = [(one.name, one.header.rule) for one in opened if one.header]
+    if not files:
+        return WordRule(**given)
+    first_name, first = files[0]
+    for name, value in given.items():
+        if value != getattr(first, name):
+            raise SettingsError(
+                f"{first_name} was counted with {name}={getattr(first, name)}, not {value}; leave "
+                f"`{name}` out, or count the text again"
+            )
+    for file, rule in files[1:]:
+        for one in fields(WordRule):
+            mine, theirs = getattr(first, one.name), getattr(rule, one.name)
+            if mine != theirs:
+                raise SettingsError(
+                    f"{first_name} and {file} were counted by different rules "
+                    f"({one.name}: {mine} and {theirs}); they can't be added up"
+                )
+    return first
+
+
+# ----------------------------------------------------------------------------------------- reading
+
+
+def _read_text(
+    one: OpenedInput,
+    stream: BinaryIO,
+    counter: _core.Counter,
+    weight: int,
+    plan: CountPlan,
+    after_block: AfterBlock,
+    start: BlockEnd,
+) -> tuple[CountTotals, bytes]:
+    """Feed a text to the counter, block by block. Where blocks end depends on the text alone. The
+    first lines are returned as a sample."""
+    clean = None
+    head = cast(io.BufferedReader, stream).peek(3)[:3]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{one.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
+    skip = 3 if head == b"\xef\xbb\xbf" else 0
+    stream.read(skip)
+    normalizer = one.input.normalizer
+    if plan.rule.normalize != "none" or plan.on_invalid != "error" or normalizer is not None:
+        clean = CleanText(
+            stream, one.name, plan.on_invalid, plan.rule.normalize, normalizer, offset=skip
+        )
+        stream = clean.reader(plan.block)
+    _skip(stream, start.offset, one.name)
+    buffer = plan.buffer
+    have, offset, lines = 0, start.offset, start.lines
+    open_line = False  # does what was fed so far end in the middle of a line?
+    sample: bytes | None = None
+    while True:
+        got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
+        have += got
+        if got and have < len(buffer):
+            continue
+        if sample is None:
+            # Whole lines, unless all of the text is kept.
+            end = have
+            if got or have > SAMPLE:
+                end = buffer.rfind(b"\n", 0, min(have, SAMPLE)) + 1
+            sample = bytes(memoryview(buffer)[:end])
+        consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, weight)
+        if invalid >= 0:
+            line = lines + buffer.count(b"\n", 0, invalid) + 1
+            raise invalid_utf8(one.name, line, skip + offset + invalid, buffer[invalid])
+        lines += ends
+        if consumed:
+            open_line = buffer[consumed - 1] != 0x0A
+        if not got:
+            break
+        offset += consumed
+        rest = have - consumed
+        if rest == len(buffer):
+            buffer = buffer + bytes(len(buffer))  # for a word that fills the block; not kept
+        else:
+            buffer[:rest] = buffer[consumed:have]
+        have = rest
+        after_block(BlockEnd(offset, lines, open_line))
+    totals = CountTotals(lines=lines + open_line)
+    if clean:
+        totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
+    return totals, sample or b""
+
+
+def _skip(stream: BinaryIO, size: int, name: str) -> None:
+    """Skip what was counted before."""
+    if stream.seekable():
+        stream.seek(size, os.SEEK_CUR)
+        return
+    while size:
+        skipped = len(stream.read(min(size, BLOCK)))
+        if not skipped:
+            raise InputError(f"{name}: the text is shorter than it was")
+        size -= skipped
+
+
+def _read_counts(
+    one: OpenedInput,
+    stream: BinaryIO,
+    counter: _core.Counter,
+    weight: int,
+    plan: CountPlan,
+    after_block: AfterBlock,
+) -> CountTotals:
+    first = line = 2 if one.header else 1
+    words_before = counter.totals["words"]
+    data, offset = b"", 0
+    while True:
+        more = stream.read(plan.block)
+        data += more
+        consumed, lines, problem = counter.read_words(data, not more, weight)
+        line += lines
+        if problem:
+            raise InputError(f"{one.name}, line {line}: {problem}; a line is word<TAB>count")
+        data = data[consumed:]
+        if not more:
+            break
+        # Counting can't go on inside a counts file: all of it is read again, like a line.
+        offset += consumed
+        after_block(BlockEnd(offset, in_line=True))
+    if one.header is None:
+        return CountTotals()
+    header, types = one.header, line - first
+    words = (counter.totals["words"] - words_before) // weight
+    if (types, words) != (header.types, header.totals.words):
+        raise InputError(
+            f"{one.name}, line {line}: the file ends after {types:,} types and {words:,} words, "
+            f"but its header says {header.types:,} and {header.totals.words:,}; "
+            "it is cut short or was edited"
+        )
+    totals = header.totals
+    return replace(
+        totals,
+        words=0,  # the counter has them
+        reserved=totals.reserved * weight,
+        pruned_words=totals.pruned_words * weight,
+        max_undercount=totals.max_undercount * weight,
+    )

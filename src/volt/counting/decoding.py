@@ -1,0 +1,286 @@
+"""From bytes on disk to clean UTF-8: decompression, invalid bytes, normalization."""
+
+from __future__ import annotations
+
+import bz2
+import functools
+import gzip
+import io
+import lzma
+import re
+import unicodedata
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, cast
+
+import zstandard
+
+from volt import _core
+from volt.base.errors import InputError
+from volt.counting.words import Normalization
+
+OnInvalid = Literal["error", "replace", "skip-line"]
+
+BLOCK = 1 << 24
+"""How much text is read at a time. Part of the definition of lossy counting (`max_types`)."""
+MAX_RATIO = 1000
+"""Compressed text may unpack to this many times its size."""
+EXPANDED = 1 << 26
+"""This many bytes may be unpacked whatever the compressed size."""
+LONGEST_SKIPPED = 1 << 28
+"""Bytes of the longest line that is read whole, for `skip-line` or a normalizer."""
+
+
+# ------------------------------------------------------------------------------------ decompression
+
+
+def decompressed(stream: BinaryIO, name: str) -> BinaryIO:
+    """The stream, decompressed if its first bytes say that it is compressed."""
+    if not stream.seekable():
+        stream = cast(BinaryIO, io.BufferedReader(_WholeReader(stream)))
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream)  # type: ignore[type-var]
+    head = buffered.peek(10)[:10]
+    for magic, reader in PACKED.items():
+        if re.match(magic, head):
+            packed = _WholeReader(cast(BinaryIO, buffered))
+            unpacked = reader(io.BufferedReader(packed))
+            return cast(BinaryIO, io.BufferedReader(_CheckedReader(unpacked, packed, name)))
+    return cast(BinaryIO, buffered)
+
+
+class _WholeReader(io.RawIOBase):
+    """Fills the buffer it is given, where a pipe returns a few bytes at a time, so that `peek` sees
+    a whole head. Counts the bytes that it has read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got = int(self._stream.readinto(buffer))  # type: ignore[attr-defined]
+        self.given += got
+        return got
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+class _CheckedReader(io.RawIOBase):
+    """A decompressor that names the file when it fails, and that stops a decompression bomb."""
+
+    def __init__(self, stream: Any, packed: _WholeReader, name: str) -> None:
+        self._stream, self._packed, self._name = stream, packed, name
+        self._made = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            made = int(self._stream.readinto(buffer))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+            raise InputError(
+                f"{self._name}: the compressed data is damaged or cut short ({error})"
+            ) from error
+        self._made += made
+        if self._made > max(EXPANDED, MAX_RATIO * self._packed.given):
+            raise InputError(
+                f"{self._name}: unpacks to more than {MAX_RATIO:,} times its size, which no text "
+                "does; if that is right, unpack it first"
+            )
+        return made
+
+    def close(self) -> None:
+        self._packed.close()
+        super().close()
+
+
+class _ZstandardReader:
+    """One or more Zstandard frames; an unfinished last frame is an error."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._started = False
+        self._input = b""
+        self._output = memoryview(b"")
+
+    def readinto(self, buffer: Any) -> int:
+        filled = 0
+        while filled < len(buffer) and self._decompress():
+            part = self._output[: len(buffer) - filled]
+            buffer[filled : filled + len(part)] = part
+            self._output = self._output[len(part) :]
+            filled += len(part)
+        return filled
+
+    def _decompress(self) -> bool:
+        """Is there output? If none is left, make some."""
+        while not self._output:
+            if not self._input:
+                # 4 bytes can stand for 128 KiB, and all of a block's output is made at once.
+                self._input = self._stream.read(1 << 13)
+            if not self._input:
+                if self._started:
+                    raise EOFError("unfinished frame")
+                return False
+            if self._frame.eof:
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._started = True
+            self._output = memoryview(self._frame.decompress(self._input))
+            self._input = self._frame.unused_data if self._frame.eof else b""
+            if self._frame.eof:
+                self._started = False
+        return True
+
+
+PACKED: dict[bytes, Callable[[Any], Any]] = {
+    rb"\x1f\x8b": lambda stream: gzip.GzipFile(fileobj=stream),
+    rb"BZh[1-9](1AY&SY|\x17rE8P\x90)": bz2.BZ2File,
+    rb"\xfd7zXZ\x00": lzma.LZMAFile,
+    rb"\x28\xb5\x2f\xfd": _ZstandardReader,
+}
+"""The first bytes of compressed data, and its decompressor."""
+
+
+# -------------------------------------------------------------------- invalid UTF-8, normalization
+
+
+def invalid_utf8(
+    name: str, line: int, offset: int, byte: int, way_out: str = ", or use `on_invalid='replace'`"
+) -> InputError:
+    return InputError(
+        f"{name}, line {line}: invalid UTF-8 (byte 0x{byte:02X} at offset {offset}); fix the file "
+        f"or convert it (iconv -t UTF-8){way_out}"
+    )
+
+
+@dataclass
+class CleanText:
+    """Text that has to be repaired or normalized before its words are counted: a stream of blocks.
+
+    A block ends at a line end or, in a line longer than a block, where normalization can be cut.
+    """
+
+    stream: BinaryIO
+    name: str
+    on_invalid: OnInvalid
+    normalize: Normalization
+    normalizer: Callable[[str], str] | None = None
+    """Applied line by line; lines are then read whole."""
+    offset: int = 0
+    """The stream's position in the file."""
+    skipped_lines: int = 0
+    replaced: int = 0
+
+    def reader(self, block: int = BLOCK) -> BinaryIO:
+        """The blocks as a stream."""
+        return cast(BinaryIO, io.BufferedReader(BlockReader(self.blocks(block))))
+
+    def blocks(self, block: int = BLOCK) -> Iterator[bytes]:
+        data = b""
+        line, offset = 1, self.offset
+        while True:
+            more = self.stream.read(block)
+            data += more
+            cut = len(data) if not more else data.rfind(b"\n") + 1
+            if cut == 0 and data and self.on_invalid != "skip-line" and not self.normalizer:
+                # A line that does not end in this block. To skip it, all of it would be needed.
+                cut = self._cut_in_line(data)
+            elif cut == 0 and len(data) > LONGEST_SKIPPED:
+                raise self._too_long(line)
+            if cut:
+                yield self._clean(data[:cut], line, offset)
+                line += data.count(b"\n", 0, cut)
+                offset += cut
+                data = data[cut:]
+            if not more:
+                return
+
+    def _too_long(self, line: int) -> InputError:
+        reason = (
+            "too long for `on_invalid='skip-line'`; use `on_invalid='replace'`"
+            if self.normalizer is None
+            else "too long for the tokenizer's normalizer, which needs whole lines; split it"
+        )
+        return InputError(
+            f"{self.name}, line {line}: longer than {LONGEST_SKIPPED >> 20} MiB, {reason}"
+        )
+
+    def _clean(self, data: bytes, line: int, offset: int) -> bytes:
+        invalid = _core.find_invalid_utf8(data)
+        if invalid >= 0:
+            if self.on_invalid == "error":
+                line += data.count(b"\n", 0, invalid)
+                raise invalid_utf8(self.name, line, offset + invalid, data[invalid])
+            if self.on_invalid == "replace":
+                text = data.decode(errors="replace")
+                self.replaced += text.count("\ufffd") - data.count("\ufffd".encode())
+                data = text.encode()
+            else:
+                found = data.split(b"\n")
+                good = [one for one in found if _core.find_invalid_utf8(one) < 0]
+                self.skipped_lines += len(found) - len(good)
+                data = b"\n".join(good)
+        if self.normalizer is not None:
+            lines = data.decode().split("\n")
+            return "\n".join([self.normalizer(line) for line in lines]).encode()
+        if self.normalize == "none":
+            return data
+        form: Any = self.normalize.upper()
+        text = data.decode()
+        if unicodedata.is_normalized(form, text):
+            return data
+        return unicodedata.normalize(form, text).encode()
+
+    def _cut_in_line(self, data: bytes) -> int:
+        """The last place in the line before a character that does not combine with the one before
+        it."""
+        for cut in range(len(data) - 4, 0, -1):
+            if data[cut] & 0xC0 == 0x80:
+                continue
+            character = data[cut : cut + 4].decode(errors="ignore")[:1]
+            if character and character not in _combining():
+                return cut
+        return 0
+
+
+class BlockReader(io.RawIOBase):
+    """Blocks of bytes as a stream."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks = blocks
+        self._block = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._block:
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._block = memoryview(block)
+        size = min(len(buffer), len(self._block))
+        buffer[:size] = self._block[:size]
+        self._block = self._block[size:]
+        return size
+
+
+@functools.cache
+def _combining() -> frozenset[str]:
+    """The characters that may combine with one before them when text is composed."""
+    found = {chr(c) for c in range(0x1161, 0x1200)}  # Hangul vowels and final consonants
+    characters = [chr(code_point) for code_point in range(0x30000)]
+    for character in characters:
+        if unicodedata.combining(character):
+            found.add(character)
+        found.update(unicodedata.normalize("NFD", character)[1:])
+    # What becomes or starts with one of these: half-width voice marks, single Hangul letters.
+    found.update(c for c in characters if unicodedata.normalize("NFKD", c)[:1] in found)
+    return frozenset(found)
