@@ -13,9 +13,9 @@ from vocabularies import bert_vocabulary
 
 import volt
 from volt import Tokenizer, WordRule, reference
+from volt.counting.character_map import CharacterMap
 from volt.counting.normalizers import (
     Bert,
-    CharacterMap,
     Cut,
     Form,
     Lowercase,

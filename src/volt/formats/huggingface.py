@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
+from volt.counting.character_map import character_map
 from volt.counting.normalizers import (
     Bert,
     Cut,
@@ -36,7 +37,6 @@ from volt.counting.normalizers import (
     Strip,
     StripAccents,
     UnicodeForm,
-    character_map,
 )
 from volt.counting.words import Normalization
 from volt.formats.assembly import BYTE_NAMES, Pieces, read_bytes, read_json

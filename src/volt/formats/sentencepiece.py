@@ -17,6 +17,7 @@ import numpy as np
 
 from volt.base.errors import InputError, SettingsError
 from volt.counting import normalizers
+from volt.counting.character_map import character_map
 from volt.formats.assembly import Pieces, is_character, read_bytes
 from volt.formats.merges import merged_by_rank
 from volt.formats.refusals import (
@@ -203,7 +204,7 @@ def _read_normalizer(pieces: Pieces, spec: Any) -> None:
         return
     try:
         if table:
-            normalizers.character_map(table)
+            character_map(table)
     except InputError as error:
         raise pieces.fail(f"normalizer_spec: {error}") from None
     step = normalizers.SentencePiece(table, bool(spec.remove_extra_whitespaces))
