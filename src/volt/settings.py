@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from volt.base.options import (
     Settings,
     anything,
+    chance,
     choice,
     flag,
     form_of,
@@ -22,6 +23,7 @@ from volt.base.options import (
     number,
     one_of,
     option,
+    positive,
     registered,
     share,
     size,
@@ -40,6 +42,8 @@ else:  # names, which the stages of the pipeline know; nothing here imports thes
 
 MOST = 10**9
 """The most characters of a word or token, and the most candidates."""
+MOST_TOKENS = 1024
+"""Positions of a translation model. Longer lines of validation and test text are cut there."""
 MULTILINGUAL_MERGES = 300_000
 
 InputFormat = Literal["auto", "text", "counts"]
@@ -367,29 +371,29 @@ class TrialSettings(Settings):
     )  # fmt: skip
     seeds: int = option(1, "Number of models per vocabulary.", whole(1), group="Training")
     minutes: float | None = option(
-        None, "Budget of each model: training time.", number(), group="Training",
+        None, "Budget of each model: training time.", positive(), group="Training",
         default_words="by preset",
     )  # fmt: skip
     epochs: float | None = option(
-        None, "Budget of each model: passes through the text.", number(), group="Training",
+        None, "Budget of each model: passes through the text.", positive(), group="Training",
         default_words="by preset",
     )  # fmt: skip
     updates: int | None = option(
-        None, "Budget of each model: steps of the optimizer.", whole(), group="Training",
+        None, "Budget of each model: steps of the optimizer.", whole(1), group="Training",
         default_words="by preset",
     )  # fmt: skip
     patience: int | None = option(
         None, "Stop after this many checkpoints without a better validation loss; 0: never.",
-        whole(), group="Training", default_words="0",
+        whole(0), group="Training", default_words="0",
     )  # fmt: skip
     learning_rate: float | None = option(
-        None, "Highest learning rate.", number(), group="Training", default_words="by preset"
+        None, "Highest learning rate.", positive(), group="Training", default_words="by preset"
     )
     warmup: int | None = option(
-        None, "Number of warm-up updates.", whole(), group="Training", default_words="by preset"
+        None, "Number of warm-up updates.", whole(0), group="Training", default_words="by preset"
     )
     batch: int | None = option(
-        None, "Size of a batch, padding included.", whole(), group="Training",
+        None, "Size of a batch, padding included.", whole(1), group="Training",
         default_words="by preset",
     )  # fmt: skip
     batch_unit: str | None = option(
@@ -398,29 +402,29 @@ class TrialSettings(Settings):
         default_words="tokens",
     )  # fmt: skip
     accumulate: int | None = option(
-        None, "Number of batches per update.", whole(), group="Training",
+        None, "Number of batches per update.", whole(1), group="Training",
         default_words="by preset",
     )  # fmt: skip
     dropout: float | None = option(
-        None, "Dropout probability.", number(), group="Training", default_words="by preset"
+        None, "Dropout probability.", chance(), group="Training", default_words="by preset"
     )
     label_smoothing: float | None = option(
-        None, "Label smoothing.", number(), group="Training", default_words="0.1"
+        None, "Label smoothing.", chance(), group="Training", default_words="0.1"
     )
     checkpoints: int | None = option(
-        None, "Number of checkpoints in the whole budget.", whole(), group="Training",
+        None, "Number of checkpoints in the whole budget.", whole(1), group="Training",
         default_words="by preset",
     )  # fmt: skip
     average: int | None = option(
-        None, "Number of last checkpoints that are averaged.", whole(), group="Training",
+        None, "Number of last checkpoints that are averaged.", whole(1), group="Training",
         default_words="5",
     )  # fmt: skip
     max_tokens: int | None = option(
-        None, "Leave out training pairs with a side of this many tokens or more.", whole(),
-        group="Training", default_words="256",
+        None, "Leave out training pairs with a side of this many tokens or more.",
+        whole(1, MOST_TOKENS), group="Training", default_words="256",
     )  # fmt: skip
     beam: int | None = option(
-        None, "Beam width.", whole(), group="Training", default_words="by preset"
+        None, "Beam width.", whole(1), group="Training", default_words="by preset"
     )
     bleu_tokenize: str = option(
         "13a", "Tokenizer of sacrebleu, such as zh, ja-mecab or char.", text("NAME"),

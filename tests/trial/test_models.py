@@ -11,6 +11,7 @@ from volt.base.errors import SettingsError
 pytest.importorskip("torch", reason="needs torch: make large")
 import torch
 
+from volt.settings import TrialSettings
 from volt.trial.data import PAD
 from volt.trial.models import build_model
 from volt.trial.presets import PRESETS, from_preset
@@ -82,7 +83,7 @@ def test_embeddings_are_shared(model):
 @pytest.mark.parametrize("model", SMALL)
 def test_a_beam_of_one_is_greedy(model):
     one = made(model, seed=3)
-    _, settings = from_preset("tiny", model, beam=1, updates=1)
+    _, settings = from_preset(TrialSettings(model=model, beam=1, updates=1))
     source = np.array([5, 6, 7], np.int32)
     (found,) = translate(one, [source], settings)
     tokens, expected = [PAD], []
@@ -104,7 +105,7 @@ def test_a_wide_beam_finds_what_a_search_of_everything_finds(model):
     """With a beam as wide as the vocabulary, what is found is no worse than the best hypothesis of
     up to one token."""
     one = made(model, seed=5)
-    _, settings = from_preset("tiny", model, beam=TOKENS, updates=1)
+    _, settings = from_preset(TrialSettings(model=model, beam=TOKENS, updates=1))
     source = torch.tensor([[5, 6, 1]])
 
     def score(ids):
@@ -121,7 +122,7 @@ def test_a_wide_beam_finds_what_a_search_of_everything_finds(model):
 
 def test_never_and_empty_lines():
     one = made("conv", seed=1)
-    _, settings = from_preset("tiny", "conv", beam=3, updates=1)
+    _, settings = from_preset(TrialSettings(model="conv", beam=3, updates=1))
     sources = [np.array([5, 6], np.int32), np.array([], np.int32)]
     some = translate(one, sources, settings)
     assert some[1] == []
@@ -141,14 +142,14 @@ def test_long_sources_are_translated_whole(monkeypatch):
         return start(self, source, beam)
 
     monkeypatch.setattr(type(model), "start", spy)
-    settings = from_preset("tiny", "transformer", beam=1, max_tokens=9)[1]
+    settings = from_preset(TrialSettings(beam=1, max_tokens=9))[1]
     translate(model, [np.full(400, 3, np.int32)], settings)
     assert seen == [(1, 401)]
 
 
 def test_big_and_base_train_as_the_paper_did():
     for name in ("base", "big"):
-        shape, training = from_preset(name, "transformer")
+        shape, training = from_preset(TrialSettings(preset=name))
         assert (training.learning_rate, training.warmup) == (5e-4, 4000)
         assert (training.batch, training.accumulate, shape.dropout) == (9600, 4, 0.3)
         assert (training.epochs, training.average, training.beam) == (40, 5, 4)
@@ -159,7 +160,7 @@ def test_big_and_base_train_as_the_paper_did():
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("model", SMALL)
 def test_every_preset_can_be_built(name, model):
-    shape, _ = from_preset(name, model)
+    shape, _ = from_preset(TrialSettings(preset=name, model=model))
     with torch.device("meta"):
         assert build_model(shape, 100).parameter_count() > 10_000
 
@@ -167,20 +168,18 @@ def test_every_preset_can_be_built(name, model):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"epochs": 1, "updates": 5}, "one of --minutes, --epochs and --updates"),
-        ({"updates": 0}, "above 0"),
-        ({"dropout": 1.5}, "dropout is from 0"),
-        ({"beam": 0}, "beam is at least 1"),
-        ({"wibble": 3}, "no option wibble"),
-        ({"patience": -1}, "patience is a number from 0"),
-        ({"warmup": -1}, "warmup is a number from 0"),
-        ({"minutes": math.inf}, "minutes is a number above 0"),
-        ({"epochs": math.nan}, "epochs is a number above 0"),
-        ({"learning_rate": math.inf}, "learning_rate is a number above 0"),
-        ({"length_penalty": math.nan}, "length_penalty is a number"),
-        ({"max_tokens": 2000}, "max_tokens is at most 1024"),
+        ({"epochs": 1, "updates": 5}, "one of `minutes`, `epochs` and `updates`"),
+        ({"updates": 0}, "`updates` must be a whole number of at least 1"),
+        ({"dropout": 1.5}, "`dropout` must be at least 0 and below 1"),
+        ({"beam": 0}, "`beam` must be a whole number of at least 1"),
+        ({"patience": -1}, "`patience` must be a whole number of at least 0"),
+        ({"warmup": -1}, "`warmup` must be a whole number of at least 0"),
+        ({"minutes": math.inf}, "`minutes` must be a number above 0"),
+        ({"epochs": math.nan}, "`epochs` must be a number above 0"),
+        ({"learning_rate": math.inf}, "`learning_rate` must be a number above 0"),
+        ({"max_tokens": 2000}, "`max_tokens` must be a whole number from 1 to 1,024"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(changes, words):
     with pytest.raises(SettingsError, match=words):
-        from_preset("tiny", "transformer", **changes)
+        from_preset(TrialSettings(**changes))

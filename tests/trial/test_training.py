@@ -13,6 +13,7 @@ from volt.base.progress import Progress
 pytest.importorskip("torch", reason="needs torch: make large")
 import torch
 
+from volt.settings import TrialSettings
 from volt.trial.data import OFFSET, Parallel, encode
 from volt.trial.models import build_model
 from volt.trial.presets import from_preset
@@ -33,12 +34,12 @@ TEXT = Parallel(LINES, [encipher(line) for line in LINES])
 VALID = Parallel(LINES[:20], TEXT.target[:20])
 CPU = torch.device("cpu")
 VOCABULARY = make_vocabulary("bpe:60", LINES)
-SHAPE = replace(from_preset("tiny", "transformer")[0], width=16, inner=32, dropout=0.2)
+SHAPE = replace(from_preset(TrialSettings())[0], width=16, inner=32, dropout=0.2)
 
 
 def settings(**changes):
     given = {"updates": 12, "checkpoints": 4, "batch": 100, "warmup": 5, **changes}
-    return from_preset("tiny", "transformer", **given)[1]
+    return from_preset(TrialSettings(**given))[1]
 
 
 def run(training, *, seed=0, folder=None, progress=None, key="k", shape=SHAPE):
@@ -162,7 +163,7 @@ def test_a_budget_of_minutes_is_spent():
 
 def test_divergence_is_told_in_words():
     for updates in (12, 1):  # in the midst, and in the last update, when only measuring tells
-        with pytest.raises(InputError, match="lower --learning-rate"):
+        with pytest.raises(InputError, match="lower `learning_rate`"):
             run(settings(learning_rate=1e38, warmup=1, updates=updates, checkpoints=1))
 
 

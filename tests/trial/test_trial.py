@@ -247,7 +247,7 @@ def test_what_can_not_be_is_refused_before_training(corpus, tmp_path):
     for device in ("wibble", "meta"):
         with pytest.raises(SettingsError, match="not there"):
             trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", device=device)
-    with pytest.raises(InputError, match="raise --max-tokens"):
+    with pytest.raises(InputError, match="raise `max_tokens`"):
         trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", max_tokens=2)
     if find_spec("MeCab") is None:
         with pytest.raises(SettingsError, match="'ja-mecab' does not work"):

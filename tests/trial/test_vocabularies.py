@@ -120,7 +120,7 @@ def test_results_name_no_places_and_no_name_twice(tmp_path):
 def test_a_vocabulary_for_each_side_is_refused(tmp_path):
     for side in ("source", "target"):
         volt.learn([LINES]).save(tmp_path / side)
-    with pytest.raises(SettingsError, match="without --separate"):
+    with pytest.raises(SettingsError, match="learn one from both sides"):
         make_vocabulary(str(tmp_path), LINES)
 
 

@@ -77,15 +77,27 @@ def number(least: float | None = None, most: float | None = None) -> Kind:
 
 
 def share() -> Kind:
-    """A part of a whole: above 0 and at most 1."""
+    """A part of a whole."""
+    return _number_if(lambda found: 0 < found <= 1, "above 0 and at most 1")
 
+
+def chance() -> Kind:
+    """A probability that is not certainty."""
+    return _number_if(lambda found: 0 <= found < 1, "at least 0 and below 1")
+
+
+def positive() -> Kind:
+    return _number_if(lambda found: 0 < found < float("inf"), "a number above 0")
+
+
+def _number_if(fits: Callable[[float], bool], meaning: str) -> Kind:
     def read(value: Any) -> float:
         found = _number(value)
-        if not 0 < found <= 1:
+        if not fits(found):
             raise ValueError
         return found
 
-    return Kind(read, "above 0 and at most 1", "X")
+    return Kind(read, meaning, "X")
 
 
 def size(least: int = 1, most: int | None = None) -> Kind:

@@ -1,4 +1,4 @@
-"""Trial training: one translation model a vocabulary, and what BLEU says.
+"""Trial training: one translation model per vocabulary, and what BLEU says.
 
 data -> vocabularies -> models -> training -> translation -> scoring -> results (-> page).
 Everything here needs the extra `trial`; import it through `volt.trial.trial`.
@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 from volt.base.extras import need
 
 if TYPE_CHECKING:
-    from volt.trial.results import TrialResults
-
-
-def trial(source: str, target: str, **options: Any) -> TrialResults:
-    """Train and score a model for every vocabulary; see `volt.trial.run.trial` for the options."""
-    for module in ("torch", "transformers", "sacrebleu"):
-        need(module, "trial")
-    from volt.trial.run import trial as run
-
-    return run(source, target, **options)
-
+    from volt.trial.run import trial
 
 __all__ = ["trial"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import `trial` when it is asked for, and say so if a library is missing."""
+    if name != "trial":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for module in ("torch", "transformers", "sacrebleu"):
+        need(module, "trial")
+    from volt.trial.run import trial
+
+    return trial

@@ -8,20 +8,16 @@ and `small` are for a laptop and a few minutes.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Literal
 
-from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
+from volt.settings import MOST_TOKENS as MOST_TOKENS
+from volt.settings import TrialSettings
 
 ModelName = Literal["transformer", "conv"]
 PresetName = Literal["tiny", "small", "base", "big"]
 BatchUnit = Literal["tokens", "characters"]
-
-
-MOST_TOKENS = 1024
-"""Positions of a model. Longer lines of validation and test text are cut there."""
 
 
 @dataclass(frozen=True)
@@ -77,23 +73,7 @@ class Training:
     def __post_init__(self) -> None:
         budgets = [self.updates, self.epochs, self.minutes]
         if sum(budget is not None for budget in budgets) != 1:
-            raise SettingsError("the budget is one of --minutes, --epochs and --updates")
-        for name in ("batch", "accumulate", "checkpoints", "average", "max_tokens", "beam"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is at least 1, not {getattr(self, name)}")
-        for name in ("updates", "epochs", "minutes", "learning_rate"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise SettingsError(f"{name} is a number above 0, not {value}")
-        for name in ("warmup", "patience", "clip_norm"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise SettingsError(f"{name} is a number from 0, not {getattr(self, name)}")
-        if self.max_tokens > MOST_TOKENS:
-            raise SettingsError(f"max_tokens is at most {MOST_TOKENS}, not {self.max_tokens}")
-        if not math.isfinite(self.length_penalty):
-            raise SettingsError(f"length_penalty is a number, not {self.length_penalty}")
-        if not 0 <= self.label_smoothing < 1:
-            raise SettingsError(f"label smoothing is from 0 to below 1, not {self.label_smoothing}")
+            raise SettingsError("the budget is one of `minutes`, `epochs` and `updates`")
 
 
 @dataclass(frozen=True)
@@ -148,19 +128,13 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def from_preset(name: str, model: str, **changes: Any) -> tuple[Shape, Training]:
-    """A preset's numbers, with some of them changed. Changes that are None change nothing."""
-    check_choice("preset", name, tuple(PRESETS))
-    check_choice("model", model, ("transformer", "conv"))
-    chosen = PRESETS[name]
-    shape = chosen.transformer if model == "transformer" else chosen.conv
-    given = {key: value for key, value in changes.items() if value is not None}
-    of_shape = {key: given.pop(key) for key in ("dropout",) if key in given}
-    unknown = given.keys() - {one.name for one in fields(Training)}
-    if unknown:
-        raise SettingsError(f"there is no option {', '.join(sorted(unknown))}")
+def from_preset(settings: TrialSettings) -> tuple[Shape, Training]:
+    """A preset's numbers, with those of the settings that are given."""
+    chosen = PRESETS[settings.preset]
+    shape = chosen.transformer if settings.model == "transformer" else chosen.conv
+    given = {name: value for name, value in vars(settings).items() if value is not None}
+    dropout = given.get("dropout", shape.dropout)
+    given = {name: given[name] for name in given.keys() & {one.name for one in fields(Training)}}
     if given.keys() & {"updates", "epochs", "minutes"}:
         given = {"updates": None, "epochs": None, "minutes": None, **given}
-    if not 0 <= of_shape.get("dropout", 0) < 1:
-        raise SettingsError(f"dropout is from 0 to below 1, not {of_shape['dropout']}")
-    return replace(shape, **of_shape), replace(chosen.training, **given)
+    return replace(shape, dropout=dropout), replace(chosen.training, **given)

@@ -15,8 +15,10 @@ from typing import Any
 import torch
 
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.options import accepts
 from volt.base.output import atomic_write, make_folder
 from volt.base.progress import Progress
+from volt.settings import TrialSettings
 from volt.trial.data import (
     OFFSET,
     Encoded,
@@ -51,6 +53,7 @@ class Texts:
         return {name: getattr(self, name).digest() for name in ("train", "valid", "test")}
 
 
+@accepts(TrialSettings, gone={"size": "is `preset` now."})
 def trial(
     source: str,
     target: str,
@@ -59,28 +62,21 @@ def trial(
     test: tuple[str, str],
     vocabularies: Sequence[str],
     output: str | Path,
-    model: str = "transformer",
-    preset: str = "tiny",
-    seeds: int = 1,
-    bleu_tokenize: str = "13a",
-    device: str = "auto",
     threads: int | None = None,
     progress: Progress | None = None,
     say: Say = lambda line: None,
-    **changes: Any,
+    **options: Any,
 ) -> TrialResults:
     """Train a model for every vocabulary and seed, translate the test text, and score it.
 
-    `output` is a folder; what is in it already of the same trial is not done again. `changes` are
-    fields of `Training`, and `dropout`, in place of those of the preset.
+    `output` is a folder; what is in it already of the same trial is not done again.
     """
     # 1. What is asked for; refused before anything is trained.
-    shape, settings = from_preset(preset, model, **changes)
-    if seeds < 1:
-        raise SettingsError(f"seeds is at least 1, not {seeds}")
+    asked = TrialSettings.take(options)
+    shape, settings = from_preset(asked)
     if not vocabularies:
-        raise SettingsError("name at least one vocabulary (--vocab)")
-    where = find_device(device)
+        raise SettingsError("name at least one vocabulary in `vocabularies`")
+    where = find_device(asked.device)
     if threads is not None:
         torch.set_num_threads(threads)
     train_text, empty = without_empty(read_parallel(source, target))
@@ -92,7 +88,7 @@ def trial(
     made = make_vocabularies(vocabularies, lines, threads)
     texts, message = without_too_long(texts, made, settings.max_tokens)
     messages += message
-    scorer = Scorer(texts.test.target, bleu_tokenize)
+    scorer = Scorer(texts.test.target, asked.bleu_tokenize)
 
     # 2. Train, translate, score.
     folder = make_folder(output)
@@ -100,7 +96,7 @@ def trial(
     runs: list[RunResult] = []
     translations: dict[tuple[str, int], list[str]] = {}
     for vocabulary in made:
-        for seed in range(seeds):
+        for seed in range(asked.seeds):
             result, translated, notes = run_one(
                 folder / "runs", vocabulary, texts, shape, settings, seed, where, scorer, progress
             )
@@ -114,13 +110,13 @@ def trial(
 
     # 3. Compare.
     p_values: dict[str, list[float]] = {}
-    for seed in range(seeds):
+    for seed in range(asked.seeds):
         systems = {one.name: translations[one.name, seed] for one in made}
         for name, p in scorer.p_values(systems).items():
             p_values.setdefault(name, []).append(p)
     results = TrialResults(
         settings={
-            "model": asdict(shape), "training": asdict(settings), "seeds": seeds,
+            "model": asdict(shape), "training": asdict(settings), "seeds": asked.seeds,
             "pairs": {name: len(getattr(texts, name)) for name in ("train", "valid", "test")},
             "data": texts.digests(),
         },
@@ -143,7 +139,7 @@ def without_too_long(
     """Texts on which all models train alike, and what to know about them."""
     kept, too_long = without_long(texts.train, vocabularies, max_tokens)
     if not len(kept):
-        raise InputError(f"every training pair has {max_tokens} tokens or more: raise --max-tokens")
+        raise InputError(f"every training pair has {max_tokens} tokens or more: raise `max_tokens`")
     if not too_long:
         return texts, []
     of = "" if len(vocabularies) == 1 else " in one of the vocabularies"

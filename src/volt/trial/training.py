@@ -278,7 +278,7 @@ def _update(
 def _diverged(update: int, loss: float) -> InputError:
     return InputError(
         f"training diverged at update {update} (the loss is {loss}): "
-        "lower --learning-rate or raise --warmup"
+        "lower `learning_rate` or raise `warmup`"
     )
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
+from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.formats.assembly import read_bytes
@@ -63,9 +63,12 @@ def make_vocabulary(
         if number:
             raise SettingsError(f"{spec}: {kind} has no size")
         return _characters(lines) if kind == "char" else _bytes()
-    if not re.fullmatch("[1-9][0-9]*k?", number):
+    try:
+        size = parse_size(number)
+    except ValueError:
+        size = 0
+    if not size:
         raise SettingsError(f"{spec}: name a size, such as {kind}:8000")
-    size = int(number.removesuffix("k")) * (1000 if number.endswith("k") else 1)
     if kind == "bpe":
         return bpe(spec, count([list(lines)], threads=threads), size, threads=threads)
     return (
@@ -111,7 +114,7 @@ def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
         if (path / "source" / "volt.json").exists():
             raise SettingsError(
                 f"{spec} has a vocabulary for each side; a trial's model shares its embeddings: "
-                "learn without --separate"
+                "learn one from both sides"
             )
         if (path / "tokenizer.json").exists():
             path = path / "tokenizer.json"
