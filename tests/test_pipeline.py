@@ -675,7 +675,7 @@ def test_intervals_come_from_the_draws_and_the_seed():
         ({"encoding": "greedy"}, SettingsError, "`encoding` must be one of merge, split"),
         ({"merge_rule": "any"}, SettingsError, "`merge_rule` must be one of pairs, concat"),
         ({"unknown": "drop"}, SettingsError, "`unknown` must be one of byte, unk"),
-        ({"pretokenizer": "words"}, SettingsError, "pretokenizer is one of"),
+        ({"pretokenizer": "words"}, SettingsError, "`pretokenizer` must be one of"),
         ({"size": 0}, SettingsError, "`size` must be a whole number .* at least 1, not 0"),
         ({"size": 100}, SettingsError, "no room for the .* special tokens, bytes and characters"),
         ({"size": 10**6}, InputError, "the text gives 400, which makes .* tokens"),
@@ -693,7 +693,7 @@ def test_intervals_come_from_the_draws_and_the_seed():
         ({"gamma": 0.0}, TransportError, "gamma must be a number above 0"),
         ({"epsilon": -1.0}, TransportError, "epsilon must be a number of at least 0"),
         ({"coverage": 0.0}, SettingsError, "`coverage` must be above 0"),
-        ({"threads": 0}, SettingsError, "threads is at least 1"),
+        ({"threads": 0}, SettingsError, "`threads` must be at least 1"),
         ({"special": ["<s>", "<s>"]}, SettingsError, "two tokens are both '<s>'"),
         ({"special": [""]}, SettingsError, "is empty"),
         ({"special": ["\ud800"]}, SettingsError, "lone surrogate"),
@@ -748,7 +748,7 @@ def test_search_reports_sizes_that_are_not_reached():
     assert result.left_out == [5, 1000]
     with pytest.raises(InputError, match=r"the text gives sizes .* name at least two"):
         volt.search([TEXT[:3]], sizes="1000:10000:1000")
-    with pytest.raises(SettingsError, match="by is one of"):
+    with pytest.raises(SettingsError, match="`by` must be one of"):
         volt.search([TEXT], by="bleu")
     with pytest.raises(SettingsError, match="START:STOP:STEP"):
         volt.search([TEXT], sizes=["few"])

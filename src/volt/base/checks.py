@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from volt.base.errors import SettingsError
 
@@ -14,13 +15,20 @@ def check_choice(name: str, value: str | None, choices: Iterable[str]) -> None:
     """Refuse a value that is none of the choices; None means "not given"."""
     choices = tuple(choices)
     if value is not None and value not in choices:
-        raise SettingsError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+        hint = did_you_mean(str(value), choices)
+        raise SettingsError(f"`{name}` must be one of {', '.join(choices)}, not {value!r}{hint}")
 
 
 def check_at_least(name: str, value: float | None, least: float) -> None:
     """Refuse a number below `least`; None means "not given"."""
     if value is not None and not value >= least:
-        raise SettingsError(f"{name} is at least {least}, not {value}")
+        raise SettingsError(f"`{name}` must be at least {least}, not {value}")
+
+
+def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
+    """A hint at the known name that is closest, if one is close."""
+    close = get_close_matches(name, list(known), 1)
+    return f"; did you mean {quote}{close[0]}{quote}?" if close else ""
 
 
 def thread_count(threads: int | None) -> int:

@@ -17,11 +17,11 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from difflib import get_close_matches
 from functools import cache, wraps
 from importlib import import_module
 from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
 
+from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
 GROUPS = ("Input", "Words", "Size", "Tokens", "Training", "Output")
@@ -411,8 +411,3 @@ def unknown_option(name: str, known: Iterable[str], gone: Mapping[str, str]) -> 
     if name in gone:
         return f"`{name}` {gone[name]}"
     return f"there is no option `{name}`{did_you_mean(name, known, '`')}"
-
-
-def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
-    close = get_close_matches(name, list(known), 1)
-    return f"; did you mean {quote}{close[0]}{quote}?" if close else ""

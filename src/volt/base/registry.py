@@ -7,9 +7,9 @@ line's choices, the tables of the docs and the report read them, so a new one ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Protocol, TypeVar
 
+from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
 
@@ -44,9 +44,8 @@ class Registry(Mapping[str, Entry]):
     def __getitem__(self, name: str) -> Entry:
         if name in self._entries:
             return self._entries[name]
-        near = get_close_matches(str(name), self._entries, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise SettingsError(f"{self.what} is one of {', '.join(self)}, not {name!r}{hint}")
+        hint = did_you_mean(str(name), self)
+        raise SettingsError(f"{self.what} must be one of {', '.join(self)}, not {name!r}{hint}")
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from volt._version import __version__
-from volt.base.options import did_you_mean
+from volt.base.checks import did_you_mean
 from volt.cli.command import HELP_FLAGS
 
 COMMANDS = {

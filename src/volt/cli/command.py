@@ -19,8 +19,9 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError, VoltError
-from volt.base.options import GROUPS, Option, Settings, did_you_mean, options_of
+from volt.base.options import GROUPS, Option, Settings, options_of
 from volt.settings import GONE
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
