@@ -9,7 +9,8 @@ import click
 
 from volt._version import __version__
 from volt.base.checks import did_you_mean
-from volt.cli.command import HELP_FLAGS
+from volt.base.errors import SettingsError
+from volt.cli.command import HELP_FLAGS, write_example
 
 COMMANDS = {
     "learn": "learn",
@@ -50,8 +51,12 @@ class Commands(click.Group):
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not context.resilient_parsing:
-            context.fail(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+            raise SettingsError(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
         return super().resolve_command(context, args)
+
+    def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        write_example(formatter, "volt learn train.de train.en -o out\nvolt encode -m out test.de")
+        super().format_help(context, formatter)
 
 
 app = Commands(

@@ -96,9 +96,7 @@ class Command(click.Command):
 
     def format_help(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """An example, what the command does, and its options group by group."""
-        formatter.write("Example:\n")
-        formatter.write("".join(f"  {line}\n" for line in self.example.splitlines()))
-        formatter.write_paragraph()
+        write_example(formatter, self.example)
         self.format_usage(context, formatter)
         self.format_help_text(context, formatter)
         for group in GROUPS:
@@ -112,6 +110,11 @@ class Command(click.Command):
     def get_short_help_str(self, limit: int = 45) -> str:
         """For the list of commands: the first sentence, whole."""
         return re.split(r"[.;:]\s|\.$", " ".join((self.help or "").split()))[0] + "."
+
+
+def write_example(formatter: click.HelpFormatter, example: str) -> None:
+    lines = "".join(f"  {line}\n" for line in example.splitlines())
+    formatter.write(f"Example:\n{lines}\n")
 
 
 def _table(rows: list[tuple[str, str]], width: int) -> str:
