@@ -141,13 +141,13 @@ tsan: $(TOOLS)
 SECONDS ?= 60
 CLANG   ?= $(firstword $(shell for name in clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14; do \
   command -v $$name; done))
-CORE    := $(patsubst src/core/%.cpp,build/fuzz/core/%.o,$(filter-out src/core/bindings.cpp,$(wildcard src/core/*.cpp)))
+CORE    := $(patsubst src/core/%.cpp,build/fuzz/core/%.o,$(filter-out src/core/bindings/%,$(wildcard src/core/*/*.cpp)))
 FUZZED  := -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all \
   -fno-sanitize-coverage=trace-cmp -Isrc/core -pthread
 
-build/fuzz/core/%.o: src/core/%.cpp $(wildcard src/core/*.hpp)
+build/fuzz/core/%.o: src/core/%.cpp $(wildcard src/core/*/*.hpp)
 	@test -n "$(CLANG)" || { echo 'libFuzzer comes with clang: name it with CLANG=clang++'; exit 2; }
-	@mkdir -p build/fuzz/core
+	@mkdir -p $(@D)
 	$(CLANG) $(FUZZED) -fsanitize=fuzzer-no-link -c $< -o $@
 
 .PRECIOUS: build/fuzz/core/%.o

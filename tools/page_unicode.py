@@ -2,7 +2,7 @@
 
     python tools/page_unicode.py > src/volt/report/unicode.txt
 
-Run it when src/core/unicode_tables.inc has changed. The Unicode version, then where the class
+Run it when src/core/base/unicode_tables.inc has changed. The Unicode version, then where the class
 changes, as differences, and to what (`volt.report.compact.packed`).
 """
 

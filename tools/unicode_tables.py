@@ -1,6 +1,6 @@
-"""Write src/core/unicode_tables.inc: the class of every code point, from Python's unicodedata.
+"""Write src/core/base/unicode_tables.inc: the class of every code point, from Python's unicodedata.
 
-    python tools/unicode_tables.py > src/core/unicode_tables.inc
+    python tools/unicode_tables.py > src/core/base/unicode_tables.inc
 
 The table is committed, so that every build of one version of volt cuts words alike, whatever Python
 it is built with. Its Unicode version is recorded in each artifact.

@@ -1,4 +1,4 @@
-"""The native module: count, merge, transport's sums, encode. volt.reference has slow twins."""
+"""The native module, src/core. volt.reference has slow, readable twins."""
 
 from collections.abc import Callable, Sequence
 from typing import TypedDict
@@ -55,6 +55,7 @@ unicode_version: str
 def unicode_class(code_point: int) -> int: ...
 def letter_case(code_point: int) -> int: ...
 def find_invalid_utf8(data: bytes | bytearray | memoryview) -> int: ...
+def words_of(text: str, pretokenizer: str) -> list[str]: ...
 
 class Counter:
     def __init__(
@@ -183,9 +184,9 @@ class Matching:
         self,
         encoding: str,
         marks_start: bool,
-        most_characters: int,
+        longest_word: int,
         single: bool,
-        anew: bool,
+        restart: bool,
         unknown_score: float,
         symbol_score: float,
         at_spaces: bool,

@@ -14,7 +14,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import volt
-from volt import reference
+from volt import _core, reference
 from volt.base.progress import Progress
 from volt.counting import count as count_module
 from volt.counting.words import PRETOKENIZERS as REGISTERED
@@ -242,10 +242,18 @@ def test_byte_level_words_are_those_of_the_pattern(pretokenizer, text):
     words = regex.findall(PATTERNS[pretokenizer], text)
     assert "".join(words) == text
     assert reference.words.words_of(text, pretokenizer) == words
+    assert _core.words_of(text, pretokenizer) == words
     line = text.replace("\n", "")
     assume(not line.endswith("\r"))
     found = volt.count([[line]], pretokenizer=pretokenizer, max_word_length=1000)
     assert found.to_dict() == Counter(regex.findall(PATTERNS[pretokenizer], line))
+
+
+@pytest.mark.parametrize("pretokenizer", ["whitespace", "metaspace"])
+@given(text=st.lists(any_character | telling, max_size=60).map("".join))
+def test_words_of_a_text_with_line_ends(pretokenizer, text):
+    expected = reference.words.words_of(text, pretokenizer)
+    assert _core.words_of(text, pretokenizer) == expected
 
 
 @given(st.lists(any_character | telling, max_size=60).map("".join))

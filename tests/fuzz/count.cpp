@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
+#include "base/unicode.hpp"
+#include "counting/word_file.hpp"
 #include "input.hpp"
-#include "unicode.hpp"
-#include "word_file.hpp"
 
 namespace {
 

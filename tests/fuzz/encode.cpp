@@ -4,10 +4,11 @@
 #include <exception>
 #include <string>
 
-#include "encode.hpp"
+#include "base/unicode.hpp"
+#include "counting/count.hpp"
 #include "input.hpp"
-#include "merge.hpp"
-#include "unicode.hpp"
+#include "proposing/merge.hpp"
+#include "tokenizing/line_encoder.hpp"
 
 namespace {
 
@@ -95,8 +96,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   matching.encoding = static_cast<volt::Encoding>(input.byte() % 3);
   matching.marks_start = flags & 1;
   matching.single = flags & 2;
-  matching.anew = flags & 4;
-  matching.most_characters = flags & 8 ? 5 : 0;
+  matching.restart = flags & 4;
+  matching.longest_word = flags & 8 ? 5 : 0;
   matching.unknown_score = -10;
   const bool merges = matching.encoding == volt::Encoding::merge;
   const volt::Dropout dropout{merges && input.byte() % 4 == 0 ? 0.3 : 0.0, 7};

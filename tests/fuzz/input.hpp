@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "count.hpp"
+#include "counting/pretokenizer.hpp"
 
 struct Input {
   const uint8_t* data;

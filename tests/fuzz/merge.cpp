@@ -2,9 +2,9 @@
 // characters, and name only tokens that exist.
 #include <exception>
 
+#include "counting/word_file.hpp"
 #include "input.hpp"
-#include "merge.hpp"
-#include "word_file.hpp"
+#include "proposing/merge.hpp"
 
 namespace {
 

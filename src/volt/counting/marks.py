@@ -27,7 +27,7 @@ UNKNOWN = "<unk>"
 """The default name of the token for characters that have none."""
 
 START_BYTE, FINAL_BYTE = b"\xfe", b"\xff"
-"""Marks as bytes that no UTF-8 contains, as in src/core/match.hpp."""
+"""Marks as bytes that no UTF-8 contains, as in src/core/proposing/match.hpp."""
 
 
 class Position(NamedTuple):

@@ -49,7 +49,7 @@ class Pretokenizer:
     description: str
     """One sentence, for the docs and the help text."""
     native: str
-    """The native code that does it (src/core/scan.hpp), by its name there."""
+    """The native code that does it (src/core/counting/scan.hpp), by its name there."""
     marks: Marks
     """How its tokens are marked, unless they are looked up by `##`."""
     merge_rule: MergeRule = "pairs"

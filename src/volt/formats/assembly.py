@@ -23,7 +23,6 @@ from volt.counting.words import (
 )
 from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.proposing.merges import WORD_FINAL
-from volt.reference.words import LETTER, MARK, NUMBER, OTHER, words_of
 from volt.tokenizing.tokenizer import Tokenizer, read_printed
 from volt.tokenizing.tokens import Kind, Token
 from volt.tokenizing.vocabulary import Encoding, LookUp, Vocabulary, WordEnds
@@ -378,25 +377,18 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
 def crosses_words(text: str, pretokenizer: str, at_spaces: bool = False) -> bool:
     """Does the pre-tokenizer cut inside this token? Where tokens are looked up, it does so only
     `at_spaces`."""
+    native = PRETOKENIZERS[pretokenizer].native
     if pretokenizer == "whitespace":
         return any(blank in text for blank in " \t\r\n")
     if pretokenizer == "metaspace":
         if "▁" in text[1:] or at_spaces:
             return "▁" in text[1:]
-        kinds = {_kind(character) for character in text.removeprefix("▁")}
-        return len(kinds) > 1
+        return len(_core.words_of(text.removeprefix("▁"), native)) > 1
     try:
         plain = text.translate(LETTER_BYTES).encode("latin-1").decode()
     except UnicodeDecodeError:
         return False  # a part of a character
-    return len(words_of(plain, pretokenizer)) > 1
-
-
-def _kind(character: str) -> int:
-    kind = _core.unicode_class(ord(character))
-    if kind in (LETTER, MARK):
-        return LETTER
-    return kind if kind == NUMBER else OTHER
+    return len(_core.words_of(plain, native)) > 1
 
 
 def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:

@@ -166,7 +166,7 @@ class Candidates:
 
     Tokens are numbered: the alphabet, then `<unk>` if characters were left out of it, then what the
     merges made: merge m joins `left[m]` and `right[m]` into token `alphabet_size + m`. No two
-    merges make the same text (src/core/merge.cpp says why), so a token has one pair of parents.
+    merges make the same text (src/core/proposing/merge.cpp says why): it has one pair of parents.
     """
 
     rule: WordRule

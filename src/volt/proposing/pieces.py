@@ -48,7 +48,7 @@ PENALTY = 10.0
 CURVE_SIZES = 32
 """The curve is measured at this many sizes, evenly spaced on a logarithmic axis."""
 START_BYTE, FINAL_BYTE = b"\xfe", b"\xff"
-"""For marks, as in src/core/match.hpp."""
+"""For marks, as in src/core/proposing/match.hpp."""
 
 Table = NDArray[np.uint64]
 

@@ -1,0 +1,43 @@
+// Between Python and C++: names of settings, and callbacks.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/string.h>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "counting/pretokenizer.hpp"
+#include "proposing/pieces.hpp"
+
+inline volt::Pretokenizer pretokenizer_of(const std::string& name) {
+  if (name == "whitespace") return volt::Pretokenizer::whitespace;
+  if (name == "metaspace") return volt::Pretokenizer::metaspace;
+  if (name == "byte-level") return volt::Pretokenizer::byte_level;
+  if (name == "byte-level:cl100k") return volt::Pretokenizer::cl100k;
+  if (name == "byte-level:llama3") return volt::Pretokenizer::llama3;
+  if (name == "byte-level:qwen2") return volt::Pretokenizer::qwen2;
+  if (name == "byte-level:o200k") return volt::Pretokenizer::o200k;
+  throw std::invalid_argument("unknown pre-tokenizer: " + name);
+}
+
+inline volt::WordMark word_mark_of(const std::string& name) {
+  if (name == "") return volt::WordMark::none;
+  if (name == "##") return volt::WordMark::start;
+  if (name == "</w>") return volt::WordMark::final;
+  throw std::invalid_argument("unknown mark: " + name);
+}
+
+using Progress = std::function<void(uint64_t)>;
+
+// Report progress from code that runs without the interpreter's lock. Ctrl-C stops the work here.
+inline Progress interruptible(const Progress& progress) {
+  return [&progress](uint64_t done) {
+    nanobind::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    progress(done);
+  };
+}

@@ -1,0 +1,93 @@
+// Text -> words with counts.
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/arrays.hpp"
+#include "bindings/convert.hpp"
+#include "counting/count.hpp"
+#include "counting/word_file.hpp"
+#include "counting/words.hpp"
+
+using namespace nb::literals;
+
+namespace {
+
+nb::tuple feed(volt::Counter& self, nb::handle data, bool last, uint64_t weight) {
+  BufferView buffer(data);
+  volt::FeedResult r;
+  {
+    nb::gil_scoped_release release;
+    r = self.feed(buffer.data(), buffer.size(), last, weight);
+  }
+  return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
+}
+
+nb::tuple read_words(volt::Counter& self, nb::handle data, bool last, uint64_t weight) {
+  BufferView buffer(data);
+  volt::ReadResult r;
+  {
+    nb::gil_scoped_release release;
+    r = volt::read_words(self, buffer.data(), buffer.size(), last, weight);
+  }
+  return nb::make_tuple(r.consumed, r.lines, r.problem);
+}
+
+void add_words(volt::Counter& self, const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+               const ArrayIn<uint64_t>& counts, uint64_t weight) {
+  check_words(text, offsets, counts);
+  nb::gil_scoped_release release;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    uint64_t count = 0;
+    if (__builtin_mul_overflow(counts.data()[i], weight, &count) || count >> 63)
+      throw std::overflow_error("the weighted counts do not fit 63 bits");
+    self.add({reinterpret_cast<const char*>(text.data()) + offsets.data()[i],
+              offsets.data()[i + 1] - offsets.data()[i]}, count);
+  }
+}
+
+nb::dict totals(const volt::Counter& self) {
+  const volt::CountTotals& t = self.totals();
+  nb::dict out;
+  out["words"] = t.words;
+  out["cut_words"] = t.cut_words;
+  out["reserved"] = t.reserved;
+  out["pruned_words"] = t.pruned_words;
+  out["max_undercount"] = t.max_undercount;
+  return out;
+}
+
+nb::tuple finish(volt::Counter& self, uint64_t min_count) {
+  volt::WordList list;
+  {
+    nb::gil_scoped_release release;
+    list = self.finish(min_count);
+  }
+  return nb::make_tuple(to_numpy(std::move(list.text)), to_numpy(std::move(list.offsets)),
+                        to_numpy(std::move(list.counts)));
+}
+
+}  // namespace
+
+void register_counting(nb::module_& m) {
+  m.def("words_of", [](std::string_view text, const std::string& pretokenizer) {
+    return volt::words_of(pretokenizer_of(pretokenizer), text);
+  }, "text"_a, "pretokenizer"_a, "The words of one text, in which a line end is text like any other.");
+
+  nb::class_<volt::Counter>(m, "Counter", "Counts the words of text that is fed in parts.")
+      .def("__init__", [](volt::Counter* self, const std::string& pretokenizer, uint32_t max_word_length,
+                          unsigned threads, uint64_t max_types) {
+        new (self) volt::Counter(pretokenizer_of(pretokenizer), max_word_length, threads, max_types);
+      }, "pretokenizer"_a, "max_word_length"_a, "threads"_a, "max_types"_a)
+      .def("feed", &feed, "data"_a, "last"_a, "weight"_a,
+           "Returns (bytes consumed, lines, offset of invalid UTF-8 or -1).")
+      .def("read_words", &read_words, "data"_a, "last"_a, "weight"_a,
+           "Lines `word<TAB>count`: (bytes consumed, lines, problem or '').")
+      .def("add_words", &add_words, "text"_a, "offsets"_a, "counts"_a, "weight"_a,
+           "Words that were counted before by the same rule.")
+      .def_prop_ro("totals", &totals)
+      .def("memory", &volt::Counter::memory, "text_bytes"_a,
+           "An upper bound of the bytes used while so much more text is counted and then spilled.")
+      .def("spill", &volt::Counter::spill, nb::call_guard<nb::gil_scoped_release>(), "prefix"_a,
+           "Write the words as sorted runs prefix0, prefix1 ... and forget them. Returns how many runs.")
+      .def("finish", &finish, "min_count"_a, "The words (text, offsets, counts), most frequent first.");
+}

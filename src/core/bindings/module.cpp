@@ -1,0 +1,30 @@
+// The native module volt._core: a table of contents. Python is known in this folder only.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void register_unicode(nb::module_& m);    // unicode.cpp: classes of characters, valid UTF-8
+void register_counting(nb::module_& m);   // counting.cpp: text -> words with counts
+void register_runs(nb::module_& m);       // runs.cpp: counts on disk, when memory is short
+void register_merging(nb::module_& m);    // merging.cpp: words -> merges
+void register_curve(nb::module_& m);      // curve.cpp: merges -> frequencies and sums at every size
+void register_pieces(nb::module_& m);     // pieces.cpp: words cut with tokens that have no parents
+void register_transport(nb::module_& m);  // transport.cpp: the sums of a solver's iteration
+void register_encoding(nb::module_& m);   // encoding.cpp: text -> ids
+void register_files(nb::module_& m);      // files.cpp: words, candidates and tokens as text
+
+NB_MODULE(_core, m) {
+#ifdef NDEBUG
+  nb::set_leak_warnings(false);  // objects that live until the interpreter ends are not leaks
+#endif
+  m.doc() = "The native code of volt. volt.reference has slow, readable twins.";
+  register_unicode(m);
+  register_counting(m);
+  register_runs(m);
+  register_merging(m);
+  register_curve(m);
+  register_pieces(m);
+  register_transport(m);
+  register_encoding(m);
+  register_files(m);
+}

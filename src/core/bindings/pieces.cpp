@@ -1,0 +1,83 @@
+// Words cut by looking tokens up in them.
+#include "proposing/pieces.hpp"
+
+#include "bindings/arrays.hpp"
+#include "base/unicode.hpp"
+#include "bindings/convert.hpp"
+
+using namespace nb::literals;
+
+namespace {
+
+using Table = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void make_matching(volt::Matching* self, const std::string& encoding, bool marks_start,
+                   uint64_t longest_word, bool single, bool restart, double unknown_score,
+                   double symbol_score, bool at_spaces, bool whole_words) {
+  volt::Encoding number = volt::Encoding::merge;
+  if (encoding == "longest") number = volt::Encoding::longest;
+  else if (encoding == "unigram") number = volt::Encoding::unigram;
+  else if (encoding != "merge" && encoding != "split")
+    throw std::invalid_argument("unknown encoding: " + encoding);
+  new (self) volt::Matching{number,        marks_start,  longest_word, single,     restart,
+                            unknown_score, symbol_score, at_spaces,    whole_words};
+}
+
+// Between their marks tokens are UTF-8, so that their characters can be found.
+volt::KeyView check_keys(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                         const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores, bool bytes_only) {
+  check_size(offsets.size(), inside.size() + 1);
+  check_size(scores.size(), inside.size());
+  check_offsets(offsets, text.size());
+  for (size_t t = 0; t < inside.size() && !bytes_only; ++t) {
+    const uint8_t *begin = text.data() + offsets.data()[t], *end = text.data() + offsets.data()[t + 1];
+    if (*begin == volt::kStartMark) ++begin;
+    if (begin < end && end[-1] == volt::kFinalMark) --end;
+    if (begin == end || volt::find_invalid_utf8(begin, end))
+      throw std::invalid_argument("a token that is not valid UTF-8");
+  }
+  return {text.data(), offsets.data(), inside.data(), inside.size()};
+}
+
+Array<uint64_t> count_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                             const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores,
+                             const ArrayIn<uint8_t>& words, const ArrayIn<uint64_t>& word_offsets,
+                             const Table& counts, const volt::Matching& matching, const std::string& mark,
+                             bool bytes_only, unsigned threads) {
+  const volt::KeyView keys = check_keys(text, offsets, inside, scores, bytes_only);
+  check_encodable(words, word_offsets, bytes_only);
+  check_size(word_offsets.size(), counts.shape(0) + 1);
+  if (threads == 0) throw std::invalid_argument("no threads");
+  const volt::CountedWords counted{words.data(), word_offsets.data(), counts.data(), counts.shape(0),
+                                   counts.shape(1)};
+  const volt::WordMark where = word_mark_of(mark);
+  std::vector<uint64_t> found;
+  {
+    nb::gil_scoped_release release;
+    found = volt::count_pieces(keys, scores.data(), counted, matching, where, bytes_only, threads);
+  }
+  return to_numpy(std::move(found));
+}
+
+Array<double> lift_scores(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                          const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores, bool bytes_only) {
+  const volt::KeyView keys = check_keys(text, offsets, inside, scores, bytes_only);
+  std::vector<double> lifted;
+  {
+    nb::gil_scoped_release release;
+    lifted = volt::lift_scores(keys, scores.data(), bytes_only);
+  }
+  return to_numpy(std::move(lifted));
+}
+
+}  // namespace
+
+void register_pieces(nb::module_& m) {
+  nb::class_<volt::Matching>(m, "Matching", "How words are cut: by merging, or by looking tokens up.")
+      .def("__init__", &make_matching, "encoding"_a, "marks_start"_a, "longest_word"_a, "single"_a,
+           "restart"_a, "unknown_score"_a, "symbol_score"_a, "at_spaces"_a, "whole_words"_a);
+  m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
+        "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,
+        "The frequency of every token, and after them that of unknown characters.");
+  m.def("lift_scores", &lift_scores, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "bytes_only"_a);
+}

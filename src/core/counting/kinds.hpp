@@ -1,0 +1,95 @@
+// Kinds of characters. A word ends where they change; each pre-tokenizer has its own kinds.
+#pragma once
+
+#include <array>
+
+#include "base/unicode.hpp"
+#include "counting/pretokenizer.hpp"
+
+namespace volt {
+
+enum Kind : uint8_t { kOther, kLetter, kNumber, kSpace, kMark, kLonger, kUpper, kLower, kCombining };
+
+// Metaspace: letters with their marks, numbers, everything else; the space and U+2581 by themselves.
+inline Kind metaspace_kind(uint32_t c) {
+  if (c == ' ') return kSpace;
+  switch (char_class(c)) {
+    case CharClass::letter:
+    case CharClass::mark: return kLetter;
+    case CharClass::number: return kNumber;
+    default: return c == kSpaceMark ? kMark : kOther;
+  }
+}
+
+// Metaspace that is cut at spaces only.
+inline Kind space_kind(uint32_t c) {
+  return c == ' ' ? kSpace : c == kSpaceMark ? kMark : kOther;
+}
+
+// Byte-level (GPT-2): \p{L}, \p{N}, \s, everything else.
+inline Kind byte_level_kind(uint32_t c) {
+  switch (char_class(c)) {
+    case CharClass::letter: return kLetter;
+    case CharClass::number: return kNumber;
+    case CharClass::space: return kSpace;
+    default: return kOther;
+  }
+}
+
+// Byte-level (GPT-4o): letters by case, and marks by themselves.
+inline Kind cased_kind(uint32_t c) {
+  switch (char_class(c)) {
+    case CharClass::letter: {
+      const LetterCase found = letter_case(c);
+      return found == LetterCase::upper ? kUpper : found == LetterCase::lower ? kLower : kLetter;
+    }
+    case CharClass::mark: return kCombining;
+    case CharClass::number: return kNumber;
+    case CharClass::space: return kSpace;
+    default: return kOther;
+  }
+}
+
+// The kinds of one pre-tokenizer, by first byte where that is enough.
+template <Kind (*kind_of)(uint32_t)>
+class KindTable {
+ public:
+  KindTable() {
+    for (uint32_t byte = 0; byte < 256; ++byte) of_byte_[byte] = byte < 0x80 ? kind_of(byte) : kLonger;
+  }
+  static const KindTable& get() {
+    static const KindTable table;
+    return table;
+  }
+  // Kind and length of the character at p.
+  Kind at(const uint8_t* p, uint32_t& bytes) const {
+    const Kind kind = of_byte_[*p];
+    if (kind != kLonger) [[likely]] {
+      bytes = 1;
+      return kind;
+    }
+    const Decoded d = decode(p);
+    bytes = d.bytes;
+    return kind_of(d.code_point);
+  }
+  // The first character from p on that is of another kind.
+  const uint8_t* run_end(const uint8_t* p, const uint8_t* end, Kind kind) const {
+    while (p < end) {
+      const Kind next = of_byte_[*p];
+      if (next == kind) [[likely]] {
+        ++p;
+        continue;
+      }
+      if (next != kLonger) break;
+      const Decoded d = decode(p);
+      if (kind_of(d.code_point) != kind) break;
+      p += d.bytes;
+    }
+    return p;
+  }
+
+ private:
+  std::array<Kind, 256> of_byte_;
+};
+
+}  // namespace volt

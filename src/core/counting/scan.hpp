@@ -1,0 +1,30 @@
+// The pre-tokenizers: lines -> words. Each scanner hands its words to a sink,
+//
+//     sink(begin, end, prefix, continued)
+//
+// where `prefix` says that the word starts with a space that is not in the text (metaspace, first word
+// of a line) and `continued` that the word is the rest of one that was cut. If the line is not
+// complete, a scanner stops at the first word that might go on, and returns where that is.
+#pragma once
+
+#include "counting/scan_patterns.hpp"
+#include "counting/scan_spaces.hpp"
+
+namespace volt {
+
+// Scan with the pre-tokenizer's rule. `at_spaces`: metaspace words end at spaces only.
+template <class Sink>
+const uint8_t* scan_words(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end, LineState& state,
+                          bool complete, uint32_t max_length, Sink& sink, bool at_spaces = false) {
+  switch (pretokenizer) {
+    case Pretokenizer::whitespace: return scan_whitespace(p, end, state, complete, max_length, sink);
+    case Pretokenizer::metaspace:
+      return at_spaces ? scan_spaced<space_kind>(p, end, state, complete, max_length, sink)
+                       : scan_spaced<metaspace_kind>(p, end, state, complete, max_length, sink);
+    case Pretokenizer::byte_level: return scan_byte_level(p, end, state, complete, max_length, sink);
+    case Pretokenizer::o200k: return scan_cased(p, end, state, complete, max_length, sink);
+    default: return scan_pattern(pretokenizer, p, end, state, complete, max_length, sink);
+  }
+}
+
+}  // namespace volt

@@ -1,0 +1,15 @@
+// The words of one text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "counting/pretokenizer.hpp"
+
+namespace volt {
+
+// The words of valid UTF-8, in which a line end is text like any other.
+std::vector<std::string> words_of(Pretokenizer pretokenizer, std::string_view text);
+
+}  // namespace volt

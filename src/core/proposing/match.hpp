@@ -1,0 +1,91 @@
+// Encodings that look tokens up in a word instead of merging characters. `longest` takes the longest
+// token again and again (WordPiece), `unigram` the tokens with the highest sum of scores.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/pair_table.hpp"
+
+namespace volt {
+
+enum class Encoding : uint8_t { merge, longest, unigram };
+
+struct Matching {
+  Encoding encoding = Encoding::merge;
+  bool marks_start = false;   // tokens at the start of a word differ from those inside (WordPiece's ##)
+  uint64_t longest_word = 0;  // longest: words of more characters are unknown; 0: no limit
+  bool single = false;        // unigram: scores are summed in 32 bits, not in 64
+  bool restart = false;       // unigram: sums start from zero at every space, not only with the text
+  double unknown_score = 0;   // unigram: of an unknown character
+  double symbol_score = 0;    // unigram: of each byte of a symbol
+  bool at_spaces = false;     // metaspace words end at spaces only; implied where tokens are looked up
+  bool whole_words = false;   // merge: a word that is a token is not merged
+};
+
+// Bytes that do not occur in UTF-8 stand for the marks in a word and in the keys of tokens.
+constexpr uint8_t kStartMark = 0xFE, kFinalMark = 0xFF;
+
+// Tokens as a tree of bytes.
+class PieceTable {
+ public:
+  PieceTable() { roots_.fill(kNoToken); }
+  // Throws std::invalid_argument if the table already has the key.
+  void add(const uint8_t* key, size_t bytes, uint32_t token, double score);
+  uint32_t first(uint8_t byte) const { return roots_[byte]; }
+  uint32_t next(uint32_t node, uint8_t byte) const { return next_.find(node, byte); }
+  uint32_t token(uint32_t node) const { return nodes_[node].token; }
+  // The token with exactly this key, or kNoToken.
+  uint32_t find(const uint8_t* key, size_t bytes) const {
+    uint32_t node = bytes ? first(key[0]) : kNoToken;
+    for (size_t i = 1; i < bytes && node != kNoToken; ++i) node = next(node, key[i]);
+    return node == kNoToken ? kNoToken : token(node);
+  }
+  double score(uint32_t node) const { return nodes_[node].score; }
+  // Are all sums of scores exact, in any order?
+  bool exact() const { return exact_; }
+
+ private:
+  struct Node {
+    double score = 0;
+    uint32_t token = kNoToken;
+  };
+  std::array<uint32_t, 256> roots_;
+  std::vector<Node> nodes_;
+  PairTable next_;  // (node, byte) -> node
+  bool exact_ = true;
+};
+
+// Cuts words, on one thread. A word is given as its bytes, with the marks that tokens have.
+class Matcher {
+ public:
+  Matcher(const PieceTable& pieces, const Matching& matching, bool bytes_only)
+      : pieces_(pieces), matching_(matching), bytes_only_(bytes_only) {}
+
+  struct Piece {
+    uint32_t token;  // kNoToken: an unknown character; longest: no token fits here
+    size_t begin, end;
+  };
+  // The pieces of the word, in order. `base` is the sum of scores before the word, and is updated.
+  const std::vector<Piece>& cut(const uint8_t* word, size_t bytes, double& base);
+
+ private:
+  struct Best {
+    double score;
+    uint32_t begin, token;
+  };
+  size_t character(const uint8_t* word, size_t at, size_t bytes) const;
+  void longest(const uint8_t* word, size_t bytes);
+  template <class Real>
+  void unigram(const uint8_t* word, size_t bytes, double& base);
+
+  const PieceTable& pieces_;
+  const Matching& matching_;
+  const bool bytes_only_;
+  std::vector<Piece> found_;
+  std::vector<Best> best_;
+};
+
+}  // namespace volt

@@ -1,0 +1,69 @@
+#include "proposing/pieces.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/parallel.hpp"
+
+namespace volt {
+
+std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const CountedWords& words,
+                                   const Matching& matching, WordMark mark, bool bytes_only,
+                                   unsigned threads) {
+  PieceTable table;
+  for (size_t t = 0; t < keys.size; ++t)
+    if (keys.inside[t])
+      table.add(keys.text + keys.offsets[t], keys.offsets[t + 1] - keys.offsets[t],
+                static_cast<uint32_t>(t), scores[t]);
+  const size_t columns = words.columns, cells = (keys.size + 1) * columns;
+  std::vector<std::vector<uint64_t>> partial(threads);
+  run_parallel(threads, [&](unsigned share) {
+    std::vector<uint64_t>& frequency = partial[share];
+    frequency.assign(cells, 0);
+    Matcher matcher(table, matching, bytes_only);
+    std::vector<uint8_t> key;
+    const size_t begin = words.words * share / threads, end = words.words * (share + 1) / threads;
+    for (size_t w = begin; w < end; ++w) {
+      key.clear();
+      if (mark == WordMark::start) key.push_back(kStartMark);
+      key.insert(key.end(), words.text + words.offsets[w], words.text + words.offsets[w + 1]);
+      if (mark == WordMark::final) key.push_back(kFinalMark);
+      const uint64_t* counts = words.counts + w * columns;
+      double base = 0;
+      for (const Matcher::Piece& piece : matcher.cut(key.data(), key.size(), base)) {
+        uint64_t* row = &frequency[std::min<size_t>(piece.token, keys.size) * columns];
+        for (size_t c = 0; c < columns; ++c) row[c] += counts[c];
+      }
+    }
+  });
+  for (unsigned share = 1; share < threads; ++share)
+    for (size_t i = 0; i < cells; ++i) partial[0][i] += partial[share][i];
+  return std::move(partial[0]);
+}
+
+std::vector<double> lift_scores(const KeyView& keys, const double* scores, bool bytes_only) {
+  std::vector<double> lifted(scores, scores + keys.size);
+  const auto bytes = [&](uint32_t t) { return keys.offsets[t + 1] - keys.offsets[t]; };
+  std::vector<uint32_t> order(keys.size);
+  std::iota(order.begin(), order.end(), 0);
+  // Shorter tokens first: then the table has everything a token can be cut into.
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return bytes(a) < bytes(b); });
+  Matching matching;
+  matching.encoding = Encoding::unigram;
+  matching.unknown_score = -1e9;
+  PieceTable table;
+  Matcher matcher(table, matching, bytes_only);
+  for (const uint32_t t : order) {
+    if (!keys.inside[t]) continue;
+    const uint8_t* key = keys.text + keys.offsets[t];
+    double sum = 0;
+    const auto& cut = matcher.cut(key, bytes(t), sum);
+    const bool known = std::all_of(cut.begin(), cut.end(),
+                                   [](const Matcher::Piece& piece) { return piece.token != kNoToken; });
+    if (known) lifted[t] = std::max(lifted[t], sum);
+    table.add(key, bytes(t), t, lifted[t]);
+  }
+  return lifted;
+}
+
+}  // namespace volt

@@ -1,0 +1,42 @@
+// Words cut with tokens that have no parents: how often each token occurs, and scores with which every
+// token is used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "proposing/match.hpp"
+
+namespace volt {
+
+// Token t is text[offsets[t]..offsets[t+1]), with the bytes of match.hpp for marks. It is used if
+// inside[t].
+struct KeyView {
+  const uint8_t* text;
+  const uint64_t* offsets;
+  const uint8_t* inside;
+  size_t size;
+};
+
+// Word w is text[offsets[w]..offsets[w+1]), without marks, and occurs counts[w * columns + c] times in
+// column c.
+struct CountedWords {
+  const uint8_t* text;
+  const uint64_t* offsets;
+  const uint64_t* counts;
+  size_t words, columns;
+};
+
+enum class WordMark : uint8_t { none, start, final };
+
+// Frequencies, `columns` for every token, and in one more row those of unknown characters.
+std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const CountedWords& words,
+                                   const Matching& matching, WordMark mark, bool bytes_only,
+                                   unsigned threads);
+
+// The scores, each raised to the best sum of scores that its token can be cut into, if that is higher.
+// Of equal sums the encoder takes the single token.
+std::vector<double> lift_scores(const KeyView& keys, const double* scores, bool bytes_only);
+
+}  // namespace volt

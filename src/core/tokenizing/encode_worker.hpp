@@ -1,0 +1,284 @@
+// Encodes text on one thread: cuts it into words, encodes each, and remembers what common words became.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+#include "base/hash.hpp"
+#include "base/unicode.hpp"
+#include "counting/bounded_words.hpp"
+#include "counting/scan.hpp"
+#include "tokenizing/dropout.hpp"
+#include "tokenizing/encode_tables.hpp"
+#include "tokenizing/id_buffer.hpp"
+#include "tokenizing/lookup_encoder.hpp"
+#include "tokenizing/merge_encoder.hpp"
+#include "tokenizing/word_cache.hpp"
+
+namespace volt {
+
+// Where a text that is encoded in parts stands.
+struct TextState {
+  LineState line;
+  uint64_t number = 0;  // of the line
+  uint64_t words = 0;   // of the line so far
+  double score = 0;     // unigram: sum so far
+
+  // A new line starts.
+  void next_line() {
+    line = LineState{};
+    words = 0;
+    score = 0;
+  }
+};
+
+class EncodeWorker {
+ public:
+  explicit EncodeWorker(const EncodeTables& tables) : tables_(tables), merging_(tables), looking_up_(tables) {}
+
+  // Where the ids of the next words go. `ends` gets the number of ids whenever a text ends.
+  void start(const NameTable::Active& active, const Dropout& dropout, IdBuffer& ids,
+             std::vector<uint64_t>& ends) {
+    active_ = &active;
+    dropout_ = dropout;
+    ids_ = &ids;
+    ends_ = &ends;
+    pending_size_ = pending_bytes_ = 0;
+    text_begin_ = ids.size();
+  }
+
+  // Encode the text, or what is sure of it if it is not complete; returns how far that is. Names in
+  // the text are tokens; the text between two of them is cut into words by itself. Memory may be read
+  // up to `readable`; it must stay until `flush`.
+  const uint8_t* encode_text(const uint8_t* p, const uint8_t* end, const uint8_t* readable, bool complete,
+                             TextState& state) {
+    state_ = &state;
+    readable_ = readable;
+    const NameTable::Active& active = *active_;
+    if (active.longest == 0) return scan(p, end, complete);
+    const uint8_t* limit = end;
+    if (!complete) {
+      limit -= std::min<ptrdiff_t>(end - p, active.longest);
+      while (limit > p && is_continuation(*limit)) --limit;
+    }
+    while (p < limit) {
+      const NameTable::Match match = tables_.names.find(p, limit, end, active);
+      if (match.token == kNoToken) return scan(p, limit, complete);
+      scan(p, match.begin, true);
+      flush();
+      uint32_t* out = ids_->room(1);
+      *out = match.token;
+      ids_->advance(out + 1);
+      text_begin_ = ids_->size();
+      if (!tables_.remembers) state.score = looking_up_.after_symbol(state.score, match.end - match.begin);
+      state.line.at_start = false;  // no space is added before text that starts with a name
+      p = match.end;
+    }
+    return p;
+  }
+
+  // Encode whole lines; the last may lack its line end.
+  void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
+    state_ = &state;
+    readable_ = readable;
+    if (active_->longest == 0 &&
+        find_boundaries(tables_.pretokenizer, p, end, true, bounds_, tables_.at_spaces()))
+      return take_bounded_words<LineEnds::plain>(tables_.pretokenizer, p, end, bounds_, state.line.at_start,
+                                                 *this);
+    while (p < end) {
+      const uint8_t* next = next_line_end(p, end);
+      const bool ended = next[-1] == '\n';
+      encode_text(p, next - ended, readable, true, state);
+      if (ended) end_line();
+      p = next;
+    }
+  }
+
+  // Note where the ids of the text end.
+  void end_text() {
+    pending_[pending_size_].kind = Pending::text_end;
+    if (++pending_size_ == kBatch) flush();
+  }
+
+  // Encode a word that belongs to no text, with a space before it if `prefix`. `out` must have room for
+  // one id per byte and one for the space. Returns one past the last id.
+  uint32_t* encode_single_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out) {
+    state_ = nullptr;
+    ids_ = nullptr;
+    uint32_t* after = encode_word(prefix, word, bytes, out);
+    return tables_.fuse_unknown ? fuse(out, after) : after;
+  }
+
+  // Encode the words that wait.
+  void flush() {
+    // A word of n bytes has at most n ids; copies of remembered ids may write some too many.
+    uint32_t* out = ids_->room(pending_bytes_ + ShortWords::kMostIds);
+    for (size_t i = 0; i < pending_size_; ++i) {
+      const Pending& word = pending_[i];
+      uint32_t* const begin = out;
+      switch (word.kind) {
+        case Pending::short_word: out = recall(short_words_, word, out); break;
+        case Pending::middle_word: out = recall(middle_words_, word, out); break;
+        case Pending::long_word: out = encode_word(word.prefix, word.word, word.bytes, out); break;
+        case Pending::text_end:
+          ids_->advance(out);
+          ends_->push_back(ids_->size());
+          text_begin_ = ids_->size();
+      }
+      if (tables_.fuse_unknown) [[unlikely]] out = fuse(begin, out);
+    }
+    ids_->advance(out);
+    pending_size_ = pending_bytes_ = 0;
+  }
+
+  // What scanners call: a word,
+  void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool) {
+    add(begin, end, prefix, readable_);
+  }
+  // a U+2581 of the text, which is not a mark, and in no token,
+  void reserved() { add(kSpaceMarkText, std::end(kSpaceMarkText), false, std::end(kSpaceMarkText)); }
+  void cut() {}
+  // and the end of a line.
+  void end_line() {
+    end_text();
+    state_->next_line();
+    ++state_->number;
+  }
+
+ private:
+  static constexpr size_t kBatch = 32;
+  static constexpr uint32_t kWhole = 0xFFFFFFFF;  // the longest word of a scanner: none is cut
+  using ShortWords = WordCache<2, 11>;
+  using MiddleWords = WordCache<4, 7>;
+
+  // A word whose slot was prefetched, but may not be in the processor's cache yet.
+  struct Pending {
+    enum Kind : uint8_t { short_word, middle_word, long_word, text_end } kind;
+    bool prefix;
+    size_t bytes;
+    uint64_t hash;
+    uint64_t key[4];
+    const uint8_t* word;
+  };
+
+  // kLowBytes[8 + n] keeps the first n bytes of a little-endian integer, all if n >= 8, none if n <= 0.
+  static constexpr std::array<uint64_t, 24> kLowBytes = [] {
+    std::array<uint64_t, 24> masks{};
+    for (size_t n = 1; n < 16; ++n) masks[8 + n] = n < 8 ? (uint64_t{1} << (8 * n)) - 1 : ~uint64_t{0};
+    return masks;
+  }();
+
+  const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
+    if (complete && find_boundaries(tables_.pretokenizer, p, end, false, bounds_, tables_.at_spaces())) {
+      take_bounded_words<LineEnds::none>(tables_.pretokenizer, p, end, bounds_, state_->line.at_start, *this);
+      return end;
+    }
+    return scan_words(tables_.pretokenizer, p, end, state_->line, complete, kWhole, *this,
+                      tables_.at_spaces());
+  }
+
+  void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {
+    const size_t bytes = end - begin;
+    const uint64_t number = state_->words++;
+    if (dropout_.probability > 0 || !tables_.remembers) [[unlikely]] {
+      flush();
+      Coin coin(dropout_, state_->number, number);
+      uint32_t* out = ids_->room(bytes + prefix);
+      uint32_t* after = encode_word(prefix, begin, bytes, out, dropout_.probability > 0 ? &coin : nullptr);
+      ids_->advance(tables_.fuse_unknown ? fuse(out, after) : after);
+      return;
+    }
+    Pending& word = pending_[pending_size_];
+    const size_t size = bytes + prefix;
+    pending_bytes_ += size;
+    word.bytes = static_cast<uint32_t>(size);
+    if (size <= ShortWords::kMostBytes) [[likely]] {
+      word.kind = Pending::short_word;
+      if (!prefix && readable - begin >= 16) [[likely]] {
+        word.key[0] = load(begin) & kLowBytes[bytes + 8];
+        word.key[1] = load(begin + 8) & kLowBytes[bytes];
+      } else {
+        uint8_t copy[16] = {' '};
+        std::memcpy(copy + prefix, begin, bytes);
+        word.key[0] = load(copy);
+        word.key[1] = load(copy + 8);
+      }
+      word.key[1] |= static_cast<uint64_t>(size) << 56;
+      word.hash = ShortWords::hash_of(word.key);
+      short_words_.prefetch(word.hash);
+    } else if (size <= MiddleWords::kMostBytes) {
+      word.kind = Pending::middle_word;
+      uint8_t copy[32] = {' '};
+      std::memcpy(copy + prefix, begin, bytes);
+      copy[31] = static_cast<uint8_t>(size);
+      std::memcpy(word.key, copy, sizeof copy);
+      word.hash = MiddleWords::hash_of(word.key);
+      middle_words_.prefetch(word.hash);
+    } else {
+      word.kind = Pending::long_word;
+      word.prefix = prefix;
+      word.word = begin;
+      word.bytes = bytes;
+    }
+    if (++pending_size_ == kBatch) flush();
+  }
+
+  // The ids of a word, remembered or encoded now.
+  template <class Cache>
+  uint32_t* recall(Cache& cache, const Pending& word, uint32_t* out) {
+    if (const auto* slot = cache.find(word.key, word.hash)) [[likely]] return slot->copy_to(out);
+    uint8_t copy[32];
+    std::memcpy(copy, word.key, sizeof copy);
+    uint32_t* after = encode_word(false, copy, word.bytes, out);
+    cache.add(word.key, word.hash, out, after);
+    return after;
+  }
+
+  uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out,
+                        Coin* coin = nullptr) {
+    if (tables_.matching.encoding != Encoding::merge) {
+      double none = 0;
+      return looking_up_.encode(prefix, word, bytes, out,
+                                state_ == nullptr || tables_.remembers ? none : state_->score);
+    }
+    if (tables_.matching.whole_words && coin == nullptr) {
+      if (const uint32_t token = tables_.pieces.find(word, bytes); token != kNoToken) {
+        *out = token;
+        return out + 1;
+      }
+    }
+    return merging_.encode(prefix, word, bytes, out, coin);
+  }
+
+  // One unknown token for a run of them. In whitespace mode a run ends with the word.
+  uint32_t* fuse(uint32_t* begin, uint32_t* end) {
+    const bool in_word = tables_.pretokenizer == Pretokenizer::whitespace;
+    const uint32_t* first = in_word || ids_ == nullptr ? begin : ids_->data() + text_begin_;
+    uint32_t* out = begin;
+    for (const uint32_t* p = begin; p < end; ++p)
+      if (*p != tables_.unknown || out == first || out[-1] != tables_.unknown) *out++ = *p;
+    return out;
+  }
+
+  const EncodeTables& tables_;
+  const NameTable::Active* active_ = nullptr;
+  Dropout dropout_;
+  IdBuffer* ids_ = nullptr;
+  std::vector<uint64_t>* ends_ = nullptr;
+  const uint8_t* readable_ = nullptr;
+  TextState* state_ = nullptr;
+  size_t text_begin_ = 0;  // of the ids, where the text or the last name in it began
+
+  MergeEncoder merging_;
+  LookupEncoder looking_up_;
+  ShortWords short_words_;
+  MiddleWords middle_words_;
+  std::vector<uint64_t> bounds_;
+  Pending pending_[kBatch];
+  size_t pending_size_ = 0, pending_bytes_ = 0;
+};
+
+}  // namespace volt

@@ -1,0 +1,67 @@
+// A word -> ids, by looking tokens up in it (match.hpp). volt.reference.look_up has the slow twin.
+#pragma once
+
+#include <vector>
+
+#include "base/unicode.hpp"
+#include "proposing/match.hpp"
+#include "tokenizing/encode_tables.hpp"
+
+namespace volt {
+
+class LookupEncoder {
+ public:
+  explicit LookupEncoder(const EncodeTables& tables)
+      : tables_(tables), matcher_(tables.pieces, tables.matching, tables.bytes_only()) {}
+
+  // As MergeEncoder::encode. `score` is the sum of scores before the word, and is updated. A word that
+  // `longest` can't cut completely is unknown as a whole, if there are no byte tokens.
+  uint32_t* encode(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out, double& score) {
+    const Matching& matching = tables_.matching;
+    if (bytes + prefix == 0) return out;
+    key_.clear();
+    if (matching.marks_start) key_.push_back(kStartMark);
+    if (prefix) key_.push_back(' ');
+    key_.insert(key_.end(), word, word + bytes);
+    if (tables_.marks_end) key_.push_back(kFinalMark);
+    const bool spells = !tables_.byte_tokens.empty();
+    if (matching.encoding == Encoding::longest && matching.longest_word != 0 &&
+        (tables_.bytes_only() ? bytes : count_characters(word, word + bytes) + prefix) > matching.longest_word) {
+      *out = tables_.unknown;
+      return out + 1;
+    }
+    if (matching.restart && key_[0] == ' ') score = 0;
+    uint32_t* const begin = out;
+    for (const Matcher::Piece& piece : matcher_.cut(key_.data(), key_.size(), score)) {
+      if (piece.token != kNoToken) [[likely]] {
+        *out++ = piece.token;
+      } else if (spells) {
+        for (size_t i = piece.begin; i < piece.end; ++i)
+          if (key_[i] < kStartMark) *out++ = tables_.byte_tokens[key_[i]];
+      } else if (matching.encoding == Encoding::longest) {
+        *begin = tables_.unknown;
+        return begin + 1;
+      } else {
+        *out++ = tables_.unknown;
+      }
+    }
+    return out;
+  }
+
+  // The sum of scores after a symbol of so many bytes, as in SentencePiece.
+  double after_symbol(double score, size_t bytes) const {
+    const Matching& matching = tables_.matching;
+    const auto add = [&]<class Real>(Real sum) -> double {
+      return static_cast<Real>(bytes) * static_cast<Real>(matching.symbol_score) - static_cast<Real>(0.1) + sum;
+    };
+    if (matching.restart) return 0;
+    return matching.single ? add(static_cast<float>(score)) : add(score);
+  }
+
+ private:
+  const EncodeTables& tables_;
+  Matcher matcher_;
+  std::vector<uint8_t> key_;
+};
+
+}  // namespace volt

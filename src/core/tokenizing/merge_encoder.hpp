@@ -1,0 +1,207 @@
+// A word -> ids, by merging: the word is spelled in characters, and neighbours are merged, the lowest
+// rank first, leftmost on a tie. volt.reference.encode has the slow twin.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "base/unicode.hpp"
+#include "tokenizing/dropout.hpp"
+#include "tokenizing/encode_tables.hpp"
+
+namespace volt {
+
+class MergeEncoder {
+ public:
+  explicit MergeEncoder(const EncodeTables& tables) : tables_(tables) {}
+
+  // Encode one word, with a space before it if `prefix`. `out` must have room for one id per byte and
+  // one for the space. Returns one past the last id. The coin, if there is one, skips merges.
+  uint32_t* encode(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out, Coin* coin) {
+    if (bytes + prefix > symbols_.size()) symbols_.resize(std::max<size_t>(2 * bytes, 64));
+    const size_t size = spell(prefix, word, bytes);
+    return tables_.tracks_merges ? merge<true>(size, out, coin) : merge<false>(size, out, coin);
+  }
+
+ private:
+  static constexpr size_t kFew = 32;  // up to this many symbols a scan is faster than a heap
+
+  // Which two tokens were merged, and how those were merged.
+  struct Join {
+    uint32_t left, left_join, right, right_join;
+  };
+  struct Link {
+    uint32_t id, previous, next;
+    uint32_t rank;  // of what this and the next symbol make
+    uint32_t join;
+  };
+
+  // ------------------------------------------------------------------------------------------ spelling
+
+  // Write the symbols of a word; returns how many.
+  size_t spell(bool prefix, const uint8_t* p, size_t bytes) {
+    uint32_t* out = symbols_.data();
+    if (tables_.bytes_only()) {
+      for (size_t i = 0; i < bytes; ++i) out[i] = tables_.characters.find(p[i]);
+      return bytes;
+    }
+    static constexpr uint8_t kSpaceText[] = {' '};
+    if (prefix) out = spell_character(tables_.characters, kSpaceText, 1, ' ', out);
+    const uint8_t* end = p + bytes;
+    const bool marks_last = tables_.marks_end;
+    while (p < end) {
+      const Decoded d = decode(p);
+      const bool last = marks_last && p + d.bytes == end;
+      out = spell_character(last ? tables_.final_characters : tables_.characters, p, d.bytes, d.code_point,
+                            out);
+      p += d.bytes;
+    }
+    return static_cast<size_t>(out - symbols_.data());
+  }
+
+  // A character that is not in the vocabulary becomes tokens that merge with nothing.
+  uint32_t* spell_character(const CharacterTable& table, const uint8_t* p, size_t bytes,
+                            uint32_t code_point, uint32_t* out) {
+    const uint32_t token = table.find(code_point);
+    if (token != kNoToken) [[likely]] {
+      *out++ = token;
+    } else if (!tables_.byte_tokens.empty()) {
+      for (size_t i = 0; i < bytes; ++i) *out++ = tables_.byte_tokens[p[i]];
+    } else {
+      *out++ = tables_.unknown;
+    }
+    return out;
+  }
+
+  // ------------------------------------------------------------------------------------------- merging
+
+  template <bool track>
+  uint32_t* merge(size_t size, uint32_t* out, Coin* coin) {
+    joins_.clear();
+    return size <= kFew && coin == nullptr ? merge_few<track>(size, out) : merge_many<track>(size, out, coin);
+  }
+
+  // Look for the best pair before every merge. What the pairs make is looked up once and kept.
+  template <bool track>
+  uint32_t* merge_few(size_t size, uint32_t* out) {
+    uint32_t* ids = symbols_.data();
+    uint32_t ranks[kFew], joins[kFew];
+    if (track) std::fill_n(joins, size, kNoToken);
+    for (size_t i = 0; i + 1 < size; ++i) ranks[i] = tables_.find_first(ids[i], ids[i + 1]);
+    for (;;) {
+      uint64_t best = ~uint64_t{0};  // rank and place: the leftmost on a tie
+      for (size_t i = 0; i + 1 < size; ++i) best = std::min(best, uint64_t{ranks[i]} << 32 | i);
+      const auto lowest = static_cast<uint32_t>(best >> 32), at = static_cast<uint32_t>(best);
+      if (lowest == kNoToken) break;
+      if (track) joins[at] = join(ids[at], joins[at], ids[at + 1], joins[at + 1]);
+      ids[at] = tables_.made[lowest];
+      --size;
+      for (size_t i = at + 1; i < size; ++i) {
+        ids[i] = ids[i + 1];
+        ranks[i - 1] = ranks[i];
+        if (track) joins[i] = joins[i + 1];
+      }
+      if (at > 0) ranks[at - 1] = tables_.pairs.find(ids[at - 1], ids[at]);
+      if (at + 1 < size) ranks[at] = tables_.pairs.find(ids[at], ids[at + 1]);
+    }
+    for (size_t i = 0; i < size; ++i) out = emit(ids[i], track ? joins[i] : kNoToken, out);
+    return out;
+  }
+
+  // A list of symbols and a heap of pairs (rank, position): near-linear for words of any length. An
+  // entry is out of date if the pair at its position now makes something else. Merges that the coin
+  // skips come back after the next merge.
+  template <bool track>
+  uint32_t* merge_many(size_t size, uint32_t* out, Coin* coin) {
+    if (size >= kNoToken) throw std::length_error("a word of more than 4,294,967,294 characters");
+    links_.resize(size);
+    heap_.clear();
+    skipped_.clear();
+    for (uint32_t i = 0; i < size; ++i) {
+      links_[i] = {symbols_[i], i - 1, i + 1 < size ? i + 1 : kNoToken, kNoToken, kNoToken};
+      if (i > 0) rank_pair(i - 1, i);
+    }
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+    while (!heap_.empty()) {
+      const uint64_t top = heap_.front();
+      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+      heap_.pop_back();
+      const auto rank = static_cast<uint32_t>(top >> 32), at = static_cast<uint32_t>(top);
+      Link& link = links_[at];
+      if (link.rank != rank) continue;
+      if (coin != nullptr && coin->skips()) {
+        skipped_.push_back(top);
+        continue;
+      }
+      Link& gone = links_[link.next];
+      if (track) link.join = join(link.id, link.join, gone.id, gone.join);
+      link.id = tables_.made[rank];
+      link.next = gone.next;
+      gone.rank = link.rank = kNoToken;
+      if (at > 0) push_pair(link.previous, at);
+      if (link.next != kNoToken) {
+        links_[link.next].previous = at;
+        push_pair(at, link.next);
+      }
+      for (const uint64_t entry : skipped_) push(entry);
+      skipped_.clear();
+    }
+    for (uint32_t i = 0; i < size; i = links_[i].next) out = emit(links_[i].id, links_[i].join, out);
+    return out;
+  }
+
+  bool rank_pair(uint32_t at, uint32_t next) {
+    links_[at].rank = tables_.pairs.find(links_[at].id, links_[next].id);
+    if (links_[at].rank == kNoToken) return false;
+    heap_.push_back(static_cast<uint64_t>(links_[at].rank) << 32 | at);
+    return true;
+  }
+  void push_pair(uint32_t at, uint32_t next) {
+    if (rank_pair(at, next)) std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+  void push(uint64_t entry) {
+    heap_.push_back(entry);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  uint32_t join(uint32_t left, uint32_t left_join, uint32_t right, uint32_t right_join) {
+    joins_.push_back({left, left_join, right, right_join});
+    return static_cast<uint32_t>(joins_.size() - 1);
+  }
+
+  // Hidden tokens are split into those they were merged from, until none is hidden.
+  uint32_t* emit(uint32_t id, uint32_t from, uint32_t* out) {
+    if (id < tables_.visible) [[likely]] {
+      *out++ = id;
+      return out;
+    }
+    stack_.assign(1, {id, from});
+    while (!stack_.empty()) {
+      const auto [token, made] = stack_.back();
+      stack_.pop_back();
+      if (token < tables_.visible) {
+        *out++ = token;
+      } else if (made != kNoToken) {
+        const Join& j = joins_[made];
+        stack_.push_back({j.right, j.right_join});
+        stack_.push_back({j.left, j.left_join});
+      } else {
+        stack_.push_back({tables_.right[token], kNoToken});
+        stack_.push_back({tables_.left[token], kNoToken});
+      }
+    }
+    return out;
+  }
+
+  const EncodeTables& tables_;
+  std::vector<uint32_t> symbols_;
+  std::vector<Link> links_;
+  std::vector<uint64_t> heap_, skipped_;
+  std::vector<Join> joins_;
+  std::vector<std::pair<uint32_t, uint32_t>> stack_;
+};
+
+}  // namespace volt
