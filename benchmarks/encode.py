@@ -200,7 +200,7 @@ def subword_nmt_lines(text: str, output: str, threads: int) -> tuple[float, Mapp
 def _prepare_models(texts: list[Path], folder: Path) -> None:
     """Vocabularies of the same text, and each as `volt export` writes it for the peers."""
     import volt
-    from volt.tokenizing.vocabulary import build_vocabulary
+    from volt.tokenizing.build import build_vocabulary
 
     exports = {
         "byte-level": ("hf", "tiktoken"),

@@ -106,19 +106,18 @@ def stage(files: list[str]) -> Stage:
                 name="volt",
                 distribution="volt-vocab",
                 includes="`volt learn --multilingual --temperature 5 --size 60000`: a vocabulary "
-                "of the size the peers make, measured on each language; no draws, transport at two "
+                "of the size the peers make, measured on each language; transport at two "
                 "small sizes only, no report",
                 work=("volt", "learn", *LEARN, *files, "--size", "60000", "--sizes", "1000,2000",
-                      "--bootstrap", "0", "--candidates", "bpe:60000", "--no-report",
+                      "--candidates", "bpe:60000", "--no-report",
                       "--threads", "{threads}", "-o", "{output}"),
                 read=languages_written,
             ),
             Contender(
                 name="volt-chooses",
                 distribution="volt-vocab",
-                includes="the whole job: up to 300,000 candidates with 20 bootstrap draws, "
-                "transport at S = 40K, 50K, ..., 160K, all criteria, the vocabulary measured on "
-                "each language; no report",
+                includes="the whole job: up to 300,000 candidates, transport at S = 40K, 50K, "
+                "..., 160K, all criteria, the vocabulary measured on each language; no report",
                 work=("volt", "learn", *LEARN, *files, "--no-report", "--threads", "{threads}",
                       "-o", "{output}"),
                 read=languages_written,

@@ -2,7 +2,7 @@
 
     python benchmarks/learn.py --text FILE... -o benchmarks/results/learn.json
 
-`volt` counts, makes 100,000 candidates with 20 bootstrap draws, solves transport at ten sizes,
+`volt` counts, makes 100,000 candidates, solves transport at ten sizes,
 computes every criterion and writes the result. The trainers make one BPE vocabulary of 32,000,
 whose size nobody chose. All start from the same text file.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from measure import Contender, Requirement, Stage, main
 
-SIZES = ("--candidates", "bpe:100000", "--sizes", "1000:10000:1000", "--bootstrap", "20")
+SIZES = ("--candidates", "bpe:100000", "--sizes", "1000:10000:1000")
 
 
 def tokens_written(output: Path) -> Mapping[str, int]:
@@ -107,43 +107,39 @@ def volt_stages(text: str, output: str, threads: int) -> tuple[float, Mapping[st
 
     from volt import pipeline
 
-    build = pipeline.build_vocabulary
+    build = pipeline.build_tokenizer
 
     def timed_build(*arguments, **options):
         begin["Vocabulary"] = time.perf_counter()
         return build(*arguments, **options)
 
-    pipeline.build_vocabulary = timed_build
+    pipeline.build_tokenizer = timed_build
     started = time.perf_counter()
     result = volt.learn(
-        [text], merges=100_000, sizes="1000:10000:1000", bootstrap=20, threads=threads,
+        [text], merges=100_000, sizes="1000:10000:1000", threads=threads,
         progress=Clock(),
     )  # fmt: skip
     result.save(output)
     finished = time.perf_counter()
 
-    # What the draws cost is the difference to the same candidates without them.
-    volt.candidates(result.counts, merges=100_000, threads=threads)
-    merging = time.perf_counter() - finished
     total = finished - started
     counting = end["Counting words"] - started
-    bootstrap = max(0.0, end["Merging"] - end["Counting words"] - merging)
+    merging = end["Merging"] - end["Counting words"]
     curve = begin["Transport"] - end["Merging"]
     transport = end["Transport"] - begin["Transport"]
     criteria = begin["Vocabulary"] - end["Transport"]
     vocabulary = finished - begin["Vocabulary"]
-    share = (bootstrap + curve + transport + criteria) / total
+    share = (curve + transport + criteria) / total
     parts = {
         "counting": counting,
         "merging": merging,
-        "draws in the merging": bootstrap,
-        "curves and frequencies at the sizes, of all draws": curve,
+        "curve": curve,
         "transport": transport,
         "choice": criteria,
         "vocabulary, measured and written": vocabulary,
     }
     facts = {f"ms {name}": round(1000 * seconds) for name, seconds in parts.items()}
-    facts["% in transport, curve, criteria and bootstrap (under 20 required)"] = round(100 * share)
+    facts["% in transport, curve and criteria (under 20 required)"] = round(100 * share)
     return total, facts
 
 
@@ -182,7 +178,7 @@ def volt_scaling(text: str, output: str, threads: int) -> tuple[float, Mapping[s
             begin = time.perf_counter()
             subprocess.run(
                 [sys.executable, volt, "learn", part, "-o", folder, "-q", "--threads", str(threads),
-                 "--candidates", "bpe:100000", "--sizes", "1000:10000:1000", "--bootstrap", "20"],
+                 "--candidates", "bpe:100000", "--sizes", "1000:10000:1000"],
                 check=True,
             )  # fmt: skip
             taken[number].append(time.perf_counter() - begin)
@@ -205,8 +201,8 @@ STAGE = Stage(
         Contender(
             name="volt",
             distribution="volt-vocab",
-            includes="the command `volt learn`: start, imports, counting, 100,000 candidates with "
-            "20 bootstrap draws, transport at ten sizes, all criteria, the vocabulary measured by "
+            includes="the command `volt learn`: start, imports, counting, 100,000 candidates, "
+            "transport at ten sizes, all criteria, the vocabulary measured by "
             "encoding, four files written",
             work=("volt", "learn", "{text}", *SIZES, "--threads", "{threads}", "-o", "{output}"),
             read=tokens_written,
@@ -234,8 +230,7 @@ STAGE = Stage(
         Contender(
             name="volt-stages",
             distribution="volt-vocab",
-            includes="the same work as `volt` from Python, then the candidates once more without "
-            "draws: where the time goes (after import: without that second time)",
+            includes="the same work as `volt` from Python: where the time goes (after import)",
             work=volt_stages,
         ),
         Contender(

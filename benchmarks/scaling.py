@@ -97,7 +97,7 @@ def section(result: Mapping[str, Any]) -> str:
         "Made by", "", f"    {result['command']}", "",
         f"on {machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python "
         f"{machine['python']}, {result['threads']} threads; medians of {result['runs']} run(s). "
-        "Time and peak memory of the whole process; `learn` with 20 draws, without the report."
+        "Time and peak memory of the whole process; `learn` without the report."
         + (f" {result['note']}" if result["note"] else ""),
         "", "![time and memory over text](img/scaling-text.svg)", "",
         *_table(["text", "count", "candidates", "learn"],

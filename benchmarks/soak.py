@@ -39,8 +39,9 @@ def one_round(number: int, folder: Path) -> None:
     lines = [" ".join(draw.choices(lexicon, k=12)) for _ in range(400)]
     form = TARGETS[number % len(TARGETS)]
     words = "byte-level" if form == "tiktoken" else "whitespace" if form == "subword-nmt" else None
+    first = 30 if words == "whitespace" else 290  # special tokens, bytes and characters
     result = volt.learn(
-        [lines], sizes=[50, 100, 150], merges=300, bootstrap=4, seed=number,
+        [lines], sizes=[first + 50, first + 100, first + 150], merges=300,
         pretokenizer=words, merge_rule="concat" if form in ("sentencepiece", "tiktoken") else None,
     )  # fmt: skip
     result.save(folder / "learned")

@@ -38,11 +38,11 @@ def make_problem(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     import numpy as np
 
     import volt
-    from volt.proposing.frequencies import push_down, rank_candidates, token_characters, token_set
+    from volt.proposing.base import token_characters, token_set
 
     found = volt.candidates([text], merges=100_000, threads=threads)
-    inside = token_set(found, rank_candidates(found, "frequency"), 10_000)
-    frequency = push_down(found, inside)
+    inside = token_set(found, found.ranking("frequency")[:10_000])
+    frequency = found.push_down(inside)
     tokens = np.flatnonzero(frequency)
     counts, _ = token_characters(found, tokens)
     with open(output, "wb") as file:  # noqa: PTH123
@@ -61,7 +61,8 @@ def volt_sparse(text: str, output: str, threads: int) -> tuple[float, Mapping[st
     from scipy.sparse import csr_array
 
     from volt._core import TransportSupport
-    from volt.choosing.transport import TransportProblem, solve
+    from volt.choosing.sinkhorn import solve
+    from volt.choosing.transport import TransportProblem
 
     data = np.load(text)
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])
@@ -97,7 +98,8 @@ def volt_relaxed(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     from scipy.sparse import csr_array
 
     from volt._core import TransportSupport
-    from volt.choosing.transport import TransportProblem, solve
+    from volt.choosing.sinkhorn import solve
+    from volt.choosing.transport import TransportProblem
 
     data = np.load(text)
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])

@@ -16,14 +16,16 @@ import numpy as np
 import pytest
 
 import volt
-from volt import pipeline, reference
+from volt import reference
 from volt.base.errors import InputError, SettingsError, TransportError
 from volt.base.manifest import MANIFEST
 from volt.choosing.criteria import CRITERIA
 from volt.counting.marks import BYTE_LETTERS
-from volt.proposing.frequencies import frequencies_at, push_down, rank_candidates, token_set
+from volt.proposing.base import token_set
+from volt.proposing.tokens import Token
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.check import measure
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import FORMAT, Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
@@ -52,11 +54,21 @@ def made_up_text(seed=1, lines=350):
 
 
 TEXT = made_up_text()
-OPTIONS = {"sizes": "60:300:60", "bootstrap": 3, "merges": 400}
+MORE_TEXT = [line for seed in range(3, 8) for line in made_up_text(seed, 300)]
+FIRST = {"whitespace": 61, "metaspace": 305, "byte-level": 260}
+"""Rows without merges: special tokens, bytes and the characters of the text."""
+OPTIONS = {"sizes": "365:605:60", "merges": 400}
+
+
+def rows(pretokenizer, *added):
+    """Sizes with so many tokens besides special tokens, bytes and characters."""
+    return [FIRST[pretokenizer] + number for number in added]
 
 
 def learned(text=TEXT, **options):
-    return volt.learn([text], **(OPTIONS | options))
+    pretokenizer = options.get("pretokenizer", "metaspace")
+    sizes = rows(pretokenizer if pretokenizer in FIRST else "metaspace", *range(60, 301, 60))
+    return volt.learn([text], **(OPTIONS | {"sizes": sizes} | options))
 
 
 def artifacts(folder):
@@ -84,6 +96,15 @@ def characters_of(vocabulary, token):
 
 
 # ---------------------------------------------------------------------- a result agrees with itself
+
+
+def build_vocabulary_of(result, chosen):
+    """Of other candidates, everything else as in the result."""
+    old = result.vocabulary
+    return build_vocabulary(
+        result.candidates, chosen, merge_rule=old.merge_rule, unknown=old.unknown,
+        special=old.of_kind("special"), symbols=old.of_kind("symbol"),
+    )  # fmt: skip
 
 
 def assert_consistent(result):
@@ -115,7 +136,10 @@ def assert_consistent(result):
     for token in sorted(range(found.alphabet_size, len(found)), reverse=True):
         if token in closed:
             closed |= {*found.parents[token].tolist()}
-    assert result.closure_size == len(closed)
+    fixed = len(vocabulary.of_kind("special", "symbol", "byte"))
+    assert found.fixed_rows == fixed
+    needed = len(chosen) + found.alphabet_size if split else len(closed)
+    assert result.choice.size == len(vocabulary) == fixed + needed - (found.unknown is not None)
     if split:
         last = max(closed)
         assert [t.text for t in vocabulary.hidden] == [
@@ -150,9 +174,12 @@ def assert_consistent(result):
     # Steps and choices.
     assert all(solution.converged for solution in result.solutions)
     assert [choice.criterion for choice in result.choices] == list(CRITERIA)
-    slow = reference.curve.muv([s.size for s in result.steps], [s.entropy for s in result.steps])
+    slow = reference.curve.muv([s.s for s in result.steps], [s.entropy for s in result.steps])
     assert [step.muv for step in result.steps[1:]] == pytest.approx(slow, rel=1e-12)
     assert result.steps[0].muv is None
+    for step in result.steps:
+        assert found.alphabet_size < step.s <= len(found)
+        assert step.size == len(build_vocabulary_of(result, step.kept))
     muv = result.choices[0]
     best = max(result.steps[1:], key=lambda step: step.muv)
     assert (muv.size, muv.value) == (best.size, pytest.approx(best.muv))
@@ -168,16 +195,19 @@ def test_every_criterion_encoding_and_pretokenizer(pretokenizer, encoding, crite
     )
     assert_consistent(result)
     vocabulary, found = result.vocabulary, result.candidates
-    assert result.criterion == result.choice.criterion == criterion
-    assert result.chosen_size == result.choice.size
+    assert result.choice.criterion == result.choice.verdict.criterion == criterion
+    assert result.choice.size == result.choice.verdict.size == len(vocabulary)
     chosen = sum(t.kind == "merged" and not t.scaffold for t in vocabulary.tokens)
     if criterion == "muv":
-        # S_t merged tokens, less those that occur nowhere at that size.
-        step = next(step for step in result.steps if step.size == result.chosen_size)
-        assert chosen == (step.kept >= found.alphabet_size).sum() <= result.chosen_size
+        # S_t tokens, less those that occur nowhere at that size.
+        step = next(step for step in result.steps if step.size == result.choice.size)
+        assert result.choice.step is step
+        assert chosen == (step.kept >= found.alphabet_size).sum()
+        assert chosen <= step.s - found.alphabet_size
         assert step.dropped == 0
+        assert step.size == found.fixed_rows + found.alphabet_size + chosen + vocabulary.scaffolds
     else:
-        assert chosen == result.chosen_size - found.alphabet_size
+        assert chosen == result.choice.size - found.fixed_rows - found.alphabet_size
         assert vocabulary.scaffolds == len(vocabulary.hidden) == 0
 
 
@@ -189,30 +219,92 @@ def test_a_symbol_may_not_be_a_token_even_a_hidden_one():
 
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
 @pytest.mark.parametrize("encoding", ["merge", "split"])
-@pytest.mark.parametrize("rank", ["merge", "frequency"])
+@pytest.mark.parametrize("rank", ["merge", "frequency", None])
 def test_a_fixed_size_is_the_size_of_the_vocabulary(pretokenizer, encoding, rank):
-    size = 300 if pretokenizer == "whitespace" else 600
-    result = learned(pretokenizer=pretokenizer, encoding=encoding, rank=rank, size=size)
-    assert_consistent(result)
-    assert (result.criterion, result.chosen_size, result.choice) == ("size", size, None)
-    if rank == "frequency" and encoding == "merge":
-        # Scaffolds come along in ones and twos and more, so it may fall just short.
-        assert size - 5 <= len(result.vocabulary) <= size
-        assert result.vocabulary.scaffolds > 0
-    else:
-        assert len(result.vocabulary) == size
+    first = FIRST[pretokenizer]
+    for size in (first, first + 1, first + 2, first + 137, first + 399, first + 400):
+        result = learned(pretokenizer=pretokenizer, encoding=encoding, rank=rank, size=size)
+        if size == first + 137:
+            assert_consistent(result)
+        assert (result.choice.criterion, result.choice.verdict) == ("size", None)
+        assert result.choice.size == len(result.vocabulary) == size
+        assert f"|size:{size}|" in result.signature
+        if rank != "frequency":
+            assert result.vocabulary.scaffolds == len(result.vocabulary.hidden) == 0
+        elif size == first + 137:
+            assert max(result.vocabulary.scaffolds, len(result.vocabulary.hidden)) > 0
+    for size in (first - 1, first + 401):
+        with pytest.raises((SettingsError, InputError), match=f"size {size:,}"):
+            learned(pretokenizer=pretokenizer, encoding=encoding, rank=rank, size=size)
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+@pytest.mark.parametrize("rank", ["merge", "frequency"])
+def test_a_size_may_be_written_in_thousands(pretokenizer, encoding, rank):
+    options = {"pretokenizer": pretokenizer, "encoding": encoding, "rank": rank, "merges": 3000}
+    counts = volt.count([MORE_TEXT], pretokenizer=options.pop("pretokenizer"))
+    result = volt.learn(counts, size="2k", **options)
+    assert result.choice.size == len(result.vocabulary) == 2000
+    assert len(volt.learn(counts, size="2K", **options).vocabulary) == 2000
+    same = volt.learn(counts, size=2000, **options).vocabulary
+    assert same.to_json() == result.vocabulary.to_json()
+    for size in ("1.2k", "2 thousand", "k", "-1k", 2.5):
+        with pytest.raises(SettingsError, match="`size` must be a whole number such as 32000 or"):
+            volt.learn(counts, size=size, **options)
+
+
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize(
+    ("source", "encoding"),
+    [("unigram", "unigram"), ("wordpiece", "longest"), ("substring", "unigram"),
+     ("substring", "longest")],
+)  # fmt: skip
+def test_a_fixed_size_of_tokens_that_are_looked_up(pretokenizer, source, encoding):
+    options = {"pretokenizer": pretokenizer, "encoding": encoding, "candidates": f"{source}:600",
+               "sizes": rows(pretokenizer, 60, 120, 180)}  # fmt: skip
+    most = 0
+    for added in (60, 61, 137):
+        size = FIRST[pretokenizer] + added
+        result = volt.learn([TEXT], size=size, **options)
+        assert result.choice.size == len(result.vocabulary) == size
+        most = len(result.candidates) + result.candidates.fixed_rows
+    assert len(volt.learn([TEXT], size=most, **options).vocabulary) == most
+    with pytest.raises(InputError, match=f"size {most + 1:,} is more than the candidates"):
+        volt.learn([TEXT], size=most + 1, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"special": ["<unk>"], "pretokenizer": "whitespace"},
+        {"special": [], "symbols": ["<2de>", "<2en>", "<2fr>"]},
+        {"coverage": 0.97},
+        {"coverage": 0.97, "unknown": "unk"},
+        {"coverage": 0.97, "pretokenizer": "whitespace", "rank": "frequency"},
+        {"coverage": 0.97, "candidates": "unigram:600", "unknown": "unk"},
+    ],
+)
+def test_a_fixed_size_counts_special_tokens_symbols_bytes_and_characters(options):
+    result = learned(size=319, **options)
+    assert result.choice.size == len(result.vocabulary) == 319
+    assert result.curve.size[0] == 319 - sum(
+        token.kind in ("merged", "piece") for token in result.vocabulary.tokens
+    )
 
 
 def test_the_frequency_criterion_and_a_text_where_nothing_meets_it():
     # 62 letters at the end of a word and 5 before it. Each merge makes a frequent type of one that
     # is gone then: 67 of 70 are enough, 67 of 71 are not.
     often = [" ".join(ascii_letters + digits), "th he an or if"] * 150
-    result = learned(often, sizes="1:5:1", criterion="frequency", pretokenizer="whitespace")
+    result = learned(often, sizes="72:76:1", criterion="frequency", pretokenizer="whitespace")
     assert_consistent(result)
-    assert (result.candidates.alphabet_size, result.chosen_size) == (67, 70)
-    assert result.choice.value == 67 / 70
-    with pytest.raises(InputError, match=r"frequency chooses no size .*no size meets it.*--size"):
-        learned(TEXT[:20], sizes="5:20:5", criterion="frequency")
+    assert (result.candidates.alphabet_size, result.choice.size) == (67, 4 + 70)
+    assert result.choice.verdict.value == 67 / 70
+    with pytest.raises(
+        InputError, match=r"frequency chooses no size .*no size meets it.*give the size"
+    ):
+        learned(TEXT[:20], sizes="310:325:5", criterion="frequency")
 
 
 def test_special_tokens_symbols_coverage_and_unknown_characters():
@@ -242,9 +334,9 @@ def test_entropy_of_a_step_is_that_of_its_mass(epsilon, length):
     """Eq. 2 over the kept tokens. At epsilon 0 the mass is what push-down says."""
     result = learned(epsilon=epsilon, length=length)
     found = result.candidates
-    ranking = rank_candidates(found, "frequency")
+    ranking = found.ranking("frequency")
     for step in result.steps:
-        frequency = push_down(found, token_set(found, ranking, step.size))
+        frequency = found.push_down(token_set(found, ranking[: step.s - found.alphabet_size]))
         assert np.array_equal(step.tokens, np.flatnonzero(frequency))
         asked = frequency[step.tokens] * found.lengths[step.tokens]
         mass = step.solution.token_mass
@@ -256,20 +348,6 @@ def test_entropy_of_a_step_is_that_of_its_mass(epsilon, length):
         lengths = dict(enumerate(found.lengths[step.tokens].tolist()))
         slow = reference.curve.entropy_per_length(weights, lengths, length)
         assert step.entropy == pytest.approx(slow, rel=1e-9)
-
-
-def test_a_draw_equal_to_the_corpus_has_its_entropies():
-    """Draws are not solved again: their tokens get the share that those of the corpus got."""
-    settings = volt.LearnSettings(epsilon=0.3, length="occurrences")
-    counts = volt.count([TEXT])
-    found = volt.candidates(counts, merges=400)
-    ranking = rank_candidates(found, "frequency")
-    same = [found, found]
-    at_sizes = frequencies_at(found, ranking, np.array([100, 200, 300]), same)
-    steps = pipeline.solve_steps(found, at_sizes, settings)
-    for step, at in zip(steps, at_sizes, strict=True):
-        entropies = pipeline._drawn_entropies(step, at.draws, found.lengths, settings)
-        assert entropies == pytest.approx([step.entropy] * 2, rel=1e-12)
 
 
 def test_a_threshold_that_drops_tokens_says_how_many():
@@ -289,8 +367,9 @@ def test_split_under_the_pairs_rule_has_the_frequencies_of_push_down():
     for pretokenizer in PRETOKENIZERS:
         result = learned(pretokenizer=pretokenizer, encoding="split", merge_rule="pairs")
         found = result.candidates
-        ranking = rank_candidates(found, "frequency")
-        expected = push_down(found, token_set(found, ranking, result.chosen_size))
+        ranking = found.ranking("frequency")
+        allowed = result.choice.step.s - found.alphabet_size
+        expected = found.push_down(token_set(found, ranking[:allowed]))
         named = {t: f for t, f in zip(found.tokens, expected.tolist(), strict=True) if f}
         measured = {t.text: t.frequency for t in result.vocabulary.tokens if t.frequency}
         assert measured == named
@@ -298,7 +377,8 @@ def test_split_under_the_pairs_rule_has_the_frequencies_of_push_down():
 
 def test_plain_bpe_has_the_frequencies_of_the_curve():
     result = learned(criterion="knee", pretokenizer="whitespace")
-    row = result.chosen_size - result.candidates.alphabet_size
+    row = result.curve.at_size(result.choice.size)
+    assert result.curve.size[row] == result.choice.size
     frequencies = [token.frequency for token in result.vocabulary.tokens]
     assert sum(frequencies) == result.curve.tokens[row]
     assert sum(f > 0 for f in frequencies) == result.curve.types[row]
@@ -332,9 +412,9 @@ def test_what_is_learned_is_reachable(pretokenizer, merge_rule):
     text = [
         " ".join(words[int(200 * generator.random() ** 2)] for _ in range(8)) for _ in range(60)
     ]
-    result = learned(
-        text, pretokenizer=pretokenizer, merge_rule=merge_rule, sizes="20:80:20", bootstrap=0
-    )
+    first = volt.candidates([text], pretokenizer=pretokenizer, merges=0).curve.size[0]
+    sizes = range(first + 20, first + 81, 20)
+    result = learned(text, pretokenizer=pretokenizer, merge_rule=merge_rule, sizes=sizes)
     assert_consistent(result)
     assert result.vocabulary.unreachable == slow_unreachable(result.vocabulary) == []
 
@@ -364,9 +444,8 @@ def test_a_token_that_its_own_merges_do_not_reach_is_listed(pretokenizer, merge_
         volt.WordRule(pretokenizer), tokens, merge_rule=merge_rule,
         unknown="byte" if pretokenizer == "byte-level" else "unk",
     )  # fmt: skip
-    measured = pipeline.measure(
-        vocabulary, volt.count([["abcd"]], pretokenizer=pretokenizer), 1
-    ).vocabulary
+    counts = volt.count([["abcd"]], pretokenizer=pretokenizer)
+    measured = measure(vocabulary, counts, 1).vocabulary
     assert [tokens[number].text for number in measured.unreachable] == ["abcd" + final]
     assert slow_unreachable(measured) == measured.unreachable
 
@@ -405,35 +484,34 @@ def test_the_folder_holds_the_curve_the_choices_and_the_signature(tmp_path):
     rows = files["curve.csv"].decode().splitlines()
     sizes = [int(row.split(",")[0]) for row in rows[1:]]
     assert sizes == sorted(set(sizes))
-    wanted = {step.size + result.candidates.alphabet_size for step in result.steps}
-    wanted |= {c.size for c in result.choices[1:] if c.size is not None}
+    wanted = {step.size for step in result.steps}
+    wanted |= {c.size for c in result.choices if c.size is not None}
     assert wanted <= set(sizes)
     assert {sizes[0], sizes[-1]} == {result.curve.size[0], result.curve.size[-1]}
 
 
 def test_the_curve_file_has_every_size_that_was_tried_or_chosen(tmp_path, monkeypatch):
-    monkeypatch.setattr(pipeline, "CURVE_ROWS", 4)
+    monkeypatch.setattr(volt.result, "CURVE_ROWS", 4)
     result = learned()
-    rows = pipeline.curve_rows(result.curve, result.choices, result.steps)
+    rows = volt.result.curve_rows(result.curve, result.choices, result.steps)
     result.curve.save(tmp_path / "curve.csv", rows)
     rows = (tmp_path / "curve.csv").read_text().splitlines()[1:]
     sizes = {int(row.split(",")[0]) for row in rows}
     assert len(sizes) < 20
-    assert {step.size + result.candidates.alphabet_size for step in result.steps} <= sizes
-    assert {c.size for c in result.choices[1:] if c.size is not None} <= sizes
+    assert {step.size for step in result.steps} <= sizes
+    assert {c.size for c in result.choices if c.size is not None} <= sizes
 
 
 def test_the_signature_names_the_settings():
-    result = learned(criterion="mdl", gamma=0.5, merges=300, seed=7)
+    result = learned(criterion="mdl", gamma=0.5, merges=300, rank="merge")
     assert re.fullmatch(r"volt(\|[a-z]+:[^|\s]+)+", result.signature)
     parts = dict(part.split(":", 1) for part in result.signature.split("|")[1:])
     expected = {
         "cand": "bpe-300",
         "crit": "mdl",
         "gamma": "0.5",
-        "boot": "3-7",
         "rank": "merge",
-        "sizes": "60:300:60",
+        "s": "105:345:60",
         "size": str(len(result.vocabulary)),
         "corpus": result.counts.digest(),
         "v": volt.__version__,
@@ -479,7 +557,7 @@ def test_the_bytes_do_not_depend_on_the_hash_seed_and_tell_nothing_of_where_they
     saved = []
     for seed in ("0", "4321"):
         script = (
-            "import sys, volt; volt.learn([sys.argv[1]], sizes='60:300:60', bootstrap=3, "
+            "import sys, volt; volt.learn([sys.argv[1]], sizes='365:605:60', "
             "merges=400).save(sys.argv[2])"
         )
         subprocess.run(
@@ -586,7 +664,7 @@ def word_counts(words, pretokenizer="whitespace"):
 
 @pytest.mark.parametrize("lines", [[], [""], ["", "  ", "\t"]])
 def test_no_word_at_all_is_said(lines):
-    with pytest.raises(InputError, match="not one word in the input"):
+    with pytest.raises(InputError, match="the input has no words"):
         volt.learn([lines], pretokenizer="whitespace")
 
 
@@ -623,47 +701,40 @@ def test_one_character_with_mass_alone():
 
 
 def test_sizes_beyond_the_candidates_are_left_out_or_scaled_down():
-    result = learned(sizes="100:1000:100")
-    assert [step.size for step in result.steps] == [100, 200, 300, 400]
-    assert "sizes above 400 left out of S: the text gives 400 candidates" in result.messages
-    result = learned(sizes="1000:10000:1000")
-    assert [step.size for step in result.steps] == list(range(40, 401, 40))
+    result = learned(sizes="300:1000:100")
+    # 260 rows are special tokens and bytes; S has the 45 characters and 400 candidates.
+    assert [step.s for step in result.steps] == [140, 240, 340, 440]
     assert (
-        "S of 1,000 to 10,000 scaled down to 40 to 400: the text gives 400 candidates"
+        "S goes from 140 to 440: the text has 45 characters and gives 400 other candidates"
         in result.messages
     )
-    result = learned(sizes=[300, 100, 200, 100])
-    assert [step.size for step in result.steps] == [100, 200, 300]
-    assert "|sizes:100:300:100|" in result.signature
+    result = learned(sizes="1305:10305:1000")
+    assert [step.s for step in result.steps] == list(range(85, 446, 40))
+    assert (
+        "S of 1,045 to 10,045 scaled down to 85 to 445: the text gives 400 candidates"
+        in result.messages
+    )
+    result = learned(sizes=[600, 400, 500, 400])
+    assert [step.s for step in result.steps] == [140, 240, 340]
+    assert "|s:140:340:100|" in result.signature
     assert not any("S" in message.split() for message in result.messages[:-1])
-    assert "|sizes:50,80,300|" in learned(sizes="50,80,300").signature
+    assert "|s:90,120,340|" in learned(sizes="350,380,600").signature
+    # The paper's S counts the alphabet, and no special tokens or bytes.
+    result = learned(sizes=None)
+    paper = range(2000, 10001, 1000)  # the first multiple of 1,000 above 45 + 1,000
+    assert [step.s for step in result.steps] == [45 + (s - 45) * 400 // (10000 - 45) for s in paper]
 
 
 def test_fewer_candidates_than_asked_for_are_said():
-    result = volt.learn([TEXT], sizes="60:300:60", bootstrap=0)
+    result = volt.learn([TEXT], sizes="365:605:60")
     assert f"the text gives {result.candidates.merges:,} merges, not 100,000" in result.messages
-    assert result.choice.interval is None
     assert not any("merges, not" in message for message in learned().messages)
 
 
 def test_a_choice_at_the_edge_is_said_in_words():
-    result = learned(sizes=[10, 300], pretokenizer="whitespace")
-    assert result.choice.doubts
-    assert result.messages[-1] == f"{result.chosen_size:,}: {result.choice.doubts[-1]}"
-
-
-def test_intervals_come_from_the_draws_and_the_seed():
-    one, same, other = (learned(bootstrap=9, seed=seed) for seed in (0, 0, 1))
-    assert [c.interval for c in one.choices] == [c.interval for c in same.choices]
-    assert one.signature != other.signature
-    assert one.choice.size == other.choice.size
-    found = one.candidates
-    assert found.draws == 9
-    for number, choice in enumerate(one.choices):
-        if choice.interval:
-            assert choice.interval[0] <= choice.interval[1]
-            if number == 0:
-                assert {*choice.interval} <= {step.size for step in one.steps}
+    result = learned(sizes=rows("whitespace", 10, 300), pretokenizer="whitespace")
+    assert result.choice.verdict.doubts
+    assert result.messages[-1] == f"{result.choice.size:,}: {result.choice.verdict.doubts[-1]}"
 
 
 @pytest.mark.parametrize(
@@ -678,18 +749,17 @@ def test_intervals_come_from_the_draws_and_the_seed():
         ({"pretokenizer": "words"}, SettingsError, "`pretokenizer` must be one of"),
         ({"size": 0}, SettingsError, "`size` must be a whole number .* at least 1, not 0"),
         ({"size": 100}, SettingsError, "no room for the .* special tokens, bytes and characters"),
-        ({"size": 10**6}, InputError, "the text gives 400, which makes .* tokens"),
-        ({"sizes": "100"}, SettingsError, "two or more sizes"),
+        ({"size": 10**6}, InputError, "is more than the candidates .* has 705 rows"),
+        ({"sizes": "100"}, SettingsError, "sizes are two or more, not '100'"),
         ({"sizes": []}, SettingsError, "START:STOP:STEP"),
         ({"sizes": [0, 10]}, SettingsError, "START:STOP:STEP"),
         ({"sizes": ["few", "many"]}, SettingsError, "START:STOP:STEP or a list .* 'few,many'"),
         ({"merges": -1}, SettingsError, "`merges` must be .* from 0 to"),
-        ({"bootstrap": -1}, SettingsError, "`bootstrap` must be .* at least 0"),
-        ({"seed": -1}, SettingsError, "`seed` must be a whole number from 0"),
-        ({"seed": 2**64}, SettingsError, "`seed` must be .* to 18,446,744,073,709,551,615"),
+        ({"bootstrap": 3}, SettingsError, "`bootstrap` was removed: its intervals were misleading"),
+        ({"seed": 7}, SettingsError, "`seed` was removed: learning draws nothing at random"),
         ({"model_width": 0}, SettingsError, "`model_width` must be .* at least 1"),
         ({"threshold": -0.1}, SettingsError, "`threshold` must be a number of at least 0"),
-        ({"threshold": 2.0}, SettingsError, "threshold 2 drops every token at size 60"),
+        ({"threshold": 2.0}, SettingsError, "threshold 2 drops every token at 105"),
         ({"gamma": 0.0}, TransportError, "gamma must be a number above 0"),
         ({"epsilon": -1.0}, TransportError, "epsilon must be a number of at least 0"),
         ({"coverage": 0.0}, SettingsError, "`coverage` must be above 0"),
@@ -701,7 +771,7 @@ def test_intervals_come_from_the_draws_and_the_seed():
         ({"unknown": "unk", "special": []}, SettingsError, "needs <unk> among the special tokens"),
         ({"unknown": "byte", "pretokenizer": "whitespace"}, SettingsError, "byte tokens need"),
         ({"unknown": "unk", "pretokenizer": "byte-level"}, SettingsError, "knows every character"),
-        ({"colour": "red", "taste": 1}, SettingsError, "there is no option colour, taste"),
+        ({"colour": "red"}, SettingsError, "there is no option `colour`"),
     ],
 )  # fmt: skip
 def test_a_setting_that_makes_no_sense_is_refused_in_words(options, error, words):
@@ -723,10 +793,10 @@ def test_counted_words_take_no_options_of_counting():
 def test_search_scores_bpe_at_the_sizes_asked_for():
     counts = volt.count([TEXT])
     for by in CRITERIA:
-        result = volt.search(counts, by=by, sizes=[150, 200, 300, 400, 500])
+        result = volt.search(counts, by=by, sizes=[350, 400, 500, 600, 700])
         curve = result.candidates.curve
         rows = result.rows()
-        assert [row["size"] for row in rows] == [150, 200, 300, 400, 500]
+        assert [row["size"] for row in rows] == [350, 400, 500, 600, 700]
         assert [row["tokens"] for row in rows] == [
             curve.tokens[curve.at_size(row["size"])] for row in rows
         ]
@@ -744,11 +814,11 @@ def test_search_scores_bpe_at_the_sizes_asked_for():
 
 
 def test_search_reports_sizes_that_are_not_reached():
-    result = volt.search([TEXT], sizes="200,300,1k,5", merges=300)
+    result = volt.search([TEXT], sizes="400,500,1k,5", merges=300)
     assert result.left_out == [5, 1000]
     with pytest.raises(InputError, match=r"the text gives sizes .* name at least two"):
         volt.search([TEXT[:3]], sizes="1000:10000:1000")
-    with pytest.raises(SettingsError, match="`by` must be one of"):
+    with pytest.raises(SettingsError, match="criterion must be one of"):
         volt.search([TEXT], by="bleu")
     with pytest.raises(SettingsError, match="START:STOP:STEP"):
         volt.search([TEXT], sizes=["few"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import volt
-from volt.tokenizing.vocabulary import build_vocabulary
+from volt.tokenizing.build import build_vocabulary
 
 THREADS = 8
 LINES = ["the low lower lowest newest", "the newer the lower: é ß 日本", "wide  spaces, 1984"] * 4

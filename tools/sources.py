@@ -14,9 +14,9 @@ import numpy as np
 
 import volt
 from volt.counting.inputs import find_inputs
-from volt.pipeline import LearnResult
-from volt.proposing.frequencies import rank_candidates, token_set
+from volt.proposing.base import token_set
 from volt.proposing.pieces import PieceCandidates
+from volt.result import LearnResult
 
 CORPORA = {
     "Multi30k de-en": ("multi30k", "de en", None),
@@ -62,7 +62,7 @@ def tell(corpus: str, counts: volt.WordCounts) -> None:
     """A row for each source."""
     bpe: set[str] = set()
     for source, encoding in SOURCES:
-        result = volt.learn(counts, candidates=source, encoding=encoding, bootstrap=0)
+        result = volt.learn(counts, candidates=source, encoding=encoding)
         per_character, texts = at_size(result)
         bpe = bpe or texts
         sizes = {one.criterion: one for one in result.choices}
@@ -79,12 +79,12 @@ def at_size(result: LearnResult) -> tuple[float, set[str]]:
     """Nats per character with the best COMPARED candidates, and which these are."""
     found = result.candidates
     if isinstance(found, PieceCandidates):
-        chosen = rank_candidates(found, "frequency")[:COMPARED]
-        frequency = found.cut(token_set(found, chosen, len(chosen)))[0][:, 0].astype(np.float64)
+        chosen = found.ranking("frequency")[:COMPARED]
+        frequency = found.cut(token_set(found, chosen)).astype(np.float64)
         share = frequency[frequency > 0] / frequency.sum()
-        nats = -(share @ np.log(share)) * frequency.sum() / found.alphabet_counts.sum()
+        nats = -(share @ np.log(share)) * frequency.sum() / found.curve.characters
     else:
-        chosen = rank_candidates(found, "merge")[:COMPARED]
+        chosen = found.ranking("merge")[:COMPARED]
         nats = found.curve.entropy_occurrences[len(chosen)]
     return float(nats), {found.tokens[i] for i in chosen.tolist()}
 

@@ -21,12 +21,15 @@ import numpy as np
 import torch
 
 from volt.base.errors import InputError
-from volt.choosing.criteria import FREQUENT_SHARE, curve_scores
-from volt.pipeline import LearnResult, learn
+from volt.choosing.criteria import CRITERIA
+from volt.choosing.criteria.base import Evidence
+from volt.choosing.criteria.frequency import ENOUGH
+from volt.pipeline import learn
+from volt.result import LearnResult
 from volt.searching import search
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.trial.data import Parallel, read_parallel, without_empty, without_long
-from volt.trial.presets import Shape, Training, preset
+from volt.trial.presets import Shape, Training, from_preset
 from volt.trial.results import write_json
 from volt.trial.run import TRANSLATION, Texts, run_key, run_one
 from volt.trial.scoring import Scorer
@@ -118,7 +121,7 @@ class Study:
         if kind in ("merge", "split"):
             made = learn(
                 counts, size=int(which), rank="frequency", encoding=kind, unknown="unk",
-                bootstrap=0, threads=1,
+                threads=1,
             )  # fmt: skip
             return from_tokenizer(spec, Tokenizer(made.vocabulary, threads=1))
         return make_vocabulary(spec, self.lines, threads=1)
@@ -212,17 +215,21 @@ class Study:
         sizes = sorted(int(name.partition(":")[2]) for name in names if name.startswith("bpe:"))
         curve = self.learned.curve
         rows = np.array([curve.at_size(size) for size in sizes], np.int64)
-        values = curve_scores(self.learned.candidates, self.shape.width, zipf_rows=rows)
+        found, width = self.learned.candidates, self.shape.width
+        everywhere = Evidence(found, model_width=width)
+        values = {name: CRITERIA[name].score(everywhere).values[rows]
+                  for name in ("mdl", "frequency", "renyi", "knee")}  # fmt: skip
+        zipf = CRITERIA["zipf"].score(Evidence(found, rows=rows)).values
         # MUV against half the size: one interval for all sizes, as in the paper's Appendix A, would
         # be noise at the large ones or reach below the alphabet at the small ones.
         before = np.maximum(curve.size[rows] // 2 - curve.size[0], 0)
         table = {
             "muv": -(curve.entropy_types[rows] - curve.entropy_types[before]) / (rows - before),
-            "mdl": -values["mdl"].values[rows],
-            "frequency": -np.abs(values["frequency"].values[rows] - FREQUENT_SHARE),
-            "renyi": values["renyi"].values[rows],
-            "zipf": values["zipf"].values,
-            "knee": values["knee"].values[rows],
+            "mdl": -values["mdl"],
+            "frequency": -np.abs(values["frequency"] - ENOUGH),
+            "renyi": values["renyi"],
+            "zipf": zipf,
+            "knee": values["knee"],
         }
         return {
             name: {str(size): float(value) for size, value in zip(sizes, column, strict=True)}
@@ -231,7 +238,7 @@ class Study:
 
 
 def settings_of(experiment: Experiment) -> tuple[Shape, Training]:
-    shape, settings = preset("tiny", experiment.model, **TRAINING)
+    shape, settings = from_preset("tiny", experiment.model, **TRAINING)
     return shape, replace(settings, epochs=experiment.epochs)
 
 
@@ -254,8 +261,7 @@ def find(path: Path) -> Path:
 
 def choices(learned: LearnResult) -> dict[str, Any]:
     found: dict[str, Any] = {
-        one.criterion: {"size": one.size, "interval": one.interval, "doubts": list(one.doubts)}
-        for one in learned.choices
+        one.criterion: {"size": one.size, "doubts": list(one.doubts)} for one in learned.choices
     }
     found["muv"]["vocabulary_size"] = len(learned.vocabulary)
     return found

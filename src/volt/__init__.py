@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from volt.formats import ExportResult, export, import_vocabulary
     from volt.languages.learning import learn_languages
     from volt.languages.scripts import learn_scripts
-    from volt.pipeline import LearnResult, learn
-    from volt.proposing.merges import Candidates, Curve, candidates, load_candidates
-    from volt.proposing.sources import candidates_from
+    from volt.pipeline import candidates, learn
+    from volt.proposing.base import Candidates
+    from volt.proposing.candidates_file import load_candidates
+    from volt.proposing.curve import Curve
+    from volt.result import LearnResult
     from volt.searching import SearchResult, search
     from volt.settings import CountSettings, LearnSettings
     from volt.tokenizing.tokenizer import Tokenizer, load
@@ -51,7 +53,6 @@ __all__ = [
     "WordRule",
     "__version__",
     "candidates",
-    "candidates_from",
     "compare",
     "count",
     "count_to_file",
@@ -83,9 +84,11 @@ _HOMES = {
     "formats": ("ExportResult", "export", "import_vocabulary"),
     "languages.learning": ("learn_languages",),
     "languages.scripts": ("learn_scripts",),
-    "pipeline": ("LearnResult", "learn"),
-    "proposing.merges": ("Candidates", "Curve", "candidates", "load_candidates"),
-    "proposing.sources": ("candidates_from",),
+    "pipeline": ("candidates", "learn"),
+    "proposing.base": ("Candidates",),
+    "proposing.candidates_file": ("load_candidates",),
+    "proposing.curve": ("Curve",),
+    "result": ("LearnResult",),
     "searching": ("SearchResult", "search"),
     "settings": ("CountSettings", "LearnSettings"),
     "tokenizing.tokenizer": ("Tokenizer", "load"),

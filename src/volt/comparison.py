@@ -22,8 +22,8 @@ from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.marks import BYTE_LETTERS, LETTER_BYTES
 from volt.formats import import_vocabulary
+from volt.proposing.tokens import SPELLED
 from volt.tokenizing.tokenizer import Tokenizer, load
-from volt.tokenizing.tokens import SPELLED
 from volt.tokenizing.vocabulary import Vocabulary
 
 ORDER = 2.5

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
-from volt.choosing.choice import Choice, choose
-from volt.choosing.criteria import CRITERIA, FREQUENT_SHARE, MODEL_WIDTH, Score, curve_scores, muv
+from volt.choosing.choice import Verdict, judge
+from volt.choosing.criteria import CRITERIA
+from volt.choosing.criteria.base import MODEL_WIDTH, Evidence, Score
 from volt.choosing.entropy import Length
 from volt.choosing.sizes import parse_sizes
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.proposing.merges import Candidates, candidates
-from volt.proposing.pieces import PieceCandidates
+from volt.pipeline import candidates
+from volt.proposing.base import Candidates
+from volt.proposing.curve import Curve
 
 if TYPE_CHECKING:
     from volt.trial.results import TrialResults
@@ -33,7 +34,7 @@ class SearchResult:
     candidates: Candidates
     score: Score
     """The criterion's value at each size."""
-    choice: Choice
+    choice: Verdict
     left_out: list[int]
     """Sizes that were asked for and that the text does not reach."""
 
@@ -55,20 +56,19 @@ def search(
     model_width: int = MODEL_WIDTH,
     **candidate_options: Any,
 ) -> SearchResult:
-    """Score BPE at the sizes (of the whole vocabulary: alphabet and merges) by one criterion."""
-    check_choice("by", by, CRITERIA)
-    asked = parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
-    if isinstance(inputs, Candidates):
-        found = inputs
-    else:
-        candidate_options.setdefault("merges", max(asked, default=0))
+    """Score BPE at some sizes, in rows of the embedding table, by one criterion."""
+    criterion = CRITERIA[by]
+    asked = parse_sizes(sizes)
+    candidate_options.setdefault("merges", max(asked, default=0))
+    found: Any = inputs
+    if not hasattr(inputs, "curve_at"):  # text or word counts
         found = candidates(inputs, **candidate_options)
-    if isinstance(found, PieceCandidates):
+    if not found.exact:
         raise SettingsError(
             "search reads the curve of merges, which candidates without parents do not have; "
             "volt.learn scores these at the sizes that it measures"
         )
-    curve = found.curve
+    curve: Curve = found.curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
     if len(reached) < 2:
         first, last = curve.size[0], curve.size[-1]
@@ -76,30 +76,11 @@ def search(
         if last - first == candidate_options.get("merges"):
             # All merges that were to be made are made: how many more there are is not known.
             given = f"from {first:,} on"
-        raise InputError(f"the text gives sizes {given}; name at least two of these (--sizes)")
-    score = _score(found, by, np.array(reached), length, model_width)
-    if score.best is None and by != "frequency":
-        raise SettingsError(f"{by} could not be computed at these sizes")
+        raise InputError(f"the text gives sizes {given}; name at least two of these in sizes")
+    rows = np.array(reached) - curve.size[0]
+    score = criterion.score(Evidence(found, rows=rows, length=length, model_width=model_width))
     left_out = [size for size in asked if size not in reached]
-    return SearchResult(found, score, choose(score), left_out)
-
-
-def _score(found: Candidates, by: str, sizes: Any, length: Length, model_width: int) -> Score:
-    curve = found.curve
-    rows = sizes - curve.size[0]
-    if by == "muv":
-        return muv(sizes, curve.entropy_by(length)[rows])
-    whole = curve_scores(found, model_width, zipf_rows=rows)[by]
-    values = whole.values if by == "zipf" else whole.values[rows]
-    best: int | None
-    if by == "frequency":
-        enough = np.flatnonzero(values >= FREQUENT_SHARE)
-        best = int(enough[-1]) if len(enough) else None
-    elif np.isnan(values).all():
-        best = None
-    else:
-        best = int(np.nanargmin(values) if by == "mdl" else np.nanargmax(values))
-    return Score(by, sizes, values, best)
+    return SearchResult(found, score, judge(score), left_out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +113,7 @@ def bleu_search(
     from volt.trial import trial
     from volt.trial.results import write_json
 
-    asked = parse_sizes(sizes if isinstance(sizes, str) else ",".join(map(str, sizes)))
+    asked = parse_sizes(sizes)
     curve = candidates([source, target], merges=max(asked), threads=options.get("threads")).curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
     if not reached:

@@ -17,7 +17,6 @@ from volt.base.options import (
     choice,
     flag,
     form_of,
-    late,
     listed,
     many,
     number,
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
     from volt.choosing.entropy import Length
     from volt.counting.decoding import OnInvalid
     from volt.counting.words import MergeRule, Normalization, Unknown
-    from volt.proposing.sources import Source
-    from volt.tokenizing.vocabulary import Encoding
+    from volt.proposing.base import Encoding
+    from volt.proposing.proposal import SourceChoice
 else:  # names, which the stages of the pipeline know; nothing here imports these
     Encoding = Length = MergeRule = Normalization = OnInvalid = Unknown = str
 
@@ -54,8 +53,7 @@ criteria = registered("volt.choosing.criteria", "CRITERIA")
 pretokenizers = registered("volt.counting.words", "PRETOKENIZERS")
 normalizations = registered("volt.counting.words", "Normalization")
 on_invalids = registered("volt.counting.decoding", "OnInvalid")
-sources = registered("volt.proposing.sources", "DEFAULT_NUMBER")
-encodings = registered("volt.tokenizing.vocabulary", "Encoding")
+encodings = registered("volt.proposing.base", "Encoding")
 merge_rules = registered("volt.counting.words", "MergeRule")
 unknowns = registered("volt.counting.words", "Unknown")
 lengths = registered("volt.choosing.entropy", "Length")
@@ -63,7 +61,18 @@ lengths = registered("volt.choosing.entropy", "Length")
 
 def source_forms() -> list[str]:
     """What `candidates` may say."""
-    return [*(f"{name}:N" for name in sources()), "file:PATH"]
+    import volt.pipeline  # registers all of them  # noqa: F401
+    from volt.proposing.proposal import source_forms
+
+    return source_forms()
+
+
+def read_source(text: str) -> SourceChoice:
+    """`bpe:100000` and its like."""
+    import volt.pipeline  # registers all of them  # noqa: F401
+    from volt.proposing.proposal import parse_source
+
+    return parse_source(text)
 
 
 GONE = {
@@ -172,7 +181,7 @@ class CandidateSettings(MergeSettings):
 
     candidates: str | None = option(
         None, "Where candidates come from",
-        form_of(source_forms, late("volt.proposing.sources", "parse_source")),
+        form_of(source_forms, read_source),
         group="Tokens", metavar="SOURCE", default_words="bpe:100000",
     )  # fmt: skip
     encoding: Encoding | None = option(
@@ -185,19 +194,11 @@ class CandidateSettings(MergeSettings):
         return "bpe"
 
     @property
-    def source(self) -> Source:
-        from volt.proposing.sources import parse_source
-
-        named = parse_source(self.candidates or self.default_source)
-        if self.merges is None or named.kind == "file":
+    def source(self) -> SourceChoice:
+        named = read_source(self.candidates or self.default_source)
+        if self.merges is None or named.path:
             return named
         return replace(named, number=self.merges)
-
-    @property
-    def encoded_by(self) -> Encoding:
-        from volt.proposing.sources import DEFAULT_ENCODING
-
-        return self.encoding or DEFAULT_ENCODING[self.source.kind]
 
 
 # ----------------------------------------------------------------------------- candidates to a size
@@ -235,14 +236,11 @@ class ChoiceSettings(Settings):
     model_width: int = option(
         512, "Embedding width, the price of a token in mdl.", whole(1), group="Size"
     )
-    bootstrap: int = option(20, "Bootstrap samples for the intervals.", whole(0), group="Size")
-    seed: int = option(
-        0, "Random seed of the bootstrap samples.", whole(0, (1 << 64) - 1), group="Size"
-    )
-
-    @property
-    def decides(self) -> str:
-        return self.criterion if self.size is None else "size"
+    multilingual: bool = option(
+        False, "The paper's setting for many languages: 300,000 candidates and sizes of "
+        "40000:160000:10000. On the command line, files are languages by name.",
+        flag(), group="Size",
+    )  # fmt: skip
 
 
 # --------------------------------------------------------------------------- a size to a vocabulary
@@ -274,12 +272,6 @@ class VocabularySettings(Settings):
 class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
     """What can be set in `learn`, besides how text is read."""
 
-    multilingual: bool = option(
-        False, "The paper's setting for many languages: 300,000 candidates and sizes of "
-        "40000:160000:10000. On the command line, files are languages by name.",
-        flag(), group="Size",
-    )  # fmt: skip
-
     @property
     def default_source(self) -> str:
         return f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe"
@@ -287,12 +279,10 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
     @property
     def looked_up(self) -> bool:
         """Are tokens looked up in words, and not merged?"""
-        return self.encoded_by not in ("merge", "split")
+        from volt.proposing.proposal import SOURCES
 
-    @property
-    def ranked_by(self) -> Rank:
-        """For criteria that read the curve, and for fixed sizes."""
-        return self.rank or ("frequency" if self.looked_up else "merge")
+        encoding = self.encoding or SOURCES[self.source.name].encodings[0]
+        return encoding in ("longest", "unigram")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,14 +17,14 @@ from interop.samples import learned, sample_lines
 from volt import InputError, Tokenizer
 from volt.adapting.checkpoint import NewRows, _to_bfloat16, open_checkpoint
 from volt.adapting.refit import open_model
-from volt.tokenizing.tokens import Token
+from volt.proposing.tokens import Token
 
 torch = pytest.importorskip("torch", reason="needs torch: make large")
 transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
 
 ON = [sample_lines()[:200]]
-SMALL: dict[str, Any] = {"sizes": "40,80,120,160", "bootstrap": 0}
+SMALL: dict[str, Any] = {"sizes": "300,340,380,420"}  # 260 always stay
 IDS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
 
 

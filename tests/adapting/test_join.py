@@ -12,10 +12,11 @@ from vocabularies import made, modes, scored, unigram_modes
 import volt
 from volt import InputError, SettingsError, Tokenizer, reference
 from volt.adapting.join import join
-from volt.pipeline import find_unreachable
 from volt.proposing.pieces import PENALTY, STEPS
-from volt.tokenizing.tokens import KINDS, SPELLED
-from volt.tokenizing.vocabulary import LookUp, build_vocabulary
+from volt.proposing.tokens import KINDS, SPELLED
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.check import find_unreachable
+from volt.tokenizing.vocabulary import LookUp
 from volt.tokenizing.volt_json import load_vocabulary
 
 ALPHABET = "abcd"

@@ -9,21 +9,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vocabularies import bert_vocabulary, made, modes, scored, unigram_modes
+from vocabularies import bert_vocabulary, made, modes, scored, small_sizes, unigram_modes
 
 import volt
 from interop.samples import learned, looked_up, sample_lines
 from volt import InputError, SettingsError, Tokenizer
 from volt.adapting.refit import count_for, fit, read_tokenizer
 from volt.base.progress import Progress
-from volt.pipeline import find_unreachable
-from volt.tokenizing.tokens import Token
-from volt.tokenizing.vocabulary import LookUp, Vocabulary, build_vocabulary
+from volt.choosing.criteria import CRITERIA
+from volt.proposing.tokens import Token
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.check import find_unreachable
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
 lines = st.text("abcd é\tx", max_size=24)
-SMALL: dict[str, Any] = {"sizes": "40,80,120,160", "bootstrap": 3}
 
 
 def check(old: Vocabulary, result: volt.RefitResult, texts: list[str]) -> None:
@@ -59,7 +60,7 @@ def test_a_smaller_vocabulary_is_closed_whole_and_lossless(
             assert "tokens that text gives" in str(error)
             assert len(find_unreachable(Tokenizer(old))) > len(old) - size
             return
-        assert size - 8 < len(result.vocabulary) <= size  # parents of parents of one token
+        assert len(result.vocabulary) == size
         check(old, result, texts)
 
 
@@ -103,12 +104,12 @@ def test_extending_goes_on_where_bpe_stopped_and_lowers_entropy_more() -> None:
     extended by all that the text gives, it is the vocabulary of all merges."""
     counts = volt.count([sample_lines()], pretokenizer="byte-level")
     found = volt.candidates(counts)
-    start = volt.learn(counts, size=4 + 256 + 300, bootstrap=0).vocabulary
-    bpe = volt.learn(counts, size=4 + 256 + 500, bootstrap=0).vocabulary
+    start = volt.learn(counts, size=4 + 256 + 300).vocabulary
+    bpe = volt.learn(counts, size=4 + 256 + 500).vocabulary
     result = volt.extend(start, counts, 200)
     assert len(result.vocabulary) == len(bpe) and result.vocabulary.texts != bpe.texts
     assert result.after.entropy_per_character < fit(bpe, counts, 1).entropy_per_character
-    whole = volt.learn(counts, size=4 + len(found), bootstrap=0).vocabulary
+    whole = volt.learn(counts, size=4 + len(found)).vocabulary
     result = volt.extend(start, counts, found.merges - 300)
     assert result.vocabulary.texts == whole.texts
     assert [t.frequency for t in result.vocabulary.tokens] == [t.frequency for t in whole.tokens]
@@ -141,19 +142,24 @@ def test_new_tokens_are_those_that_lower_the_curve_most(texts: list[str], add: i
 
 
 @pytest.mark.parametrize("mode", ["metaspace", "whitespace", "byte-level"])
-@pytest.mark.parametrize("criterion", ["muv", "mdl", "knee"])
+@pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_choice_of_a_size(mode: str, criterion: str) -> None:
     old = learned(mode)
     on = sample_lines()[:150]
-    result = volt.refit(old, [on], criterion=criterion, **SMALL)
+    options: dict[str, Any] = {"criterion": criterion, "sizes": small_sizes(old), "model_width": 8}
+    try:
+        result = volt.refit(old, [on], **options)
+    except InputError as error:
+        assert criterion == "frequency"
+        assert str(error).startswith("frequency chooses no size on this text (no size meets it)")
+        return
     check(old, result, sample_lines()[-40:])
-    assert len(result.vocabulary) < len(old)
-    choice = next(one for one in result.choices if one.criterion == criterion)
-    assert choice.size == result.chosen_size and choice.interval is not None
+    check_choice(result, criterion)
+    assert len(result.vocabulary) < len(old) or criterion == "zipf"
     used = Tokenizer(result.vocabulary).encode_batch(on)
     assert result.after.tokens == sum(map(len, used))
     assert result.after.tokens_per_line == pytest.approx(sum(map(len, used)) / len(on))
-    again = volt.refit(old, [on], criterion=criterion, threads=2, **SMALL)
+    again = volt.refit(old, [on], threads=2, **options)
     assert again.vocabulary.to_json() == result.vocabulary.to_json()
     assert result.summary()["always_kept"]["character"] == len(old.of_kind("character"))
 
@@ -171,7 +177,8 @@ def test_tokens_that_are_looked_up(mode: tuple[str, str, str], tmp_path: Path) -
     old = looked_up(*mode)
     volt.export(old, "hf", tmp_path / "old")
     on = sample_lines()[:150]
-    for options in (SMALL, {"size": len(old) - 200}):
+    sizes: list[dict[str, Any]] = [{"sizes": small_sizes(old)}, {"size": len(old) - 200}]
+    for options in sizes:
         result = volt.refit(tmp_path / "old", [on], **options)
         check(old, result, sample_lines()[-200:])
         assert len(result.vocabulary) <= len(old) - 200
@@ -182,8 +189,74 @@ def test_tokens_that_are_looked_up(mode: tuple[str, str, str], tmp_path: Path) -
             assert theirs.encode(text).ids == ours.encode(text, allowed_special="all")
     used = Tokenizer(result.vocabulary).encode_batch(on)
     assert result.after.tokens == sum(map(len, used))
-    with pytest.raises(SettingsError, match="use muv, or --size"):
-        volt.refit(old, [on], criterion="mdl", **SMALL)
+    assert result.after.size == len(old) - 200
+
+
+@pytest.mark.parametrize("mode", LOOKED_UP)
+def test_every_criterion_chooses_among_tokens_that_are_looked_up(
+    mode: tuple[str, str, str],
+) -> None:
+    old = looked_up(*mode)
+    counts = count_for(old, [sample_lines()[:150]], {}, 1, Progress())
+    chosen = 0
+    for criterion in CRITERIA:
+        try:
+            result = volt.refit(
+                old, counts, criterion=criterion, sizes=small_sizes(old), model_width=8
+            )
+        except InputError as error:
+            assert criterion == "frequency"
+            assert "frequency chooses no size on this text (no size meets it)" in str(error)
+            continue
+        chosen += 1
+        check(old, result, sample_lines()[-20:])
+        check_choice(result, criterion)
+    assert chosen >= len(CRITERIA) - 1
+
+
+def check_choice(result: volt.RefitResult, criterion: str) -> None:
+    """The size is that of the verdict, in rows, and what every criterion says is there."""
+    choice = result.choice
+    assert choice is not None and choice.verdict is not None
+    assert choice.criterion == choice.verdict.criterion == criterion
+    assert [one.criterion for one in choice.verdicts] == list(CRITERIA)
+    assert choice.size == choice.verdict.size == len(result.vocabulary) == result.after.size
+    stored = result.summary()
+    assert (stored["criterion"], stored["size"]) == (criterion, len(result.vocabulary))
+    assert len(stored["steps"]) == len(choice.steps) >= 2
+
+
+@pytest.mark.parametrize("rank", ["frequency", "merge", None])
+@pytest.mark.parametrize("mode", ["metaspace", "whitespace", "byte-level"])
+@pytest.mark.parametrize("rule", ["pairs", "concat"])
+def test_a_refitted_vocabulary_has_exactly_the_size_asked_for(
+    mode: str, rule: str, rank: str | None
+) -> None:
+    old = learned(mode, rule)
+    counts = volt.count([sample_lines()[:150]], pretokenizer=mode)
+    always = len(old) - len(old.of_kind("merged"))
+    for size in (always, always + 1, always + 97, len(old) - 1, len(old)):
+        result = volt.refit(old, counts, size=size, rank=rank)
+        assert len(result.vocabulary) == result.after.size == size
+        assert result.choice is not None
+        assert (result.choice.criterion, result.choice.size) == ("size", size)
+    check(old, volt.refit(old, counts, size=always + 97, rank=rank), sample_lines()[-20:])
+
+
+@pytest.mark.parametrize("mode", LOOKED_UP)
+def test_tokens_that_are_looked_up_are_cut_to_exactly_the_size_asked_for(
+    mode: tuple[str, str, str],
+) -> None:
+    old = looked_up(*mode)
+    counts = count_for(old, [sample_lines()[:150]], {}, 1, Progress())
+    always = len(old) - len(old.of_kind("piece"))
+    most = len(old) - len(find_unreachable(Tokenizer(old)))
+    for size in (always, always + 1, always + 97, most - 1, most):
+        for rank in ("frequency", None):
+            result = volt.refit(old, counts, size=size, rank=rank)
+            assert len(result.vocabulary) == result.after.size == size
+    with pytest.raises(SettingsError, match="no order of merges"):
+        volt.refit(old, counts, size=always + 97, rank="merge")
 
 
 def taken_apart(result: volt.RefitResult, ids: list[int]) -> list[int]:
@@ -317,7 +390,7 @@ def test_text_for_a_normaliser_is_read_as_all_text_is(tmp_path: Path) -> None:
     assert counted(bad, on_invalid="skip-line") == ({"a": 2}, 1)
     assert counted(bad, on_invalid="replace") == ({"a": 2, "b": 1}, 1)
     volt.count([["a b"]], pretokenizer="whitespace").save(tmp_path / "counts.tsv")
-    with pytest.raises(SettingsError, match=r"counts\.tsv: a counts file, but .* normaliser"):
+    with pytest.raises(SettingsError, match=r"counts\.tsv: a counts file, but .* normalizer"):
         counted(tmp_path / "counts.tsv")
 
 
@@ -370,7 +443,7 @@ def test_the_result_is_in_the_format_it_came_in(
     file = files_of(learned(mode, rule), form, tmp_path)
     on = sample_lines()[:200]
     old, _ = volt.import_vocabulary(file)
-    for result in (volt.refit(file, [on], **SMALL), volt.extend(file, [on], 40)):
+    for result in (volt.refit(file, [on], sizes=small_sizes(old)), volt.extend(file, [on], 40)):
         result.save(tmp_path / "out", force=True)
         read, _ = volt.import_vocabulary(tmp_path / "out" / file.name)
         assert read.texts == result.vocabulary.texts
@@ -391,7 +464,8 @@ def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     from tokenizers.processors import TemplateProcessing
 
-    file = files_of(learned("byte-level"), "hf", tmp_path)
+    old = learned("byte-level")
+    file = files_of(old, "hf", tmp_path)
     theirs = tokenizers.Tokenizer.from_file(str(file))
     theirs.add_special_tokens(["<|end|>"])
     theirs.add_tokens(["[X]"])
@@ -404,7 +478,7 @@ def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
     config = {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|end|>", "model_max_length": 77,
               "chat_template": "{{ messages }}"}  # fmt: skip
     (file.parent / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-    for result in (volt.refit(file.parent, [sample_lines()[:200]], **SMALL),
+    for result in (volt.refit(file.parent, [sample_lines()[:200]], sizes=small_sizes(old)),
                    volt.extend(file.parent, [sample_lines()[:200]], 9)):  # fmt: skip
         result.save(tmp_path / "out", force=True)
         new = tokenizers.Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json"))
@@ -427,15 +501,15 @@ def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
     on = [sample_lines()[:50]]
     with pytest.raises(InputError, match="no such file"):
         volt.refit(tmp_path / "nothing.json", on)
-    with pytest.raises(InputError, match="not one word"):
+    with pytest.raises(InputError, match="the input has no words"):
         volt.refit(old, [[""]])
     with pytest.raises(SettingsError, match="no room for the 260"):
         volt.refit(old, on, size=100)
-    with pytest.raises(SettingsError, match="volt extend"):
+    with pytest.raises(SettingsError, match="extend adds some"):
         volt.refit(old, on, size=100_000)
     with pytest.raises(SettingsError, match="hidden tokens"):
         volt.refit(learned("metaspace", None, "split"), on)
-    with pytest.raises(SettingsError, match="no option colour"):
+    with pytest.raises(SettingsError, match="there is no option `colour`"):
         volt.refit(old, on, colour="red")
     with pytest.raises(SettingsError, match="decides about normalize"):
         volt.refit(old, on, normalize="nfc")
@@ -446,7 +520,7 @@ def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="add fewer"):
         volt.extend(old, on, 100_000)
     unigram = looked_up("metaspace", "unigram", "byte")
-    with pytest.raises(SettingsError, match="tokens that text gives; ask for no more"):
+    with pytest.raises(SettingsError, match="tokens that text gives; extend adds some"):
         volt.refit(unigram, on, size=100_000)
     for one in (old, unigram):
         with pytest.raises(InputError, match="could be dropped, the text has none: too few"):
@@ -466,7 +540,7 @@ def test_real_text(volt_data: Any, tmp_path: Path) -> None:
     """A vocabulary of one corpus, refitted to another: smaller, and nearly as short."""
     text = volt_data("multi30k/train.en")
     learn_on = volt_data("tatoeba-de-en/train.en")
-    old = volt.learn([learn_on], size=16_000, bootstrap=0, pretokenizer="byte-level").vocabulary
+    old = volt.learn([learn_on], size=16_000, pretokenizer="byte-level").vocabulary
     file = files_of(old, "hf", tmp_path)
     result = volt.refit(file, [text], size=6_000)
     assert result.after.tokens_per_line is not None and result.before.tokens_per_line is not None

@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 import volt
 from volt import reference
 from volt.base.errors import SettingsError
-from volt.choosing import criteria
+from volt.choosing.choice import judge
+from volt.choosing.criteria import CRITERIA
+from volt.choosing.criteria import zipf as zipf_file
+from volt.choosing.criteria.base import Evidence, Score, highest
+from volt.choosing.criteria.muv import muv
 from volt.choosing.entropy import entropy_per_length
-from volt.proposing.frequencies import push_down, rank_candidates, token_set
+from volt.proposing.base import token_set
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
+OF_CURVE = ["mdl", "frequency", "renyi", "zipf", "knee"]
 
 word = st.text("abc", min_size=1, max_size=8)
 counted_words = st.dictionaries(word, st.sampled_from([1, 2, 3, 50, 99, 100, 400, 10**6, 10**12]))
@@ -47,7 +52,7 @@ def made_up(seed, types=400, most=2000):
 
 def frequencies_at_every_size(found):
     """From the last to the first: the slow twin of the curve, a list of frequencies a row."""
-    ranking = rank_candidates(found, "merge")
+    ranking = found.ranking("merge")
     parents = {
         found.alphabet_size + m: pair
         for m, pair in enumerate(zip(found.left.tolist(), found.right.tolist(), strict=True))
@@ -59,6 +64,16 @@ def frequencies_at_every_size(found):
         )
         for merges in range(found.merges + 1)
     ]
+
+
+def scored(name, found, **evidence):
+    """What a criterion makes of the curve alone."""
+    return CRITERIA[name].score(Evidence(found, **evidence))
+
+
+def muv_score(sizes, entropies):
+    values = muv(np.array(sizes), np.array(entropies))
+    return Score("muv", np.array(sizes), values, highest(values), stepwise=True)
 
 
 def assert_best(score, choose, rows=None):
@@ -83,23 +98,24 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
     assume(words)
     found = volt.candidates(counts_of(words, pretokenizer), merges=40, min_frequency=1, threads=1)
     curve = found.curve
-    sizes = curve.size.tolist()
+    sizes = curve.learned.tolist()
     at_size = frequencies_at_every_size(found)
 
-    score = criteria.mdl(curve, width)
+    score = scored("mdl", found, model_width=width)
+    assert score.sizes.tolist() == curve.size.tolist()
     slow = [reference.curve.mdl(f, size, width) for f, size in zip(at_size, sizes, strict=True)]
     # n H = n ln n - sum f ln f: what n ln n is rounded to is lost.
     rounding = 1e-13 * float(curve.tokens.max())
     assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=rounding)
     assert_best(score, min)
 
-    score = criteria.frequency(curve)
+    score = scored("frequency", found)
     slow = [reference.curve.frequency(f, size) for f, size in zip(at_size, sizes, strict=True)]
     assert score.values.tolist() == slow
     enough = [row for row, share in enumerate(slow) if share >= 0.95]
     assert score.best == (enough[-1] if enough else None)
 
-    score = criteria.renyi(curve)
+    score = scored("renyi", found)
     slow = [
         reference.curve.renyi(f, size) if size > 1 else math.nan
         for f, size in zip(at_size, sizes, strict=True)
@@ -107,14 +123,15 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
     assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-9, nan_ok=True)
     assert_best(score, max)
 
-    score = criteria.zipf(found, np.arange(len(curve)))
+    score = scored("zipf", found, rows=np.arange(len(curve)))
+    assert score.sizes.tolist() == curve.size.tolist()
     for value, f in zip(score.values.tolist(), at_size, strict=True):
         # Frequencies that differ by less than a billionth: their logarithms are mostly rounding.
         if max(f) == min(f) or max(f) / min(f) > 1 + 1e-9:
             assert value == pytest.approx(reference.curve.zipf(f), rel=1e-4, nan_ok=True)
     assert_best(score, max)
 
-    score = criteria.knee(curve)
+    score = scored("knee", found)
     slow = reference.curve.knee(sizes, curve.entropy_occurrences.tolist())
     assert score.values.tolist() == pytest.approx(slow, rel=1e-9, abs=1e-9)
     assert_best(score, max)
@@ -124,9 +141,10 @@ def test_every_criterion_equals_its_definition_on_a_larger_corpus():
     found = volt.candidates(made_up(3), merges=600)
     assert found.merges > 300
     curve, at_size = found.curve, frequencies_at_every_size(found)
-    scores = criteria.curve_scores(found, 64, zipf_rows=np.arange(len(curve)))
-    assert list(scores) == ["mdl", "frequency", "renyi", "zipf", "knee"]
-    sizes = curve.size.tolist()
+    every = np.arange(len(curve))
+    scores = {name: scored(name, found, rows=every, model_width=64) for name in OF_CURVE}
+    assert list(CRITERIA) == ["muv", *OF_CURVE]
+    sizes = curve.learned.tolist()
     slow = {
         "mdl": [reference.curve.mdl(f, size, 64) for f, size in zip(at_size, sizes, strict=True)],
         "frequency": [reference.curve.frequency(f, s) for f, s in zip(at_size, sizes, strict=True)],
@@ -151,13 +169,13 @@ def test_every_criterion_equals_its_definition_on_a_larger_corpus():
 
 def test_zipf_reads_the_curve_at_some_sizes_from_end_to_end():
     found = volt.candidates(made_up(5), merges=600)
-    score = criteria.zipf(found)
-    assert len(score.sizes) <= criteria.ZIPF_SIZES
-    assert score.sizes[0] == found.alphabet_size
-    assert score.sizes[-1] == len(found)
+    score = scored("zipf", found)
+    assert len(score.sizes) <= zipf_file.SIZES
+    assert score.sizes[0] == 4 + found.alphabet_size
+    assert score.sizes[-1] == 4 + len(found)
     assert (np.diff(score.sizes) > 0).all()
-    everywhere = criteria.zipf(found, np.arange(len(found.curve))).values
-    assert np.array_equal(score.values, everywhere[score.sizes - found.alphabet_size])
+    everywhere = scored("zipf", found, rows=np.arange(len(found.curve))).values
+    assert np.array_equal(score.values, everywhere[score.sizes - score.sizes[0]])
 
 
 @given(
@@ -167,7 +185,7 @@ def test_zipf_reads_the_curve_at_some_sizes_from_end_to_end():
 def test_muv_equals_the_twin(sizes, generator):
     sizes = sorted(sizes)
     entropies = [generator.random() * 3 for _ in sizes]
-    score = criteria.muv(np.array(sizes), np.array(entropies))
+    score = muv_score(sizes, entropies)
     slow = reference.curve.muv(sizes, entropies)
     assert math.isnan(score.values[0])
     assert score.values[1:].tolist() == pytest.approx(slow, rel=1e-12)
@@ -178,26 +196,26 @@ def test_muv_equals_the_twin(sizes, generator):
 
 
 def test_muv_prefers_the_smaller_of_equals_and_needs_two_sizes():
-    score = criteria.muv(np.array([10, 20, 30, 40]), np.array([4.0, 3.0, 2.0, 1.5]))
+    score = muv_score([10, 20, 30, 40], [4.0, 3.0, 2.0, 1.5])
     assert (score.size, score.value) == (20, 0.1)
     with pytest.raises(SettingsError, match="at least two sizes"):
-        criteria.muv(np.array([10]), np.array([4.0]))
+        muv(np.array([10]), np.array([4.0]))
 
 
 def test_muv_can_be_negative_everywhere():
-    score = criteria.muv(np.array([10, 20, 30]), np.array([1.0, 2.0, 2.5]))
+    score = muv_score([10, 20, 30], [1.0, 2.0, 2.5])
     assert (score.size, score.value) == (30, -0.05)
 
 
 def test_one_symbol_and_nothing_to_merge():
     found = volt.candidates(counts_of({"a": 5}), merges=10)
-    scores = criteria.curve_scores(found)
+    scores = {name: scored(name, found) for name in OF_CURVE}
     assert {name: score.size for name, score in scores.items()} == {
-        "mdl": 1,
+        "mdl": 5,
         "frequency": None,  # it occurs five times, not a hundred
         "renyi": None,  # the entropy of one symbol has no largest value to compare with
         "zipf": None,  # no line through one point
-        "knee": 1,
+        "knee": 5,
     }
     assert scores["mdl"].value == pytest.approx(0.5 * 512 * math.log2(5))
     assert scores["knee"].value == 0
@@ -206,7 +224,7 @@ def test_one_symbol_and_nothing_to_merge():
 
 def test_one_symbol_that_merges_with_itself():
     found = volt.candidates(counts_of({"aaaaaaaa": 200}), merges=10)
-    scores = criteria.curve_scores(found)
+    scores = {name: scored(name, found) for name in CRITERIA}
     assert found.tokens[-1] == "aaaaaaaa</w>"
     assert found.curve.types.tolist()[-1] == 1
     for score in scores.values():
@@ -215,8 +233,8 @@ def test_one_symbol_that_merges_with_itself():
 
 def test_no_merges():
     found = volt.candidates(counts_of({"abc": 200, "bca": 100}), merges=0)
-    size = found.alphabet_size
-    scores = criteria.curve_scores(found)
+    size = 4 + found.alphabet_size
+    scores = {name: scored(name, found) for name in OF_CURVE}
     assert [len(score.values) for score in scores.values()] == [1] * 5
     assert {name: score.size for name, score in scores.items()} == dict.fromkeys(scores, size)
 
@@ -224,32 +242,32 @@ def test_no_merges():
 def test_equal_frequencies_lie_on_no_line():
     found = volt.candidates(counts_of({"a": 7, "b": 7, "c": 7}), merges=3)
     assert found.merges == 0
-    assert criteria.zipf(found).best is None
-    assert criteria.renyi(found.curve).value == pytest.approx(math.log(3) / math.log(3))
+    assert scored("zipf", found).best is None
+    assert scored("renyi", found).value == pytest.approx(math.log(3) / math.log(3))
 
 
 def test_frequency_is_met_by_none_by_some_by_all():
     rare = volt.candidates(counts_of({"ab": 99, "ba": 99}), merges=3)
-    assert criteria.frequency(rare.curve).best is None
+    assert scored("frequency", rare).best is None
     often = volt.candidates(counts_of({"ab": 1000, "cd": 1000}), merges=0)
-    assert criteria.frequency(often.curve).size == often.alphabet_size
+    assert scored("frequency", often).size == 4 + often.alphabet_size
     # 19 of 20 types are enough, 18 of 19 are not.
     letters = dict.fromkeys("abcdefghijklmnopqrs", 100)
     exactly = volt.candidates(counts_of({**letters, "t": 99}), merges=0)
-    assert (exactly.alphabet_size, criteria.frequency(exactly.curve).size) == (20, 20)
+    assert (exactly.alphabet_size, scored("frequency", exactly).size) == (20, 24)
     del letters["a"]
     short = volt.candidates(counts_of({**letters, "t": 99}), merges=0)
-    assert criteria.frequency(short.curve).best is None
+    assert scored("frequency", short).best is None
 
 
-@pytest.mark.parametrize("name", ["mdl", "frequency", "renyi", "zipf", "knee"])
+@pytest.mark.parametrize("name", OF_CURVE)
 def test_weights_are_counted_in_whole_words(name):
     """A word of weight 0.5 is half a word: the unit of the counts is no part of the criteria."""
     counts = made_up(11)
     halves = replace(counts, counts=counts.counts * np.uint64(2), unit=2)
     whole, same = (volt.candidates(some, merges=400) for some in (counts, halves))
     assert np.array_equal(whole.left, same.left)
-    one, again = (criteria.curve_scores(found)[name] for found in (whole, same))
+    one, again = (scored(name, found) for found in (whole, same))
     assert again.values == pytest.approx(one.values, rel=1e-9, nan_ok=True)
     assert again.size == one.size
 
@@ -259,12 +277,12 @@ def test_weights_are_counted_in_whole_words(name):
 
 def chosen_by_muv(counts, sizes, min_frequency, by):
     found = volt.candidates(counts, merges=300, min_frequency=min_frequency)
-    ranking = rank_candidates(found, by)
+    ranking = found.ranking(by)
     entropies = []
     for size in sizes:
-        frequency = push_down(found, token_set(found, ranking, size))
+        frequency = found.push_down(token_set(found, ranking[:size]))
         entropies.append(entropy_per_length(frequency, found.lengths, "types"))
-    return criteria.muv(np.array(sizes), np.array(entropies))
+    return muv_score(sizes, entropies)
 
 
 @pytest.mark.parametrize("by", ["frequency", "merge"])
@@ -292,8 +310,8 @@ def test_adding_a_word_never_makes_a_count_negative(words, added, count):
         assert (found.frequency >= 0).all()
         assert (found.merge_counts <= found.pair_counts).all()
         for size in range(0, found.merges, 7):
-            inside = token_set(found, rank_candidates(found, "frequency"), size)
-            assert (push_down(found, inside) <= total).all()
+            inside = token_set(found, found.ranking("frequency")[:size])
+            assert (found.push_down(inside) <= total).all()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -304,8 +322,71 @@ def test_muv_of_plain_bpe_is_largest_at_the_first_step(seed):
     curve = found.curve
     rows = np.arange(50, len(curve), 100)
     entropies = curve.entropy_by("occurrences")[rows]
-    score = criteria.muv(curve.size[rows], entropies)
+    score = muv_score(curve.size[rows], entropies)
     assert (np.diff(entropies) < 0).all()
     assert score.best == 1
-    doubts = volt.choosing.choice.choose(score).doubts
+    doubts = judge(score).doubts
     assert "first of S" in doubts[0]
+    searched = scored("muv", found, rows=rows, length="occurrences")
+    assert (searched.best, searched.stepwise) == (1, True)
+    assert np.array_equal(searched.values, score.values, equal_nan=True)
+    assert np.array_equal(searched.sizes, curve.size[rows])
+
+
+# ----------------------------------------------------------------------------------- the registry
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("source", ["bpe:80", "substring:80"])
+def test_every_registered_criterion_scores_every_kind_of_candidates(name, source):
+    """One value per size, in rows of the embedding table, and a best size that says why."""
+    found = volt.candidates(made_up(2, types=120), candidates=source)
+    criterion = CRITERIA[name]
+    assert criterion.name == name
+    assert 20 < len(criterion.meaning) < 80
+    assert "\n" not in criterion.meaning
+    score = criterion.score(Evidence(found))
+    assert score.criterion == name
+    assert score.values.shape == score.sizes.shape
+    assert set(score.sizes.tolist()) <= set(found.curve.size.tolist())
+    assert (np.diff(score.sizes) > 0).all()
+    assert not np.isinf(score.values).any()
+    assert np.isnan(score.values[0]) == score.stepwise
+    assert judge(score).meaning == criterion.meaning
+    assert judge(score).size == score.size
+    if name == "frequency":  # the largest size that qualifies, not the highest value
+        return
+    best = np.nanmax if criterion.higher_is_better else np.nanmin
+    assert score.value == best(score.values)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_every_registered_criterion_decides_when_it_is_named(name):
+    lines = [f"{a}{b}{c}" for a in "klmn" for b in "aeio" for c in ("t", "s", "ts")] * 150
+    result = volt.learn([lines], criterion=name, merges=60, threads=1)
+    assert [verdict.criterion for verdict in result.choices] == list(CRITERIA)
+    assert result.choice.criterion == name
+    verdict = result.choice.verdict
+    assert verdict is not None and verdict.criterion == name
+    assert result.choice.size == len(result.vocabulary)
+    assert verdict.size == result.choice.size
+
+
+def test_a_registered_criterion_is_used_without_further_ado():
+    """A new file under criteria/ is all that a new criterion needs."""
+
+    def score(evidence):
+        sizes = evidence.curve.size
+        return Score("small", sizes, -sizes.astype(float), 3)
+
+    one = replace(CRITERIA["mdl"], name="small", meaning="the fourth size of all", score=score)
+    lines = ["low lower lowest newest widest"] * 3
+    CRITERIA.register(one)
+    try:
+        result = volt.learn([lines], criterion="small", threads=1)
+        assert result.choice.size == len(result.vocabulary) == result.curve.size[3]
+        assert result.choices[-1].meaning == "the fourth size of all"
+    finally:
+        CRITERIA.unregister("small")
+    with pytest.raises(SettingsError, match=r"one of muv, mdl, .*, not .small."):
+        volt.learn([lines], criterion="small")

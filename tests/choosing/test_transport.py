@@ -19,7 +19,8 @@ from scipy.special import logsumexp
 
 from volt import _core, reference
 from volt.base.errors import TransportError, VoltError
-from volt.choosing.transport import TransportProblem, TransportSolution, solve
+from volt.choosing.sinkhorn import solve
+from volt.choosing.transport import TransportProblem, TransportSolution
 
 Floats = NDArray[np.float64]
 

@@ -31,12 +31,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-SMALL = ("--candidates", "bpe:900", "--sizes", "200,400,600", "--bootstrap", "2")
+SMALL = ("--candidates", "bpe:900", "--sizes", "480,680,880")
 
 
 def test_a_folder_of_languages(folder: Path, tmp_path: Path) -> None:
     done = run("learn", "--multilingual", folder, "--temperature", "5", "--json",
-               "-o", tmp_path / "out", "--bootstrap", "2")  # fmt: skip
+               "-o", tmp_path / "out")  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)["languages"]
     assert [row["code"] for row in told["rows"]] == ["en", "ru", "xx"]

@@ -10,7 +10,7 @@ import pytest
 VOLT = Path(sys.executable).with_name("volt")
 
 TEXT = "the cat sits at the window and looks at the rain\nthe rain stops, the cat still sits\n"
-FAST = ["--sizes", "5,10,20", "--bootstrap", "2", "--no-report"]
+FAST = ["--sizes", "285,290,300", "--no-report"]
 
 
 def run(folder, *arguments):
@@ -61,7 +61,7 @@ def test_candidates(folder):
     assert made.returncode == 0, made.stderr
     data = json.loads(made.stdout)
     assert data["source"] == "substring:50"
-    assert data["merges"] + data["alphabet"] == data["size"]
+    assert 4 + 256 + data["merges"] + data["alphabet"] == data["size"]
     curve = run(folder, "curve", "c.tsv")
     assert curve.returncode == 2
     assert "no parents" in curve.stderr
@@ -100,7 +100,8 @@ def test_what_can_not_be(folder, options, message):
 
 def test_the_page_tells_what_there_is(folder):
     learned = run(
-        folder, "learn", "text", "-o", "out", "--candidates", "substring:80", "--sizes", "5,10,20",
+        folder, "learn", "text", "-o", "out", "--candidates", "substring:80",
+        "--sizes", "285,290,300",
     )  # fmt: skip
     assert learned.returncode == 0, learned.stderr
     report = json.loads((folder / "out" / "report.json").read_text())

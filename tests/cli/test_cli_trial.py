@@ -38,8 +38,8 @@ class Results:
 
     def rows(self):
         return [
-            {"vocabulary": "bpe:20", "bleu": 12.5, "seconds": 30.0},
-            {"vocabulary": "bpe:25", "bleu": 10.0, "seconds": 30.0},
+            {"vocabulary": "bpe:275", "bleu": 12.5, "seconds": 30.0},
+            {"vocabulary": "bpe:280", "bleu": 10.0, "seconds": 30.0},
         ]
 
     def plain(self):
@@ -74,7 +74,7 @@ def calls(text):
     pairs = ["--valid", text, text, "--test", text, text, "-o", "out"]
     return {
         "trial": ["trial", "--source", text, "--target", text, "--vocab", "char", *pairs],
-        "search": ["search", text, text, "--by", "bleu", "--sizes", "20,25", *pairs],
+        "search": ["search", text, text, "--by", "bleu", "--sizes", "275,280", *pairs],
     }
 
 
@@ -104,7 +104,7 @@ def test_bleu_refuses_options_of_the_other_criteria(text, asked, option):
 ])  # fmt: skip
 def test_other_criteria_refuse_options_of_training(text, option):
     with pytest.raises(SettingsError, match=f"^{option[0]} does not go with --by knee, only with"):
-        inside("search", text, "--by", "knee", "--sizes", "20,25", *option)
+        inside("search", text, "--by", "knee", "--sizes", "275,280", *option)
 
 
 @pytest.mark.parametrize("option", [
@@ -123,7 +123,7 @@ def test_results_of_a_search_hold_the_winner_and_the_cost(text, asked, capsys):
     inside(*calls(text)["search"], "--json")
     stored = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
     assert stored == json.loads(capsys.readouterr().out)
-    assert (stored["winner"], stored["seconds"]) == (20, 60.0)
+    assert (stored["winner"], stored["seconds"]) == (275, 60.0)
     assert stored["vocabularies"] == Results().rows()
 
 

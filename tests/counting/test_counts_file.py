@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import volt
 from volt.counting.counts import WordCounts
 from volt.counting.words import PRETOKENIZERS as REGISTERED
+from volt.proposing.candidates_file import save_candidates
 
 PRETOKENIZERS = list(REGISTERED)
 HEAD = "# volt counts "
@@ -291,7 +292,7 @@ def test_a_counts_file_longer_than_a_block_is_read_whole(save, monkeypatch):
 
 def test_a_candidates_file_is_not_taken_for_text(save, tmp_path):
     path = tmp_path / "candidates.tsv"
-    volt.candidates([["a a a"]]).save(path)
+    save_candidates(volt.candidates([["a a a"]]), path)
     with pytest.raises(volt.InputError, match=r"candidates\.tsv: a candidates file"):
         volt.count(path)
 

@@ -28,7 +28,7 @@ from volt.counting.normalizers import (
     StripAccents,
     read_normalizer,
 )
-from volt.tokenizing.tokens import Token
+from volt.proposing.tokens import Token
 from volt.tokenizing.vocabulary import Vocabulary
 
 # ------------------------------------------------------------------------- a table of characters

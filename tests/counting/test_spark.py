@@ -180,7 +180,7 @@ def test_a_worker_killed_in_mid_job_changes_nothing(cluster, tmp_path, victim):
 
 
 def test_parquet_is_encoded_to_parquet(cluster, tmp_path):
-    learned = volt.learn([["low lower lowest slow größe"] * 9], size=280, bootstrap=0)
+    learned = volt.learn([["low lower lowest slow größe"] * 9], size=280)
     tokenizer = volt.Tokenizer(learned.vocabulary)
     texts = ["low slow", None, "", "größe\n日本", "</s> low"]
     rows = list(enumerate(texts))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 VOLT = Path(sys.executable).with_name("volt")
 TEXT = "".join(f"the cat{n % 7} sat on mat{n % 5} w{n % 400}\n" for n in range(3000))
-LEARN = ["learn", "text", "--sizes", "20:60:20", "--candidates", "bpe:200", "--bootstrap", "2"]
+LEARN = ["learn", "text", "--sizes", "301:341:20", "--candidates", "bpe:200"]
 COMMANDS = {
     "count": ["count", "text", "-o", "out", "-q"],
     "spill": ["count", "text", "--memory", "256M", "-o", "out", "-q"],

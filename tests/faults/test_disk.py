@@ -39,7 +39,7 @@ def test_a_file_that_may_not_grow_is_an_error_and_nothing_stays(work, command):
     assert result.stderr.decode().startswith("volt: cannot write ")
     assert "File too large" in result.stderr.decode()
     if command == "spill":
-        assert "is kept in out.spill; continue with `resume`" in result.stderr.decode()
+        assert "is kept in out.spill; continue with --resume" in result.stderr.decode()
         assert names(work) - before == {"out.spill"}
     else:
         # The folder that was asked for may be there, empty.

@@ -60,8 +60,8 @@ def test_a_second_ctrl_c_does_not_cut_short_the_cleaning_up(work):
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    remove(*arguments, **options)\n"
         "shutil.rmtree = slowly\n"
-        "import sys, volt.pipeline\n"
-        "sys.modules['volt.pipeline'].curve_rows = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import volt.result\n"
+        "volt.result.curve_rows = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "main()"
     )
     before = names(work)

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 import volt
 from volt import WordRule
 from volt.counting.marks import BYTE_LETTERS
-from volt.pipeline import FIXED_TEXTS, measure
-from volt.tokenizing.tokens import SPELLED, Token
-from volt.tokenizing.vocabulary import LookUp, Vocabulary, build_vocabulary
+from volt.proposing.tokens import SPELLED, Token
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.check import FIXED_TEXTS, measure
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 SPACES = " \t\n\r\u00a0\u2003\u3000\u200b\u0085\u2028\ufeff\0"
@@ -94,12 +95,11 @@ def learned(
 ) -> Vocabulary:
     """The most frequent tokens of some BPE candidates, with frequencies."""
     counts = volt.count([sample_lines()], pretokenizer=pretokenizer, normalize=normalize)
-    found = volt.candidates(counts, merges=1200)
+    found = volt.candidates(counts, merges=1200, encoding=encoding)
     by_frequency = np.argsort(-found.frequency[found.alphabet_size :], kind="stable")[:400]
     vocabulary = build_vocabulary(
         found,
         (by_frequency + found.alphabet_size).tolist(),
-        encoding=encoding,
         merge_rule=merge_rule,
         unknown=unknown,
         symbols=symbols,

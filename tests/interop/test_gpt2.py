@@ -63,7 +63,7 @@ def test_transformers(tmp_path):
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
     lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
-    vocabulary = volt.learn(path, pretokenizer="byte-level", bootstrap=0, merges=6000).vocabulary
+    vocabulary = volt.learn(path, pretokenizer="byte-level", merges=6000).vocabulary
     other = peer(vocabulary, tmp_path)
     expected = Tokenizer(vocabulary).encode_batch(lines)
     assert [one.ids for one in other.encode_batch(lines)] == expected

@@ -140,7 +140,7 @@ def test_real_text(volt_data, tmp_path):
     for pretokenizer in PRETOKENIZERS:
         for rule in RULES:
             found = volt.learn(
-                path, pretokenizer=pretokenizer, merge_rule=rule, bootstrap=0, merges=6000
+                path, pretokenizer=pretokenizer, merge_rule=rule, merges=6000
             ).vocabulary
             volt.export(found, "hf", tmp_path / "out", check=path)
             other = tokenizers.Tokenizer.from_file(str(tmp_path / "out/tokenizer.json"))

@@ -4,7 +4,7 @@ import json
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from samples import (
     LONG,
     any_text_for,
@@ -41,9 +41,14 @@ def equal(vocabulary, other, texts, more=()):
     tok = Tokenizer(vocabulary, threads=1)
     pretokenizer = vocabulary.rule.pretokenizer
 
+    # Hugging Face reads the names of special tokens in text as these tokens, volt only if asked.
+    # Hypothesis knows the names: it draws constants of the modules that are loaded.
+    names = vocabulary.of_kind("special")
+
     @given(any_text_for(pretokenizer) | token_texts(vocabulary))
     def check(text):
         for part in (text, *more):
+            assume(not any(name in text + part for name in names))
             assert other(text + part) == tok.encode(text + part)
 
     check()
@@ -108,7 +113,7 @@ def test_joint_scores_as_those_of_others(unknown, tmp_path):
     lines = sample_lines()
     parts = [
         volt.learn(
-            [some], candidates="substring:3000", unknown=unknown, bootstrap=0,
+            [some], candidates="substring:3000", unknown=unknown,
             size=size + 256 * (unknown == "byte"),
         ).vocabulary
         for some, size in ((lines[:350], 300), (lines[350:], 400))

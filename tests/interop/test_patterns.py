@@ -148,7 +148,7 @@ def test_tiktoken(pattern, tmp_path, monkeypatch):
 def test_learned(tmp_path):
     """What volt learns by such a pattern is encoded alike elsewhere."""
     vocabulary = volt.learn(
-        [multi_line_texts()], size=800, pretokenizer="byte-level:cl100k", bootstrap=0
+        [multi_line_texts()], size=800, pretokenizer="byte-level:cl100k"
     ).vocabulary
     assert not vocabulary.unreachable
     file = volt.export(vocabulary, "hf", tmp_path).files[0]
@@ -316,9 +316,7 @@ def test_real_text(volt_data, tmp_path):
         path = volt_data(name)
         lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")[:2000]
         for pretokenizer in PATTERNS:
-            vocabulary = volt.learn(
-                [lines], pretokenizer=pretokenizer, size=1500, bootstrap=0
-            ).vocabulary
+            vocabulary = volt.learn([lines], pretokenizer=pretokenizer, size=1500).vocabulary
             file = volt.export(vocabulary, "hf", tmp_path / "x.json").files[0]
             other = tokenizers.Tokenizer.from_file(str(file))
             whole = ["\n".join(lines[i : i + 40]) for i in range(0, len(lines), 40)]

@@ -220,7 +220,7 @@ def test_a_token_is_merged_from_one_pair_only():
 def test_learned_vocabularies_are_the_same_under_both_rules(volt_data):
     path = volt_data("multi30k/valid.de")
     for pretokenizer in PRETOKENIZERS:
-        found = volt.learn(path, pretokenizer=pretokenizer, bootstrap=0, merges=6000)
+        found = volt.learn(path, pretokenizer=pretokenizer, merges=6000)
         assert merges.differing_tokens(found.vocabulary) == []
 
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from samples import looked_up, sample_lines
+from vocabularies import small_sizes
 
 import volt
 from volt import Tokenizer
@@ -67,8 +68,10 @@ def test_hugging_face(name, tmp_path):
     extended = volt.extend(file, ON, 60)
     assert extended.after.tokens < extended.before.tokens
     results = [
-        volt.refit(file, ON, size=500), volt.refit(file, ON, sizes="50,100,150,200"), extended
-    ]  # fmt: skip
+        volt.refit(file, ON, size=500),
+        volt.refit(file, ON, sizes=small_sizes(old, more=(50, 100, 150, 200))),
+        extended,
+    ]
     for result in results:
         assert len(result.vocabulary) < len(old) or result.parts
         result.save(tmp_path / "out", force=True)
@@ -92,8 +95,10 @@ def test_sentencepiece(kind, fallback, tmp_path):
     extended = volt.extend(file, ON, 40)
     assert extended.after.tokens < extended.before.tokens
     results = [
-        volt.refit(file, ON, size=620), volt.refit(file, ON, sizes="50,100,150,200"), extended
-    ]  # fmt: skip
+        volt.refit(file, ON, size=620),
+        volt.refit(file, ON, sizes=small_sizes(old, more=(50, 100, 150, 200))),
+        extended,
+    ]
     for result in results:
         result.save(tmp_path / "out", force=True)
         theirs = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "out/sp.model"))
@@ -107,9 +112,7 @@ def test_tiktoken(tmp_path, monkeypatch):
 
     # It keeps what it read once under a path, even if the file has changed since.
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    old = volt.learn(
-        [LINES], size=700, pretokenizer="byte-level", merge_rule="concat", bootstrap=0
-    ).vocabulary
+    old = volt.learn([LINES], size=700, pretokenizer="byte-level", merge_rule="concat").vocabulary
     volt.export(old, "tiktoken", tmp_path / "r.tiktoken")
     for result in (
         volt.refit(tmp_path / "r.tiktoken", ON, size=450),

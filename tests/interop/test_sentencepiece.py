@@ -135,7 +135,7 @@ def test_real_text(volt_data, tmp_path):
     lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
     for rule in ("concat", "pairs"):
         for encoding in ENCODINGS:
-            found = volt.learn(path, merge_rule=rule, encoding=encoding, bootstrap=0, merges=6000)
+            found = volt.learn(path, merge_rule=rule, encoding=encoding, merges=6000)
             other = peer(found.vocabulary, tmp_path)
             assert other.encode(lines) == Tokenizer(found.vocabulary).encode_batch(lines)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from samples import sample_lines
+from sizes import rows_with
 from test_look_up_formats import equal, hugging_face, processor, round_trip
 
 import volt
@@ -10,14 +11,17 @@ pytest.importorskip("tokenizers")
 pytest.importorskip("sentencepiece")
 pytest.importorskip("google.protobuf")
 
-FAST = {"sizes": "100,200,400", "bootstrap": 0, "threads": 1}
+
+def fast(pretokenizer, **options):
+    """Few sizes, one thread."""
+    sizes = rows_with(sample_lines(), 100, 200, 400, pretokenizer=pretokenizer, **options)
+    return {"pretokenizer": pretokenizer, "sizes": sizes, "threads": 1, **options}
 
 
 def learned(source, encoding, pretokenizer="metaspace", **options):
     result = volt.learn(
-        [sample_lines()], candidates=source, encoding=encoding, pretokenizer=pretokenizer,
-        **FAST | options,
-    )  # fmt: skip
+        [sample_lines()], candidates=source, encoding=encoding, **fast(pretokenizer, **options)
+    )
     assert result.vocabulary.unreachable == []
     return result.vocabulary
 
@@ -67,8 +71,8 @@ def test_files_of_every_format_are_candidates(form, tmp_path):
     pretokenizer = {"subword-nmt": "whitespace", "gpt2": "byte-level", "tiktoken": "byte-level"}
     rule = pretokenizer.get(form, "metaspace")
     merged = volt.learn(
-        [sample_lines()], candidates="bpe:500", pretokenizer=rule, merge_rule="concat"
-        if form in ("sentencepiece", "tiktoken") else None, **FAST,
+        [sample_lines()], candidates="bpe:500", merge_rule="concat"
+        if form in ("sentencepiece", "tiktoken") else None, **fast(rule),
     ).vocabulary  # fmt: skip
     file = volt.export(merged, form, tmp_path / "x").files[0]
     taken = learned(f"file:{file}", "unigram", rule)
@@ -84,8 +88,8 @@ def test_real_text(name, volt_data, tmp_path):
     for source, encoding in (("unigram:3000", "unigram"), ("substring:3000", "longest")):
         unknown = "unk" if encoding == "longest" else "byte"
         vocabulary = volt.learn(
-            [str(file)], candidates=source, encoding=encoding, unknown=unknown, sizes="500,1000",
-            bootstrap=0,
+            [str(file)], candidates=source, encoding=encoding, unknown=unknown,
+            sizes=rows_with(file, 500, 1000, unknown=unknown),
         ).vocabulary  # fmt: skip
         assert vocabulary.unreachable == []
         tokenizer = volt.Tokenizer(vocabulary)

@@ -113,7 +113,7 @@ def test_real_text(volt_data, tmp_path):
     for rule in RULES:
         for encoding in ENCODINGS:
             vocabulary = volt.learn(
-                path, pretokenizer="whitespace", merge_rule=rule, encoding=encoding, bootstrap=0,
+                path, pretokenizer="whitespace", merge_rule=rule, encoding=encoding,
                 merges=6000,
             ).vocabulary  # fmt: skip
             other = peer(vocabulary, tmp_path)
@@ -140,7 +140,7 @@ def test_refused(vocabulary, reason, tmp_path):
 
 def test_the_mark_in_the_text_is_refused(tmp_path):
     found = volt.candidates([["a@@ ab a@@ ab"]], pretokenizer="whitespace")
-    vocabulary = volt.tokenizing.vocabulary.build_vocabulary(found, range(len(found)))
+    vocabulary = volt.tokenizing.build.build_vocabulary(found, range(len(found)))
     with pytest.raises(volt.VoltError, match="@@"):
         volt.export(vocabulary, "subword-nmt", tmp_path / "codes")
 

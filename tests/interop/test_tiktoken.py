@@ -8,7 +8,7 @@ from samples import LONG, any_text_for, learned, letter_texts, made_up, token_te
 
 import volt
 from volt import Tokenizer
-from volt.pipeline import find_unreachable
+from volt.tokenizing.check import find_unreachable
 
 tiktoken = pytest.importorskip("tiktoken")
 load = pytest.importorskip("tiktoken.load")
@@ -89,7 +89,7 @@ def test_real_text(volt_data, tmp_path):
     lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
     for rule in RULES:
         vocabulary = volt.learn(
-            path, pretokenizer="byte-level", merge_rule=rule, bootstrap=0, merges=6000
+            path, pretokenizer="byte-level", merge_rule=rule, merges=6000
         ).vocabulary
         other = exported(vocabulary, tmp_path, check=path)
         assert other.encode_ordinary_batch(lines) == Tokenizer(vocabulary).encode_batch(lines)

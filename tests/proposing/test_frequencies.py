@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,14 +13,7 @@ import volt
 from volt import reference
 from volt.base.errors import SettingsError, VoltError
 from volt.counting.marks import BYTE_LETTERS, UNKNOWN
-from volt.proposing.frequencies import (
-    frequencies_at,
-    push_down,
-    rank_candidates,
-    token_characters,
-    token_set,
-)
-from volt.tokenizing.vocabulary import closure
+from volt.proposing.base import token_characters, token_set
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 
@@ -67,7 +61,7 @@ def test_any_set_equals_the_slow_twin(lines, pretokenizer, seed, share):
         parents_of(found),
         {token for token, is_in in zip(found.tokens, inside.tolist(), strict=True) if is_in},
     )
-    got = push_down(found, inside)
+    got = found.push_down(inside)
     assert named(found, got) == slow
     assert not got[~inside].any()
     lengths = found.lengths.astype(np.int64)
@@ -94,15 +88,15 @@ def test_any_set_equals_splitting_the_tokens_of_every_word(lines, pretokenizer, 
         for word, tokens in slow.segmentation.items()
     }
     expected = reference.merges.token_frequencies(pieces, counts.to_dict())
-    assert named(found, push_down(found, inside)) == expected
+    assert named(found, found.push_down(inside)) == expected
 
 
 @given(lines_of_text, st.sampled_from(PRETOKENIZERS))
 def test_the_first_merges_are_bpe_at_that_size(lines, pretokenizer):
     counts, found = made(lines, pretokenizer, merges=30)
-    ranking = rank_candidates(found, "merge")
+    ranking = found.ranking("merge")
     for merges in range(found.merges + 1):
-        got = push_down(found, token_set(found, ranking, merges))
+        got = found.push_down(token_set(found, ranking[:merges]))
         assert got.sum() == found.curve.tokens[merges]
         assert np.count_nonzero(got) == found.curve.types[merges]
         slow = reference.merges.bpe(counts.to_dict(), pretokenizer, merges, min_frequency=1)
@@ -117,26 +111,17 @@ def test_the_first_merges_are_bpe_at_that_size(lines, pretokenizer):
     st.sampled_from(PRETOKENIZERS),
     st.sampled_from(["frequency", "merge"]),
     st.lists(st.integers(0, 70), min_size=1, max_size=5, unique=True),
-    st.integers(0, 3),
 )
-def test_all_sizes_at_once_equal_each_by_itself(lines, pretokenizer, by, sizes, draws):
-    counts, found = made(lines, pretokenizer, bootstrap=draws)
-    if not len(counts):
-        return
-    ranking = rank_candidates(found, by)
-    each = [found.draw(number) for number in range(draws)]
-    at_sizes = frequencies_at(found, ranking, np.array(sizes), each)
-    assert [at.size for at in at_sizes] == sorted(sizes)
-    for at in at_sizes:
-        inside = token_set(found, ranking, at.size)
-        expected = push_down(found, inside)
+def test_all_sets_at_once_equal_each_by_itself(lines, pretokenizer, by, sizes):
+    _, found = made(lines, pretokenizer)
+    ranking = found.ranking(by)
+    sets = [token_set(found, ranking[:size]) for size in sorted(sizes)]
+    every = found.frequencies_at(iter(sets))
+    assert len(every) == len(sets)
+    for at, inside in zip(every, sets, strict=True):
+        expected = found.push_down(inside)
         assert np.array_equal(at.tokens, np.flatnonzero(expected))
         assert np.array_equal(at.frequency, expected[at.tokens])
-        assert at.draws.shape == (len(at.tokens), draws)
-        for number, one in enumerate(each):
-            drawn = push_down(one, inside)
-            assert np.array_equal(at.draws[:, number], drawn[at.tokens])
-            assert drawn.sum() == at.draws[:, number].sum(), "a draw has no token of its own"
 
 
 @given(lines_of_text, st.sampled_from(PRETOKENIZERS), any_seed, any_share)
@@ -150,15 +135,17 @@ def test_closure_is_all_that_tokens_are_made_from(lines, pretokenizer, seed, sha
         for m, (left, right) in enumerate(pairs)
     }
     expected = reference.merges.closure(parents, (names[i] for i in np.flatnonzero(kept)))
-    assert {names[i] for i in np.flatnonzero(closure(found, kept))} == expected
+    assert {names[i] for i in np.flatnonzero(found.with_parents(kept))} == expected
+    assert np.array_equal(found.close(kept), found.with_parents(kept))
+    assert np.array_equal(replace(found, encoding="split").close(kept), kept)
 
 
 def test_all_candidates_change_nothing_and_none_gives_characters():
     _, found = made(["low lower lowest newest widest"] * 3, "whitespace")
     everything = np.ones(len(found), bool)
-    assert np.array_equal(push_down(found, everything), found.frequency)
-    alphabet = token_set(found, rank_candidates(found, "merge"), 0)
-    pushed = push_down(found, alphabet)
+    assert np.array_equal(found.push_down(everything), found.frequency)
+    alphabet = token_set(found, found.ranking("merge")[:0])
+    pushed = found.push_down(alphabet)
     assert np.array_equal(pushed[: found.alphabet_size], found.alphabet_counts)
     assert not pushed[found.alphabet_size :].any()
 
@@ -168,7 +155,7 @@ def test_a_count_that_vanishes_is_an_error_that_asks_for_a_report():
     _, found = made(["ab ab ab"], "whitespace")
     object.__setattr__(found, "lengths", found.lengths + np.arange(len(found), dtype=np.uint32))
     with pytest.raises(VoltError, match=r"push-down changed .* please report"):
-        push_down(found, token_set(found, rank_candidates(found, "merge"), 0))
+        found.push_down(token_set(found, found.ranking("merge")[:0]))
 
 
 # ------------------------------------------------------------------------------------------ ranking
@@ -179,29 +166,29 @@ def test_rank_is_by_frequency_then_by_merge(lines, pretokenizer):
     _, found = made(lines, pretokenizer)
     merged = range(found.alphabet_size, len(found))
     frequency = found.frequency.tolist()
-    by_frequency = rank_candidates(found, "frequency").tolist()
+    by_frequency = found.ranking("frequency").tolist()
     assert by_frequency == sorted(merged, key=lambda token: (-frequency[token], token))
-    assert rank_candidates(found, "merge").tolist() == list(merged)
+    assert found.ranking("merge").tolist() == list(merged)
 
 
 def test_equal_frequencies_rank_in_the_order_of_their_merges():
     _, found = made(["ab cd ef gh ij kl"], "whitespace")
     assert set(found.frequency[found.alphabet_size :].tolist()) == {1}
-    ranked = [found.tokens[t] for t in rank_candidates(found, "frequency").tolist()]
+    ranked = [found.tokens[t] for t in found.ranking("frequency").tolist()]
     assert ranked == [f"{word}</w>" for word in ["ab", "cd", "ef", "gh", "ij", "kl"]]
 
 
 def test_a_rank_that_does_not_exist_is_refused():
     _, found = made(["ab"], "whitespace")
     with pytest.raises(SettingsError, match="rank is frequency or merge, not 'size'"):
-        rank_candidates(found, "size")
+        found.ranking("size")
 
 
 @given(lines_of_text, st.integers(0, 80))
 def test_a_token_set_has_the_alphabet_and_the_best(lines, size):
     _, found = made(lines, "metaspace")
-    ranking = rank_candidates(found, "frequency")
-    inside = token_set(found, ranking, size)
+    ranking = found.ranking("frequency")
+    inside = token_set(found, ranking[:size])
     assert inside[: found.alphabet_size].all()
     assert set(np.flatnonzero(inside[found.alphabet_size :]) + found.alphabet_size) == set(
         ranking[:size]

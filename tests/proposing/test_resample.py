@@ -8,12 +8,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-import volt
-from volt import _core, reference
-from volt.base.errors import SettingsError
+from volt import _core
 
 count = st.one_of(
     st.integers(0, 12), st.integers(13, 10**4), st.sampled_from([10**6, 10**9, 10**12])
@@ -136,76 +134,3 @@ def test_huge_counts_spread_by_their_square_root():
     off = (drawn - np.array(counts)[:, None]) / np.sqrt(sum(counts) * p * (1 - p))[:, None]
     assert np.abs(off).max() < 4
     assert 0.5 < np.sqrt((off**2).mean()) < 1.5
-
-
-# ------------------------------------------------------------------- draws of the counts of merges
-
-lines = st.lists(st.text("ab c", min_size=1, max_size=14), min_size=1, max_size=10)
-
-
-@given(
-    lines,
-    st.sampled_from(["whitespace", "metaspace", "byte-level"]),
-    st.integers(1, 3),
-    st.integers(0, 9),
-    st.sampled_from([1, 3]),
-)
-@example(["aaaaaaa aaa aa", "aaaa"], "whitespace", 2, 0, 1)
-def test_a_draw_is_the_same_merges_over_the_words_drawn(text, pretokenizer, draws, seed, threads):
-    """Merge counts are linear in the word counts: doing all merges again gives the same."""
-    counts = volt.count([text], pretokenizer=pretokenizer, threads=1)
-    assume(len(counts))
-    options = {"merges": 40, "min_frequency": 1, "threads": threads}
-    found = volt.candidates(counts, bootstrap=draws, seed=seed, **options)
-    plain = volt.candidates(counts, **options)
-    assert np.array_equal(found.left, plain.left)
-    assert np.array_equal(found.merge_counts, plain.merge_counts)
-    assert (found.draws, plain.draws) == (draws, 0)
-
-    columns = draw(counts.counts, draws, seed)
-    segmentation = {word: reference.merges.spell(word, pretokenizer) for word in counts.words}
-    slow = reference.merges.bpe(counts.to_dict(), pretokenizer, 40, min_frequency=1)
-    weights = [dict(zip(counts.words, column, strict=True)) for column in columns.T.tolist()]
-    alphabet = [
-        [reference.merges.token_frequencies(segmentation, one)[symbol] for symbol in slow.alphabet]
-        for one in weights
-    ]
-    merged = [[] for _ in weights]
-    for pair in slow.merges:
-        joined = {
-            word: reference.merges.join(tokens, pair) for word, tokens in segmentation.items()
-        }
-        for one, out in zip(weights, merged, strict=True):
-            out.append(
-                sum(one[word] * (len(segmentation[word]) - len(joined[word])) for word in joined)
-            )
-        segmentation = joined
-    for number, one in enumerate(weights):
-        drawn = found.draw(number)
-        assert drawn.alphabet_counts.tolist() == alphabet[number]
-        assert drawn.merge_counts.tolist() == merged[number]
-        frequencies = reference.merges.token_frequencies(segmentation, one)
-        assert drawn.curve.tokens[-1] == sum(frequencies.values())
-        assert drawn.frequency.sum() == sum(frequencies.values())
-        assert drawn.tokens == found.tokens
-        assert drawn.draws == 0
-
-
-def test_weighted_words_are_drawn_as_whole_words():
-    """Half the weight is half a word, not twice the text: counts in 1/2 are drawn in twos."""
-    lines = [f"word{n % 40} other{n % 7}" for n in range(400)]
-    whole = volt.count([lines])
-    half = volt.count([lines], weights=0.5)
-    assert (half.unit, half.counts.sum()) == (2, whole.counts.sum())
-    drawn = [volt.candidates(counts, bootstrap=200, merges=0) for counts in (whole, half)]
-    tables = [found.alphabet_draws.astype(np.float64) for found in drawn]
-    assert not np.any(drawn[1].alphabet_draws % 2)
-    # Half as many words, so the relative spread is larger by the root of two.
-    spread = [(table.std(axis=1) / table.mean(axis=1)).mean() for table in tables]
-    assert spread[1] / spread[0] == pytest.approx(math.sqrt(2), rel=0.1)
-
-
-def test_candidates_without_draws_say_so():
-    found = volt.candidates([["ab ab"]])
-    with pytest.raises(SettingsError, match="without bootstrap draws"):
-        found.draw(0)

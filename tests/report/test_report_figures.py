@@ -20,7 +20,7 @@ LINES = [f"low lower lowest slow slower {HOSTILE} new newer newest wide wider wi
 @pytest.fixture(scope="module")
 def result():
     return volt.learn(
-        [LINES], sizes="5:40:5", merges=200, bootstrap=3, pretokenizer="whitespace",
+        [LINES], sizes="35:70:5", merges=200, pretokenizer="whitespace",
         special=["<unk>", HOSTILE],
     )  # fmt: skip
 
@@ -51,13 +51,11 @@ def test_the_figure_shows_the_result(result):
         result.curve.entropy_types, atol=1e-4,
     )  # fmt: skip
     labels = {line.get_label(): line for line in upper.lines}
-    alphabet = result.candidates.alphabet_size
     for choice in result.choices:
         if choice.size is not None:
-            size = choice.size + (alphabet if choice.criterion == "muv" else 0)
-            assert f"{choice.criterion} {size:,}" in labels
+            assert f"{choice.criterion} {choice.size:,}" in labels
     star = labels["the choice"]
-    assert star.get_xdata()[0] == result.chosen_size + alphabet
+    assert star.get_xdata()[0] == result.choice.size
     heights = [bar.get_height() for bar in lower.patches]
     assert heights == pytest.approx([step.muv * 1e6 for step in result.steps[1:]])
 
@@ -72,16 +70,16 @@ def test_everything_is_told_apart_in_grey(result):
     assert sum(bar.get_hatch() is not None for bar in lower.patches) == 1
 
 
-def test_a_fixed_size_has_its_star_at_the_closure():
-    result = volt.learn([LINES], sizes="5:40:5", merges=200, bootstrap=0, size=320)
+def test_a_fixed_size_has_its_star_there():
+    result = volt.learn([LINES], sizes="289:324:5", merges=200, size=320)
     star = next(line for line in result_figure(result).axes[0].lines
                 if line.get_label() == "the choice")  # fmt: skip
-    assert star.get_xdata()[0] == pytest.approx(result.closure_size, abs=1)
+    assert star.get_xdata()[0] == result.choice.size == 320
 
 
 def test_a_result_shows_itself_in_a_notebook(result):
     html = result._repr_html_()
-    assert f"muv chose {result.chosen_size}" in html
+    assert f"muv chose {result.choice.size}" in html
     for choice in result.choices:
         assert f"<td>{choice.criterion}</td>" in html
     assert "data:image/svg+xml;base64," in html
@@ -116,7 +114,7 @@ def test_the_sparkline_falls_and_points_at_the_choice(result):
     order = np.argsort(values, kind="stable")
     assert (np.diff(np.array(heights)[order]) >= 0).all()
     assert {min(heights), max(heights)} == {0, 7}
-    assert pointer.strip().startswith(f"^ {result.chosen_size + result.candidates.alphabet_size} ")
+    assert pointer.strip().startswith(f"^ {result.choice.size} ")
     assert f"{values[0]:.2f} to {values[-1]:.2f}" in about
     plain = sparkline(result, width=40, unicode=False)
     assert "".join(plain).isascii()
@@ -124,7 +122,7 @@ def test_the_sparkline_falls_and_points_at_the_choice(result):
 
 def test_a_summary_is_a_screen_for_every_kind_of_choice(tmp_path):
     for settings in ({}, {"size": 320}, {"criterion": "mdl", "model_width": 2}):
-        result = volt.learn([LINES], sizes="5:40:5", merges=200, bootstrap=2, **settings)
+        result = volt.learn([LINES], sizes="289:324:5", merges=200, **settings)
         lines = summary(result, tmp_path, ["volt.json"])
         assert len(lines) <= 24
         assert lines[1].style == "bold"

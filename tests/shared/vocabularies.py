@@ -1,16 +1,17 @@
 """Small vocabularies that several test files build."""
 
 import random
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
 import volt
 from volt import WordRule
 from volt.counting.normalizers import Bert, Cut, Normalizer
-from volt.pipeline import measure
-from volt.proposing.pieces import build_piece_vocabulary
-from volt.tokenizing.tokens import Token
-from volt.tokenizing.vocabulary import LookUp, Vocabulary, build_vocabulary
+from volt.proposing.tokens import Token
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.check import measure
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 
 def made(words: list[str], seed: int, **options: object) -> Vocabulary:
@@ -19,16 +20,17 @@ def made(words: list[str], seed: int, **options: object) -> Vocabulary:
     found = volt.candidates([[" ".join(words)]], pretokenizer=pretokenizer, min_frequency=1)
     merged = range(found.alphabet_size, len(found))
     chosen = random.Random(seed).sample(merged, (len(merged) + 1) // 2)
-    return build_vocabulary(found, chosen, **options)  # type: ignore[arg-type]
+    encoding = options.pop("encoding", "merge")
+    return build_vocabulary(replace(found, encoding=encoding), chosen, **options)
 
 
 def scored(words: list[str], seed: int, pretokenizer: str, unknown: str | None) -> Vocabulary:
     """A unigram vocabulary of some of the substrings of a text."""
     counts = volt.count([[" ".join(words)]], pretokenizer=pretokenizer)
-    found, _ = volt.candidates_from(counts, "substring:40", encoding="unigram", min_frequency=1)
+    found = volt.candidates(counts, candidates="substring:40", encoding="unigram", min_frequency=1)
     others = range(found.alphabet_size, len(found))
     chosen = random.Random(seed).sample(others, (len(others) + 1) // 2)
-    vocabulary = build_piece_vocabulary(found, chosen, unknown=unknown)  # type: ignore[arg-type]
+    vocabulary = build_vocabulary(found, chosen, unknown=unknown)
     return measure(vocabulary, counts, 1).vocabulary
 
 
@@ -50,3 +52,9 @@ modes = st.sampled_from(
 unigram_modes = st.sampled_from(
     [("metaspace", "byte"), ("metaspace", "unk"), ("byte-level", None), ("whitespace", None)]
 )
+
+
+def small_sizes(old: Vocabulary, *, more: tuple[int, ...] = (40, 80, 120, 160)) -> list[int]:
+    """Rows to refit a vocabulary to: what always stays, and a few tokens more."""
+    always = len(old) - len(old.of_kind("merged", "piece"))
+    return [always + number for number in more]

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import volt
 from volt import WordRule, _core, reference
 from volt.counting.words import PRETOKENIZERS as REGISTERED
+from volt.proposing.tokens import Token
+from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import Token
-from volt.tokenizing.vocabulary import Vocabulary, build_vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 PRETOKENIZERS = list(REGISTERED)
 RULES = ["pairs", "concat"]
@@ -40,9 +41,8 @@ def vocabularies(draw):
     chosen = draw(st.sets(st.sampled_from(merged), max_size=20)) if merged else set()
     unknown = draw(st.sampled_from(["byte", "unk"])) if pretokenizer == "metaspace" else None
     return build_vocabulary(
-        found,
+        replace(found, encoding=draw(st.sampled_from(ENCODINGS))),
         chosen,
-        encoding=draw(st.sampled_from(ENCODINGS)),
         merge_rule=draw(st.sampled_from(RULES)),
         unknown=unknown,
         symbols=draw(st.sampled_from([(), ("<a>",), ("b a", "b ab", "<a>")])),
@@ -82,7 +82,7 @@ def test_random_long_words_equal_the_slow_twin():
         for rule in RULES:
             for encoding in ENCODINGS:
                 vocabulary = build_vocabulary(
-                    found, generator.sample(merged, 20), encoding=encoding, merge_rule=rule
+                    replace(found, encoding=encoding), generator.sample(merged, 20), merge_rule=rule
                 )
                 tok = Tokenizer(vocabulary, threads=1)
                 for length in (31, 32, 33, 70):
@@ -249,8 +249,8 @@ def sample():
     ]
 
 
-def learned(sample, pretokenizer, **options):
-    found = volt.candidates([sample], pretokenizer=pretokenizer, merges=2000)
+def learned(sample, pretokenizer, encoding="merge", **options):
+    found = volt.candidates([sample], pretokenizer=pretokenizer, merges=2000, encoding=encoding)
     by_frequency = np.argsort(-found.frequency[found.alphabet_size :], kind="stable")[:700]
     return build_vocabulary(found, (by_frequency + found.alphabet_size).tolist(), **options)
 

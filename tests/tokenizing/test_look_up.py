@@ -14,9 +14,9 @@ import volt
 from volt import WordRule, reference
 from volt.base.errors import InputError
 from volt.counting.marks import BYTE_LETTERS
-from volt.pipeline import find_unreachable
+from volt.proposing.tokens import Token
+from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 

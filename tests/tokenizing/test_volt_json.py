@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sizes import rows_with
 
 import volt
 from volt import reference
 from volt.base.errors import InputError, VoltError
+from volt.proposing.tokens import KINDS, Token, Tokens
 from volt.tokenizing.tokenizer import load
-from volt.tokenizing.tokens import KINDS, Token, Tokens
 from volt.tokenizing.vocabulary import _token_rows
 from volt.tokenizing.volt_json import _columns, _Reader, load_vocabulary
 
@@ -21,8 +22,8 @@ LOW = ["low lower lowest newest widest", "low new wide"] * 3
 GOOD = [
     json.loads(
         volt.learn(
-            [LOW], sizes=[2, 5, 9], bootstrap=0, symbols=["<2de>"],
-            pretokenizer=pretokenizer, encoding=encoding,
+            [LOW], sizes=rows_with(LOW, 2, 5, 9, pretokenizer=pretokenizer, symbols=("<2de>",)),
+            symbols=["<2de>"], pretokenizer=pretokenizer, encoding=encoding,
         ).vocabulary.to_json()
     )
     for pretokenizer, encoding in [("whitespace", "merge"), ("metaspace", "split")]

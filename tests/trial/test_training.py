@@ -33,7 +33,7 @@ LINES = sentences(200, 0)
 TEXT = Parallel(LINES, [encipher(line) for line in LINES])
 VALID = Parallel(LINES[:20], TEXT.target[:20])
 CPU = torch.device("cpu")
-VOCABULARY = make_vocabulary("bpe:60", LINES)
+VOCABULARY = make_vocabulary("bpe:320", LINES)
 SHAPE = replace(from_preset(TrialSettings())[0], width=16, inner=32, dropout=0.2)
 
 
@@ -169,7 +169,7 @@ def test_divergence_is_told_in_words():
 
 def test_loss_per_character_is_the_same_sum_for_every_vocabulary():
     """A model that knows nothing spends ln V on every token: that is known exactly."""
-    for spec in ("char", "bpe:60"):
+    for spec in ("char", "bpe:320"):
         vocabulary = make_vocabulary(spec, LINES)
         text = encode(VALID, vocabulary)
         tokens = vocabulary.size + OFFSET

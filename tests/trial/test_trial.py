@@ -61,13 +61,13 @@ def learned(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("trial")
     tuned = ["--model", "conv", "--dropout", "0", "--batch", "200", "--warmup", "60", "--beam", "2"]
     done = volt(*arguments(
-        corpus, folder / "long", "--vocab", "bpe:80", "--vocab", "bpe:40", *tuned,
+        corpus, folder / "long", "--vocab", "bpe:340", "--vocab", "bpe:300", *tuned,
         "--updates", "200",
         "--checkpoints", "5", "--average", "1",
     ))  # fmt: skip
     assert done.returncode == 0, done.stderr
     short = trial(
-        **texts(corpus), vocabularies=["bpe:80"], output=folder / "short", model="conv", updates=1,
+        **texts(corpus), vocabularies=["bpe:340"], output=folder / "short", model="conv", updates=1,
         threads=1, batch=200, beam=2,
     )  # fmt: skip
     return folder / "long", done, short
@@ -80,17 +80,17 @@ def test_the_cipher_is_learned(learned):
         for row in json.loads((folder / "results.json").read_text())["vocabularies"]
     }
     before = untrained.rows()[0]
-    assert rows["bpe:80"]["bleu"] > 70
+    assert rows["bpe:340"]["bleu"] > 70
     assert before["bleu"] < 5
-    assert rows["bpe:80"]["loss_per_character"] < before["loss_per_character"] / 5
+    assert rows["bpe:340"]["loss_per_character"] < before["loss_per_character"] / 5
     head, *lines = done.stdout.splitlines()
     assert head.split()[:5] == ["vocabulary", "size", "BLEU", "±95%", "chrF"]
-    assert [line.split()[0] for line in lines] == ["bpe:80", "bpe:40"]
+    assert [line.split()[0] for line in lines] == ["bpe:340", "bpe:300"]
 
 
 def test_the_transformer_learns_it_too(corpus, learned, tmp_path):
     found = trial(
-        **texts(corpus), vocabularies=["bpe:80"], output=tmp_path, updates=400, dropout=0.0,
+        **texts(corpus), vocabularies=["bpe:340"], output=tmp_path, updates=400, dropout=0.0,
         batch=200, warmup=60, beam=2, checkpoints=5, average=1, threads=1,
     )  # fmt: skip
     untrained = learned[2].rows()[0]
@@ -125,7 +125,7 @@ def test_what_is_reported(learned):
     assert first["p"] is None
     assert 0 < second["p"] <= 1
     assert second["target_tokens"] > first["target_tokens"]
-    assert first["size"] == 84
+    assert first["size"] == 340
     for row in results["vocabularies"]:
         assert row["pairs_per_second"] > 0
         assert row["parameters"] > 10_000
@@ -146,7 +146,7 @@ def test_the_page_holds_the_figures(learned):
 
 def test_a_second_call_trains_nothing_and_says_the_same(corpus, tmp_path, capsys):
     call = arguments(
-        corpus, tmp_path, "--vocab", "bpe:60", "--updates", "2", "--beam", "1", "--json", "-q",
+        corpus, tmp_path, "--vocab", "bpe:320", "--updates", "2", "--beam", "1", "--json", "-q",
     )  # fmt: skip
     said = []
     for _ in range(2):
@@ -156,7 +156,7 @@ def test_a_second_call_trains_nothing_and_says_the_same(corpus, tmp_path, capsys
 
 
 def test_another_tokenizer_scores_anew_and_trains_nothing(corpus, tmp_path):
-    options = {**texts(corpus), "vocabularies": ["bpe:60"], "output": tmp_path, **QUICK}
+    options = {**texts(corpus), "vocabularies": ["bpe:320"], "output": tmp_path, **QUICK}
     first = trial(**options)
     (place,) = (tmp_path / "runs").iterdir()
     (place / "checkpoint.pt").write_bytes(b"left by a process that was killed")
@@ -179,7 +179,7 @@ def test_another_tokenizer_scores_anew_and_trains_nothing(corpus, tmp_path):
 def test_a_killed_trial_goes_on_to_the_same_result(corpus, tmp_path):
     def call(output):
         return arguments(
-            corpus, output, "--vocab", "bpe:60", "--updates", "40", "--checkpoints", "20",
+            corpus, output, "--vocab", "bpe:320", "--updates", "40", "--checkpoints", "20",
             "--batch", "150", "--beam", "1", "-q", "--model", "conv",
         )  # fmt: skip
 
@@ -261,7 +261,7 @@ def test_what_can_not_be_is_refused_before_training(corpus, tmp_path):
 
 
 def test_seeds_give_a_mean_and_a_spread(corpus, tmp_path):
-    found = trial(**texts(corpus), vocabularies=["bpe:60"], output=tmp_path, seeds=2, **QUICK)
+    found = trial(**texts(corpus), vocabularies=["bpe:320"], output=tmp_path, seeds=2, **QUICK)
     (row,) = found.rows()
     losses = [run.loss_per_character for run in found.runs]
     assert row["loss_per_character"] == pytest.approx(sum(losses) / 2)
@@ -278,11 +278,11 @@ def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
         "search", corpus["train.plain"], corpus["train.cipher"], "--by", "bleu",
         "--valid", corpus["valid.plain"], corpus["valid.cipher"],
         "--test", corpus["test.plain"], corpus["test.cipher"], "--updates", "2",
-        "--sizes", "30,60,9000", "--model", "conv", "-o", str(tmp_path / "out"), "--threads", "1",
+        "--sizes", "290,320,9000", "--model", "conv", "-o", str(tmp_path / "out"), "--threads", "1",
     ]  # fmt: skip
     inside(*call)
     said = capsys.readouterr()
-    assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["bpe:30", "bpe:60"]
+    assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["bpe:290", "bpe:320"]
     assert "cost: " in said.err
     assert "the text does not reach 9,000" in said.err
     stored = json.loads((tmp_path / "out" / "results.json").read_text())

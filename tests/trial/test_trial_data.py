@@ -91,7 +91,7 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
                 np.random.default_rng([0, 3]),
             )
         ]
-        for spec in ("byte", "bpe:60")
+        for spec in ("byte", "bpe:320")
     ]  # fmt: skip
     assert found[0] == found[1]
     assert len(found[0]) > 10
@@ -99,7 +99,7 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
 
 def test_batches_by_tokens_draw_the_same_sentences_at_a_time_for_every_vocabulary():
     pools = []
-    for spec in ("byte", "bpe:60"):
+    for spec in ("byte", "bpe:320"):
         encoded = encode(TEXT, make_vocabulary(spec, LINES))
         found = batches(encoded, 20, "tokens", np.random.default_rng([0, 3]))
         pool = int(POOL * 20 * CHARACTERS_A_TOKEN / encoded.source_characters.mean())

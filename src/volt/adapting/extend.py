@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from volt.adapting.owned import look_up_for
 from volt.adapting.refit import (
     RefitResult,
     Tokenizers,
     count_for,
     fit,
-    look_up_for,
     open_model,
     readable,
     signed,
@@ -38,11 +38,11 @@ from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.words import WordRule
-from volt.pipeline import measure as with_measures
-from volt.proposing.merges import candidates
+from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
+from volt.proposing.tokens import SPELLED, Token
+from volt.tokenizing.check import measure
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import SPELLED, Token
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 RUN_ON = 2
@@ -104,7 +104,7 @@ def extend(
         old, tokens=tokens, look_up=look_up_for(tokens, old), unit=counts.unit, unreachable=[],
         self_test=[], signature="",
     )  # fmt: skip
-    vocabulary = with_measures(vocabulary, counts, threads).vocabulary
+    vocabulary = measure(vocabulary, counts, threads).vocabulary
     details = {"add": add, "min": min_frequency}
     vocabulary = signed(vocabulary, "extend", old, counts, details)
     return RefitResult(

@@ -31,17 +31,17 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from volt._version import __version__
 from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder
 from volt.counting.counts import WordCounts
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.words import MergeRule, Unknown
-from volt.pipeline import find_unreachable, measure, self_test_texts
-from volt.proposing.merges import WORD_FINAL
 from volt.proposing.pieces import PENALTY, mixed_scores
+from volt.proposing.tokens import SPELLED, Kind, Token
+from volt.tokenizing.check import find_unreachable, measure, self_test_texts
+from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import SPELLED, Kind, Token
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 SAME = ("encoding", "merge_rule", "unknown_token", "fuse_unknown")
@@ -343,17 +343,10 @@ def _signature(
     """One line that tells what was joined; equal lines, equal vocabularies."""
     made = [part.signature or hashlib.sha256(part.to_bytes()).hexdigest() for part in parts]
     joined = hashlib.sha256("\n".join(made).encode()).hexdigest()
-    rule = vocabulary.rule
-    values: dict[str, Any] = {
+    return sign({
         "joined": len(parts),
         "parts": joined,
-        "pre": rule.pretokenizer,
-        "norm": rule.normalize,
-        "enc": vocabulary.encoding,
-        "rule": vocabulary.merge_rule,
-        "unk": vocabulary.unknown,
+        **words_fields(vocabulary),
         "size": len(vocabulary),
         "corpus": counts.digest() if counts is not None else "none",
-        "v": __version__,
-    }
-    return "volt|" + "|".join(f"{name}:{value}" for name, value in values.items())
+    })  # fmt: skip

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -27,48 +27,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt._version import __version__
 from volt.adapting.checkpoint import Checkpoint, NewRows, open_checkpoint
-from volt.adapting.measured import measure, token_frequencies, token_lengths, word_lengths
+from volt.adapting.owned import (
+    OwnedMerges,
+    OwnedPieces,
+    own_merges,
+    own_pieces,
+    restrict,
+    token_frequencies,
+    word_lengths,
+)
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
-from volt.choosing.choice import Choice, choose
-from volt.choosing.criteria import curve_scores, muv
+from volt.choosing.choice import Choice, SizeProblem, choose_size, fixed_choice
 from volt.choosing.entropy import entropy_per_length
+from volt.choosing.sizes import listed_s
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
-from volt.counting.marks import UNKNOWN
 from volt.counting.words import WordRule
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
 from volt.formats.merges import last_pairs
-from volt.pipeline import (
-    Step,
-    _chosen_tokens,
-    _counted,
-    _drawn_entropies,
-    _sizes,
-    choose_all,
-    draw_scores,
-    find_unreachable,
-    solve_steps,
-)
-from volt.pipeline import measure as with_measures
-from volt.proposing.frequencies import SizeFrequencies, frequencies_at, rank_candidates
-from volt.proposing.merges import Candidates, _resample
-from volt.settings import LearnSettings
+from volt.pipeline import counted, some_words
+from volt.proposing.base import rows_of
+from volt.proposing.pieces import CURVE_SIZES
+from volt.proposing.tokens import Kind, Token
+from volt.settings import ChoiceSettings
+from volt.tokenizing.check import measure
+from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import SPELLED, Kind, Token
-from volt.tokenizing.vocabulary import LookUp, Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
-CHOICE_OPTIONS = (
-    "criterion", "size", "sizes", "multilingual", "rank", "length", "gamma", "epsilon",
-    "threshold", "model_width", "bootstrap", "seed",
-)  # fmt: skip
-"""The fields of `LearnSettings` that say how to choose, not what to choose from."""
 LONGEST_SPACED_WORD = 10_000
 """Where only spaces end a word, it may be long."""
 MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model")
@@ -146,10 +138,8 @@ class RefitResult:
     before: Fit
     after: Fit
     messages: list[str]
-    criterion: str = ""
-    chosen_size: int = 0
-    choices: list[Choice] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list, repr=False)
+    choice: Choice | None = field(default=None, repr=False)
+    """How the size was chosen; None where tokens were only added."""
     parts: list[list[int]] = field(default_factory=list, repr=False)
     """Of every token that was added, the old tokens it is made of."""
     checkpoint: Checkpoint | None = field(default=None, repr=False)
@@ -172,8 +162,7 @@ class RefitResult:
             "always_kept": {kind: len(vocabulary.of_kind(kind)) for kind in kinds},
             "before": asdict(self.before),
             "after": asdict(self.after),
-            **({"criterion": self.criterion, "chosen_size": self.chosen_size,
-                "choices": [asdict(choice) for choice in self.choices]} if self.criterion else {}),
+            **({} if self.choice is None else self.choice.summary()),
             "messages": self.messages,
         }  # fmt: skip
 
@@ -218,12 +207,11 @@ def refit(
 ) -> RefitResult:
     """The smaller vocabulary, of a tokenizer's own tokens, that fits a text.
 
-    `options` are those of `learn` that say how to choose (`CHOICE_OPTIONS`) and, for text, those of
+    `options` are those of `learn` that say how to choose and, for text, those of
     `volt.count` that say how to read. `model` is the folder of a Hugging Face checkpoint that uses
     this tokenizer: its matrices are cut to the new vocabulary when the result is saved.
     """
-    settings = LearnSettings(**{name: options.pop(name) for name in CHOICE_OPTIONS
-                                if name in options})  # fmt: skip
+    settings = ChoiceSettings.take(options)
     threads = thread_count(threads)
     progress = progress or Progress()
 
@@ -235,21 +223,22 @@ def refit(
     counts = count_for(old, on, options, threads, progress)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
-    pinned = checkpoint.special_ids if checkpoint is not None else set()
-    choose_from = _choose_merged if old.look_up is None else _choose_looked_up
-    chosen = choose_from(old, counts, settings, pinned, threads, progress, messages)
+    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
+    found = _candidates(old, counts, pinned, threads, progress)
+    choice = _choose(found, settings, progress)
+    messages += choice.messages
 
     # 3. The vocabulary of what was chosen, measured by encoding every word type with it.
-    vocabulary, id_map = restrict(old, chosen.kept, chosen.wanted)
+    kept = found.kept_ids(choice.chosen)
+    wanted = found.always.union(found.ids[choice.chosen].tolist())
+    vocabulary, id_map = restrict(old, kept, wanted)
     vocabulary = replace(vocabulary, unit=counts.unit)
-    vocabulary = with_measures(vocabulary, counts, threads).vocabulary
-    sizes = settings.sizes or "paper"
-    details = {"crit": settings.decides, "chose": chosen.size, "rank": settings.rank or "auto",
-               "sizes": sizes if isinstance(sizes, str) else ",".join(map(str, sizes)),
+    vocabulary = measure(vocabulary, counts, threads).vocabulary
+    details = {"crit": choice.criterion, "rank": settings.rank or "auto",
+               "s": listed_s([step.s for step in choice.steps]),
                "pin": ",".join(map(str, sorted(pinned))) or "none",
                "len": settings.length, "gamma": f"{settings.gamma:g}",
-               "eps": f"{settings.epsilon:g}", "thr": f"{settings.threshold:g}",
-               "boot": f"{settings.bootstrap}-{settings.seed}"}  # fmt: skip
+               "eps": f"{settings.epsilon:g}", "thr": f"{settings.threshold:g}"}  # fmt: skip
     vocabulary = signed(vocabulary, "refit", old, counts, details)
     return RefitResult(
         original=original,
@@ -258,10 +247,7 @@ def refit(
         before=fit(old, counts, threads),
         after=fit(vocabulary, counts, threads),
         messages=messages,
-        criterion=settings.decides,
-        chosen_size=chosen.size,
-        choices=chosen.choices,
-        steps=chosen.steps,
+        choice=choice,
         checkpoint=checkpoint,
     )
 
@@ -337,7 +323,7 @@ def count_for(
     """The words of the text, cut as the vocabulary cuts them."""
     rule = vocabulary.rule
     if isinstance(on, WordCounts):
-        return _counted(on, options, threads, progress)
+        return some_words(counted(on, options, threads, progress))
     # Tokens that are looked up may reach over all but spaces, and some that are merged.
     reaching = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
     spaced = reaching and rule.pretokenizer == "metaspace"
@@ -353,7 +339,7 @@ def count_for(
         where = {name: options.pop(name) for name in ("glob", "weights") if name in options}
         found = find_inputs(on, **where)
         on = [replace(source, normalizer=vocabulary.normalizer) for source in found]
-    counts = _counted(on, options, threads, progress)
+    counts = some_words(counted(on, options, threads, progress))
     return _after_spaces(counts, rule) if spaced else counts
 
 
@@ -366,181 +352,42 @@ def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
     return replace(counts, rule=rule, text=text, offsets=offsets)
 
 
-@dataclass(frozen=True, eq=False)
-class _Chosen:
-    kept: set[int]
-    """Old ids of the tokens that stay, with all they are made from."""
-    wanted: set[int]
-    """Those that were chosen themselves; the others are scaffolds."""
-    size: int
-    choices: list[Choice] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-
-
-def _choose_merged(
-    old: Vocabulary,
-    counts: WordCounts,
-    settings: LearnSettings,
-    pinned: set[int],
-    threads: int,
-    progress: Progress,
-    messages: list[str],
-) -> _Chosen:
-    """As in `learn`, with the tokens in the order of their use on the text."""
-    measured = measure(
-        old, counts, order="use", bootstrap=settings.bootstrap, seed=settings.seed, threads=threads
-    )
-    found, ids = measured.candidates, measured.ids
-    # Mostly these are the parents that text merges a token from; where not, keep both.
-    parents = [set(token.parents or ()) for token in old.tokens]
-    for merge, both in enumerate(zip(found.left, found.right, strict=True), found.alphabet_size):
-        parents[ids[merge]].update(ids[list(both)].tolist())
-    always = pinned | {i for i, token in enumerate(old.tokens) if token.kind != "merged"}
-
-    def close(wanted: Iterable[int]) -> set[int]:
-        closed: set[int] = set()
-        waiting = [*always, *wanted]
-        while waiting:
-            i = waiting.pop()
-            if i not in closed:
-                closed.add(i)
-                waiting += parents[i]
-        return closed
-
-    if settings.size is not None:
-        ranking = ids[rank_candidates(found, settings.rank or "merge")]
-        wanted = _fill(settings.size, ranking.tolist(), close, "volt extend adds some")
-        return _Chosen(close(wanted), always | wanted, settings.size)
-    used = int(np.count_nonzero(found.merge_counts))
-    _need_two(used, len(old) - len(always))
-    sizes = _sizes(settings, used, messages)
-    draws = [found.draw(number) for number in range(found.draws)]
-    ranking = rank_candidates(found, settings.rank or "frequency")
-    frequencies = frequencies_at(found, ranking, sizes, draws)
-    scores = curve_scores(found, settings.model_width)
-    with progress.stage("Transport", len(sizes), "sizes") as report:
-        steps = solve_steps(found, frequencies, settings, report)
-    drawn = list(map(draw_scores(found, scores, settings), draws))
-    choices = choose_all(found, frequencies, steps, scores, drawn, settings)
-    chosen, size = _chosen_tokens(found, steps, choices, settings)
-    _tell_doubts(choices, settings, size, messages)
-    wanted = {i for i in ids[chosen].tolist() if i >= 0}
-    return _Chosen(close(wanted), always | wanted, size, choices, steps)
-
-
-def _need_two(used: int, droppable: int) -> None:
-    if used < 2:
-        raise InputError(
-            f"of the {droppable:,} tokens that could be dropped, the text has {used or 'none'}: "
-            "too few to choose a size; is this text that the tokenizer was made for? --size "
-            "needs no choice"
-        )
-
-
-def _fill(
-    size: int, ranking: list[int], close: Callable[[Iterable[int]], set[int]], way_out: str
-) -> set[int]:
-    """As many of the best tokens as make a vocabulary of this size, or just below it where
-    scaffolds come in twos."""
-    least = len(close(()))
-    if size < least:
-        raise SettingsError(
-            f"--size {size:,} has no room for the {least:,} special tokens, bytes and characters "
-            "that always stay; ask for more"
-        )
-    most = len(close(ranking))
-    if size > most:
-        raise SettingsError(
-            f"--size {size:,}: the tokenizer has {most:,} tokens that text gives; {way_out}"
-        )
-    low, high = 0, len(ranking)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if len(close(ranking[:middle])) <= size else (low, middle - 1)
-    return set(ranking[:low])
-
-
-def _tell_doubts(
-    choices: list[Choice], settings: LearnSettings, size: int, messages: list[str]
-) -> None:
-    decided = next(one for one in choices if one.criterion == settings.criterion)
-    messages += [f"{size:,}: {doubt}" for doubt in decided.doubts]
-
-
-def _choose_looked_up(
-    old: Vocabulary,
-    counts: WordCounts,
-    settings: LearnSettings,
-    pinned: set[int],
-    threads: int,
-    progress: Progress,
-    messages: list[str],
-) -> _Chosen:
-    """Tokens that are looked up have no parents. At every size of S the words are encoded with the
-    tokens of that size: the frequencies are exact, and no push-down is needed."""
+def _candidates(
+    old: Vocabulary, counts: WordCounts, pinned: frozenset[int], threads: int, progress: Progress
+) -> OwnedMerges | OwnedPieces:
+    """The tokenizer's own tokens, with frequencies measured on the text."""
+    if old.look_up is None:
+        return own_merges(old, counts, order="use", pinned=pinned, threads=threads)
     _need_characters(old)
-    never = set(find_unreachable(Tokenizer(old, threads=threads))) - pinned
-    always = pinned | {i for i, token in enumerate(old.tokens) if token.kind != "piece"}
-    draws = _resample(counts, settings.bootstrap, settings.seed, threads)
-
-    def table_of(kept: set[int]) -> NDArray[np.uint64]:
-        """Frequencies by old id, and in a last row unknown characters."""
-        smaller, id_map = restrict(old, kept, kept)
-        found = token_frequencies(Tokenizer(smaller, threads=threads), counts, draws)
-        table = np.zeros((len(old) + 1, found.shape[1]), np.uint64)
-        table[:-1][id_map >= 0] = found
-        spelled = lengths[:-1].astype(np.uint64) @ table[:-1]
-        table[-1] = characters - np.minimum(spelled, characters)
-        return table
-
-    lengths = np.append(token_lengths(old, old.tokens), 1)
-    characters = word_lengths(counts) @ np.column_stack([counts.counts, draws])
-    frequency = table_of(set(range(len(old))))[:-1, 0]
-    pieces = [i for i, token in enumerate(old.tokens) if i not in always and i not in never]
-    ranking = sorted(pieces, key=lambda i: -int(frequency[i]))  # stable: lower ids first
-    if settings.size is not None:
-        close = always.union
-        wanted = _fill(settings.size, ranking, close, "ask for no more")
-        return _Chosen(always | wanted, always | wanted, settings.size)
-    if settings.criterion != "muv" or settings.rank == "merge":
-        raise SettingsError(
-            f"--criterion {settings.criterion} and --rank merge read the curve of merges; "
-            f"{old.encoding} tokens have none: use muv, or --size"
-        )
-    used = sum(int(frequency[i]) > 0 for i in ranking)
-    _need_two(used, len(old) - len(always))
-    sizes = _sizes(settings, used, messages)
-    frequencies = []
-    for size in sizes.tolist():
-        table = table_of(always.union(ranking[:size]))
-        table[:-1][lengths[:-1] == 0] = 0  # bytes and `<unk>` are in the last row
-        tokens = np.flatnonzero(table[:, 0])
-        frequencies.append(SizeFrequencies(size, tokens, table[tokens, 0], table[tokens, 1:]))
-    found = _as_alphabet(old, counts, lengths)
-    with progress.stage("Transport", len(sizes), "sizes") as report:
-        steps = solve_steps(found, frequencies, settings, report)
-    choice = _choose_muv(found, frequencies, steps, settings)
-    size = int(choice.size or 0)
-    _tell_doubts([choice], settings, size, messages)
-    kept = next(step.kept for step in steps if step.size == size)
-    wanted = {i for i in kept.tolist() if i < len(old)} | always
-    return _Chosen(wanted, wanted, size, [choice], steps)
+    with progress.stage("Cutting words", CURVE_SIZES, "sizes") as report:
+        return own_pieces(old, counts, pinned=pinned, threads=threads, report=report)
 
 
-def _choose_muv(
-    found: Candidates,
-    frequencies: list[SizeFrequencies],
-    steps: list[Step],
-    settings: LearnSettings,
+def _choose(
+    found: OwnedMerges | OwnedPieces, settings: ChoiceSettings, progress: Progress
 ) -> Choice:
-    """By MUV alone: the other criteria read the curve of merges."""
-    sizes = np.array([step.size for step in steps])
-    drawn = np.array([
-        _drawn_entropies(step, at.draws, found.lengths, settings)
-        for step, at in zip(steps, frequencies, strict=True)
-    ])  # fmt: skip
-    score = muv(sizes, np.array([step.entropy for step in steps]))
-    return choose(score, [muv(sizes, column) for column in drawn.T])
+    if settings.size is not None:
+        least, most = (rows_of(found, chosen) for chosen in (np.zeros(0, np.int64),
+                                                             found.ranking()))  # fmt: skip
+        if settings.size < least:
+            raise SettingsError(
+                f"size {settings.size:,} has no room for the {least:,} special tokens, bytes and "
+                "characters that always stay: ask for more"
+            )
+        if settings.size > most:
+            raise SettingsError(
+                f"size {settings.size:,}: the tokenizer has {most:,} tokens that text gives; "
+                "extend adds some"
+            )
+        return fixed_choice(found, settings.size, settings.rank)
+    if found.in_use < 2:
+        droppable = len(found.vocabulary) - len(found.always)
+        raise InputError(
+            f"of the {droppable:,} tokens that could be dropped, the text has "
+            f"{found.in_use or 'none'}: too few to choose a size; is this text that the tokenizer "
+            "was made for? With size there is nothing to choose"
+        )
+    return choose_size(SizeProblem(found, settings, progress))
 
 
 def _need_characters(old: Vocabulary) -> None:
@@ -563,67 +410,12 @@ def _need_characters(old: Vocabulary) -> None:
                 )
 
 
-def _as_alphabet(old: Vocabulary, counts: WordCounts, lengths: NDArray[np.int64]) -> Candidates:
-    """The tokens by their old ids, then `<unk>`, all without parents: what transport asks for."""
-    mark = old.look_up.mark if old.look_up is not None else ""
-    texts = [
-        (t.text.removeprefix(mark) if old.is_inner(t.text) else t.text)
-        if t.kind in SPELLED
-        else "?"
-        for t in old.tokens
-    ]
-    none = np.array([], np.uint64)
-    return Candidates(
-        rule=counts.rule, tokens=[*texts, UNKNOWN], lengths=lengths.astype(np.uint32),
-        alphabet_counts=np.zeros(len(lengths), np.uint64), left=none.astype(np.uint32),
-        right=none.astype(np.uint32), pair_counts=none, merge_counts=none, unknown=len(old),
-        unit=counts.unit,
-    )  # fmt: skip
-
-
-def restrict(
-    old: Vocabulary, kept: set[int], wanted: set[int]
-) -> tuple[Vocabulary, NDArray[np.int64]]:
-    """The vocabulary with the kept tokens only, in the order they had, and the map of its ids."""
-    id_map = np.full(len(old), -1, np.int64)
-    order = sorted(kept)
-    id_map[order] = np.arange(len(order))
-
-    def token(i: int) -> Token:
-        one = old.tokens[i]
-        if one.parents is None:
-            return one
-        left, right = id_map[list(one.parents)].tolist()
-        return one._replace(parents=(left, right), scaffold=i not in wanted)
-
-    tokens = [token(i) for i in order]
-    return replace(
-        old, tokens=tokens, look_up=look_up_for(tokens, old), unreachable=[], self_test=[],
-        signature="",
-    ), id_map  # fmt: skip
-
-
-def look_up_for(tokens: Sequence[Token], old: Vocabulary) -> LookUp | None:
-    """How other tokens are looked up. An unknown character costs more than any token: in
-    SentencePiece and Hugging Face by a fixed amount below the lowest score of all."""
-    look_up = old.look_up
-    if look_up is None or old.encoding != "unigram":
-        return look_up
-    drop = look_up.unknown_score - _lowest_score(old.tokens)
-    return replace(look_up, unknown_score=_lowest_score(tokens) + drop)
-
-
-def _lowest_score(tokens: Sequence[Token]) -> float:
-    return min((token.score for token in tokens if token.kind in SPELLED), default=0.0)
-
-
 # ------------------------------------------------------------------------------------- what is told
 
 
 def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
     """How the vocabulary cuts the text: every word type is encoded with it."""
-    no_draws = np.zeros((len(counts), 0), np.uint64)
-    frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts, no_draws)[:, 0]
+    frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts)
     tokens = int(frequency.sum()) / counts.unit
     lines = counts.weighted_lines
     characters = int(word_lengths(counts) @ counts.counts)
@@ -644,21 +436,15 @@ def signed(
     counts: WordCounts,
     details: dict[str, Any],
 ) -> Vocabulary:
-    """With one line that tells how it was made; equal lines, equal vocabularies."""
+    """With its signature, which names the old vocabulary by its content."""
     plain = replace(old.with_frequencies([0] * len(old)), signature="", unit=1)
-    values: dict[str, Any] = {
+    line = sign({
         how: hashlib.sha256(plain.to_bytes()).hexdigest()[:16],
-        "pre": vocabulary.rule.pretokenizer,
-        "norm": vocabulary.rule.normalize,
+        **words_fields(vocabulary),
         "cut": counts.rule.max_word_length,
-        "enc": vocabulary.encoding,
-        "rule": vocabulary.merge_rule,
-        "unk": vocabulary.unknown,
         **details,
         "size": len(vocabulary),
         "unit": counts.unit,
         "corpus": counts.digest(),
-        "v": __version__,
-    }
-    line = "volt|" + "|".join(f"{name}:{value}" for name, value in values.items())
+    })  # fmt: skip
     return replace(vocabulary, signature=line)

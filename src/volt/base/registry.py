@@ -7,7 +7,7 @@ line's choices, the tables of the docs and the report read them, so a new one ne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
@@ -46,6 +46,9 @@ class Registry(Mapping[str, Entry]):
             return self._entries[name]
         hint = did_you_mean(str(name), self)
         raise SettingsError(f"{self.what} must be one of {', '.join(self)}, not {name!r}{hint}")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._entries.get(name, default)
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

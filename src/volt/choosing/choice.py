@@ -1,81 +1,174 @@
-"""Scores and error bars -> Choice: the size a criterion picks, how sure, and when to doubt it."""
+"""SizeProblem -> Choice: the third arrow. `learn`, `refit` and `search` all choose here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 
-from volt.choosing.criteria import MEANING, Score
-
-COVERED = 0.95
-"""Share of the bootstrap draws whose choices the interval holds."""
+from volt.base.errors import InputError, SettingsError
+from volt.base.progress import Progress
+from volt.choosing.criteria import CRITERIA
+from volt.choosing.criteria.base import Evidence, Score
+from volt.choosing.entropy import Length
+from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
+from volt.choosing.steps import Step, StepsProblem, solve_steps
+from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
+from volt.settings import ChoiceSettings
 
 
 @dataclass(frozen=True)
-class Choice:
-    """One row of the table that every run prints."""
+class Verdict:
+    """What one criterion says: a row of the table that every run prints."""
 
     criterion: str
     size: int | None
-    """None: no size qualifies, `doubts` says why."""
-    interval: tuple[int, int] | None
-    """Where 95% of the draws' choices lie; None without draws, or if a draw chose nothing."""
+    """Rows of the embedding table. None: no size qualifies, `doubts` says why."""
     value: float | None
     """The criterion's value at the size: the figure that decided."""
     meaning: str
     doubts: tuple[str, ...]
-    """Why the size is not to be taken for the data's choice; empty if nothing speaks against it."""
+    """Why the list of sizes decided, and not the data; empty if nothing says so."""
 
 
-def choose(score: Score, draws: Sequence[Score] = ()) -> Choice:
-    """The best size by one criterion, with its interval over the draws and its words of doubt."""
-    interval = None
-    picks = [draw.size for draw in draws]
-    if picks and None not in picks:
-        tail = (1 - COVERED) / 2
-        ends = np.quantile(np.array(picks, np.int64), [tail, 1 - tail], method="inverted_cdf")
-        interval = int(ends[0]), int(ends[1])
-    return Choice(
+@dataclass(frozen=True, eq=False)
+class SizeProblem:
+    """Candidates, and how to choose among them."""
+
+    candidates: Candidates
+    settings: ChoiceSettings
+    progress: Progress = field(default_factory=Progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The candidates of the vocabulary, and how they were chosen."""
+
+    candidates: Candidates = field(repr=False)
+    chosen: Ids = field(repr=False)
+    """The chosen candidates, by id; the alphabet is in every vocabulary."""
+    size: int
+    """Rows of the embedding table."""
+    criterion: str
+    """The one that decided, or `size` where the size was given."""
+    verdicts: list[Verdict]
+    """One for each criterion."""
+    steps: list[Step] = field(repr=False)
+    """The paper's transport at each size of S."""
+    length: Length
+    messages: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What the criterion that decided says."""
+        return next((one for one in self.verdicts if one.criterion == self.criterion), None)
+
+    @property
+    def step(self) -> Step:
+        """The step of S that was chosen or, by size, lies nearest. Several steps may make
+        vocabularies of one size: what one adds, another has as scaffolds."""
+
+        def distance(step: Step) -> tuple[int, bool, int]:
+            other = not np.array_equal(step.kept, self.chosen)
+            return abs(step.size - self.size), other, step.s
+
+        return min(self.steps, key=distance)
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data, the same for the same text."""
+        return {
+            "criterion": self.criterion,
+            "size": self.size,
+            "choices": [asdict(verdict) for verdict in self.verdicts],
+            "steps": [step.summary() for step in self.steps],
+        }
+
+
+def choose_size(problem: SizeProblem) -> Choice:
+    """Evaluate every criterion; the one that was named decides, unless the size is given."""
+    found, settings = problem.candidates, problem.settings
+    s, messages = _s(found, settings)
+    steps_problem = StepsProblem(
+        found, found.ranking(settings.rank or "frequency"), s, settings.length, settings.gamma,
+        settings.epsilon, settings.threshold,
+    )  # fmt: skip
+    with problem.progress.stage("Transport", len(s), "sizes") as report:
+        steps = solve_steps(steps_problem, report)
+    evidence = Evidence(found, steps, length=settings.length, model_width=settings.model_width)
+    scores = {name: criterion.score(evidence) for name, criterion in CRITERIA.items()}
+    verdicts = [judge(score) for score in scores.values()]
+    if settings.size is not None:
+        decided, chosen = "size", fill(found, found.ranking(settings.rank), settings.size)
+    else:
+        decided = settings.criterion
+        chosen = _chosen(evidence, scores[decided], settings.rank)
+    size = rows_of(found, chosen)
+    for verdict in verdicts:
+        if verdict.criterion == decided:
+            messages += [f"{size:,}: {doubt}" for doubt in verdict.doubts]
+    return Choice(found, chosen, size, decided, verdicts, steps, settings.length, tuple(messages))
+
+
+def fixed_choice(candidates: Candidates, size: int, rank: Rank | None) -> Choice:
+    """The best candidates that fill a given size, and nothing else."""
+    chosen = fill(candidates, candidates.ranking(rank), size)
+    return Choice(candidates, chosen, size, "size", [], [], "types")
+
+
+def _s(found: Candidates, settings: ChoiceSettings) -> tuple[list[int], list[str]]:
+    """S: what was asked for, in rows, or the paper's, as far as there are candidates."""
+    if settings.sizes is None:
+        return paper_s(found.alphabet_size, found.in_use, settings.multilingual)
+    asked = parse_sizes(settings.sizes)
+    if len(asked) < 2:
+        raise SettingsError(f"`sizes` are two or more, not {settings.sizes!r}")
+    # Rows of the table to the paper's S, which has no fixed rows but one for `<unk>`.
+    other = found.fixed_rows - (found.unknown is not None)
+    return fitting_s([size - other for size in asked], found.alphabet_size, found.in_use)
+
+
+def _chosen(evidence: Evidence, score: Score, rank: Rank | None) -> Ids:
+    if score.size is None:
+        raise InputError(
+            f"{score.criterion} chooses no size on this text ({judge(score).doubts[0]}): use "
+            "another `criterion`, or give the `size`"
+        )
+    select = CRITERIA[score.criterion].select
+    if select is not None:
+        return select(evidence, score)
+    found, none = evidence.candidates, np.zeros(0, np.int64)
+    # Tokens that must stay may need more rows than the smallest sizes of the curve.
+    return fill(found, found.ranking(rank), max(score.size, rows_of(found, none)))
+
+
+def judge(score: Score) -> Verdict:
+    """The best size by one criterion, and whether the data or the list of sizes decided it."""
+    return Verdict(
         criterion=score.criterion,
         size=score.size,
-        interval=interval,
         value=score.value,
-        meaning=MEANING[score.criterion],
-        doubts=tuple(_doubts(score, interval, picks)),
+        meaning=CRITERIA[score.criterion].meaning,
+        doubts=tuple(_doubts(score)),
     )
 
 
-def _doubts(
-    score: Score, interval: tuple[int, int] | None, picks: Sequence[int | None]
-) -> list[str]:
+def _doubts(score: Score) -> list[str]:
     if score.best is None:
         return ["no size meets it"]
-    doubts: list[str] = []
     scored = np.flatnonzero(~np.isnan(score.values))
     first, last = int(scored[0]), int(scored[-1])
-    low, high = int(score.sizes[0]), int(score.sizes[-1])
-    tried = "the sizes tried" if score.criterion != "muv" else "S"
+    tried = "S" if score.stepwise else "the sizes tried"
     if first == last:
-        doubts.append("only one size could be scored, so there was nothing to choose from")
-    elif score.best == first:
+        return ["only one size could be scored, so there was nothing to choose from"]
+    if score.best == first:
         best = "best size"
-        if score.criterion == "muv":
-            best = f"best step ({low:,} to {score.size:,})"
-        doubts.append(f"the {best} is the first of {tried}: where it starts decided, not the data")
-    elif score.best == last:
-        doubts.append(
-            f"the best size is the last of {tried} ({high:,}): where it ends decided, not the data"
-        )
-    if interval and interval[1] - interval[0] > (high - low) / 2:
-        doubts.append(
-            f"resampled counts choose anything from {interval[0]:,} to {interval[1]:,}, more than "
-            f"half of {tried}"
-        )
-    if interval and score.size is not None and not interval[0] <= score.size <= interval[1]:
-        instead = " to ".join(f"{size:,}" for size in sorted(set(interval)))
-        doubts.append(f"resampled counts, which lack rare words, choose {instead} instead")
-    if None in picks:
-        doubts.append(f"in {sum(p is None for p in picks)} of {len(picks)} draws no size meets it")
-    return doubts
+        if score.stepwise:
+            best = f"best step ({int(score.sizes[first - 1]):,} to {score.size:,})"
+        return [f"the {best} is the first of {tried}: where it starts decided, not the data"]
+    if score.best == last:
+        return [
+            f"the best size is the last of {tried} ({score.size:,}): where it ends decided, not "
+            "the data"
+        ]
+    return []

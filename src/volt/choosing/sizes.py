@@ -1,35 +1,99 @@
-"""Lists of sizes as people write them: `1000:10000:1000`, `500,1000,2000`, `1k,2k`, `1k:10k:1k`."""
+"""Sizes as people write them, and S, the sizes at which the paper solves transport.
+
+`32k`, `1000:10000:1000`, `500,1000,2000`, `1k:10k:1k`.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from itertools import pairwise
 
-from volt.base.errors import SettingsError
+from volt.base.errors import InputError, SettingsError
+from volt.base.options import parse_size
 
 MOST = 100_000
+BILINGUAL_S = (1000, 10_000, 1000)
+MULTILINGUAL_S = (40_000, 160_000, 10_000)
+"""Start, stop and step of the paper's S, which counts the alphabet (METHOD 4)."""
 
 
-def parse_sizes(text: str) -> list[int]:
+def parse_sizes(sizes: str | Sequence[int]) -> list[int]:
     """The sizes, in rising order, each once; START:STOP:STEP includes STOP."""
+    if not isinstance(sizes, str):
+        sizes = ",".join(map(str, sizes))
+    words = "sizes are START:STOP:STEP or a list such as 1000,2000"
     found: set[int] = set()
-    for part in text.split(","):
-        numbers = [_number(number, text) for number in part.split(":")]
+    for part in sizes.split(","):
+        numbers = [_number(number, sizes, words) for number in part.split(":")]
         if len(numbers) == 1:
             found.add(numbers[0])
         elif len(numbers) == 3 and numbers[2] > 0 and numbers[0] <= numbers[1]:
             start, stop, step = numbers
             if (stop - start) // step >= MOST:
-                raise SettingsError(f"{text!r} names more than {MOST:,} sizes")
+                raise SettingsError(f"{sizes!r} names more than {MOST:,} sizes")
             found.update(range(start, stop + 1, step))
         else:
-            raise SettingsError(
-                f"sizes are START:STOP:STEP or a list such as 1000,2000, not {text!r}"
-            )
+            raise SettingsError(f"{words}, not {sizes!r}")
     return sorted(found)
 
 
-def _number(text: str, whole: str) -> int:
-    match = re.fullmatch(r"\s*([0-9](?:_?[0-9]){0,11})([kK]?)\s*", text)
-    if not match or int(match[1]) == 0:
-        raise SettingsError(f"sizes are START:STOP:STEP or a list such as 1000,2000, not {whole!r}")
-    return int(match[1]) * (1000 if match[2] else 1)
+def _number(text: str, whole: str, words: str) -> int:
+    try:
+        number = parse_size(text.strip())
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise SettingsError(f"{words}, not {whole!r}")
+    return number
+
+
+def paper_s(alphabet: int, most: int, multilingual: bool) -> tuple[list[int], list[str]]:
+    """The paper's S for an alphabet and so many other candidates, and what there is to say.
+
+    S starts at the first multiple of its step that is at least the alphabet plus one step. Where
+    the alphabet is so large that this lies beyond the paper's last size, S has as many sizes from
+    there on.
+    """
+    start, stop, step = MULTILINGUAL_S if multilingual else BILINGUAL_S
+    length = (stop - start) // step + 1
+    start = max(start, -(-(alphabet + step) // step) * step)
+    stop = max(stop, start + (length - 1) * step) if start > stop - 2 * step else stop
+    return fitting_s(range(start, stop + 1, step), alphabet, most)
+
+
+def fitting_s(s: Sequence[int], alphabet: int, most: int) -> tuple[list[int], list[str]]:
+    """The sizes of S that these candidates reach, and what there is to say.
+
+    Too little text for S: the same shape, scaled down to the candidates there are.
+    """
+    above = [size for size in s if size > alphabet]
+    if len(above) < 2:
+        raise SettingsError(
+            f"fewer than two of the sizes have room for the {alphabet:,} characters of the text "
+            "and another token: give larger sizes"
+        )
+    reached = [size for size in above if size <= alphabet + most]
+    if len(reached) == len(s):
+        return reached, []
+    if len(reached) >= 3 or reached == above:
+        return reached, [
+            f"S goes from {reached[0]:,} to {reached[-1]:,}: the text has {alphabet:,} characters "
+            f"and gives {most:,} other candidates"
+        ]
+    span = above[-1] - alphabet
+    scaled = sorted({alphabet + max(1, (size - alphabet) * most // span)
+                     for size in above if most})  # fmt: skip
+    if len(scaled) < 2:
+        raise InputError(
+            f"the text gives {most:,} candidates, too few for two sizes: give it more text"
+        )
+    return scaled, [
+        f"S of {s[0]:,} to {s[-1]:,} scaled down to {scaled[0]:,} to {scaled[-1]:,}: the text "
+        f"gives {most:,} candidates"
+    ]
+
+
+def listed_s(s: Sequence[int]) -> str:
+    """S in few characters: START:STOP:STEP where that says it all."""
+    steps = {b - a for a, b in pairwise(s)}
+    return f"{s[0]}:{s[-1]}:{steps.pop()}" if len(steps) == 1 else ",".join(map(str, s))

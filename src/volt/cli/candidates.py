@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import volt
 from volt.base.errors import SettingsError
@@ -13,27 +13,24 @@ from volt.cli.console import print_json, progress_for, say, write_stdout
 from volt.cli.count import summary as count_summary
 from volt.settings import CandidateSettings, CountSettings
 
-if TYPE_CHECKING:
-    from volt.proposing.sources import Source
-
 
 @command("volt candidates train.txt -n 30k -o candidates.tsv")
 def candidates(
     inputs: Inputs, counting: CountSettings, settings: CandidateSettings, target: File, run: Run
 ) -> None:
     """Learn candidates: by BPE, with the exact curve of every vocabulary size, or others."""
+    from volt.proposing.candidates_file import save_candidates, write_candidates
+
     if run.json and target.output is None:
         raise SettingsError("--json and the candidates both go to stdout: name a file with -o")
     target.claim(inputs.files, glob=counting.glob)
     common: dict[str, Any] = {"threads": run.threads, "progress": progress_for(run.quiet)}
     counts = volt.count(inputs.files, **vars(counting), **common)
-    options = dict(vars(settings))
-    del options["candidates"], options["merges"]
-    found, messages = volt.candidates_from(counts, settings.source, **options, **common)
+    found = volt.candidates(counts, **vars(settings), **common)
     if target.output is None:
-        write_stdout(found.write)
+        write_stdout(lambda stream: write_candidates(found, stream))
     else:
-        found.save(target.output)
+        save_candidates(found, target.output)
     curve = found.curve
     last = curve.rows([len(curve) - 1])[0]
     if run.json:
@@ -42,17 +39,15 @@ def candidates(
                     "asked": settings.source.number, **last,
                     "muv_types": _or_none(last["muv_types"]),
                     "muv_occurrences": _or_none(last["muv_occurrences"])})  # fmt: skip
-    say(run.quiet, *count_summary(counts), *summary(found, settings.source), *messages)
+    say(run.quiet, *count_summary(counts), *summary(found), *found.messages)
 
 
 def _or_none(value: float) -> float | None:
     return value if value == value else None
 
 
-def summary(found: volt.Candidates, asked: Source) -> list[str]:
-    from volt.proposing.pieces import PieceCandidates
-
-    what = "candidates" if isinstance(found, PieceCandidates) else "merges"
+def summary(found: volt.Candidates) -> list[str]:
+    what = "merges" if found.exact else "candidates"
     lines = [f"{found.alphabet_size:,} symbols, {found.merges:,} {what}, {len(found):,} tokens"]
     if found.left_out:
         lines.append(f"{found.left_out:,} rare characters left out of the alphabet (--coverage)")

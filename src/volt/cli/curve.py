@@ -39,7 +39,7 @@ def curve(
     asked.claim(inputs.files, glob=counting.glob)
     sizes = parse_sizes(asked.sizes) if asked.sizes is not None else []
     if len(inputs.files) == 1 and _is_candidates(inputs.files[0]):
-        found = volt.load_candidates(inputs.files[0])
+        found: volt.Candidates = volt.load_candidates(inputs.files[0])
     else:
         options = {name: value for name, value in vars(settings).items() if value is not None}
         found = volt.candidates(
@@ -80,7 +80,7 @@ def _number(value: float) -> str:
 
 def _is_candidates(name: str) -> bool:
     """A pipe is left alone: what is read from it here is lost to whoever counts its words."""
-    from volt.proposing.merges import HEAD
+    from volt.proposing.candidates_file import HEAD
 
     try:
         with Path(name).open("rb") as stream:

@@ -45,7 +45,7 @@ def info(learned: Learned, shown: AsJson) -> None:
 
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
-    from volt.tokenizing.tokens import SPELLED, Kind
+    from volt.proposing.tokens import SPELLED, Kind
 
     vocabulary, choices = material.vocabulary, material.choices
     if choices is not None and "choices" not in choices:  # of a vocabulary that was joined
@@ -75,8 +75,6 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "merge_rule": vocabulary.merge_rule,
         "unknown": vocabulary.unknown,
         "criterion": choices and choices["criterion"],
-        "chosen_size": choices and choices["chosen_size"],
-        "interval": decided and decided["interval"] and "{:,} .. {:,}".format(*decided["interval"]),
         "doubts": decided and decided["doubts"],
         "tokens_per_word": corpus and corpus["tokens"] / corpus["spaced_words"],
         "bytes_per_token": corpus and corpus["bytes"] / corpus["tokens"],

@@ -89,7 +89,7 @@ def tell_scripts(result: ScriptsResult, folder: Path, quiet: bool, json: bool) -
     say(quiet, "", f"{'script':<12} {'words':>12} {'types':>9} {'chose':>8} {'tokens':>8}")
     for name, one in result.scripts.items():
         words = one.counts.totals.words // one.counts.unit
-        say(quiet, f"{name:<12} {words:>12,} {len(one.counts):>9,} {one.chosen_size:>8,} "
+        say(quiet, f"{name:<12} {words:>12,} {len(one.counts):>9,} {one.choice.size:>8,} "
                    f"{len(one.vocabulary):>8,}")  # fmt: skip
     say(quiet, "", *joined_lines(result.joined.summary()), *table_lines(result.languages), "")
     say(quiet, *(f"note: {message}" for message in result.messages))

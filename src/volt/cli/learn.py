@@ -19,7 +19,7 @@ from volt.cli.languages import parallel_of, table_lines, tell_scripts, texts_of,
 from volt.settings import CountSettings, LanguageSettings, LearnSettings
 
 if TYPE_CHECKING:
-    from volt.pipeline import LearnResult
+    from volt.result import LearnResult
 
 ARTIFACTS = (
     "volt.json", "curve.csv", "choices.json", "signature.txt", "report.json", "report.html",

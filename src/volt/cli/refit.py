@@ -26,9 +26,8 @@ def refit(
         form=tokenizer.form, **vars(settings), **vars(reading), threads=run.threads,
         progress=progress_for(run.quiet),
     )  # fmt: skip
-    chose = f"{result.criterion} chose {result.chosen_size:,}"
-    if result.criterion == "size":
-        chose = f"--size {result.chosen_size:,}"
+    decided = result.choice.criterion if result.choice is not None else ""
+    chose = "as asked" if decided == "size" else f"chosen by {decided}"
     head = f"{result.before.size:,} tokens -> {result.after.size:,} ({chose})"
     stays = "every special token, byte and character stays: what could be encoded still can"
     tell(result, [head, stays], target, run)

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.marks import LETTER_BYTES, UNKNOWN
 from volt.counting.normalizers import Normalizer
 from volt.counting.words import (
@@ -22,10 +23,10 @@ from volt.counting.words import (
     WordRule,
 )
 from volt.formats.merges import Pair, last_pairs, pairs_for
-from volt.proposing.merges import WORD_FINAL
+from volt.proposing.base import Encoding
+from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.tokenizer import Tokenizer, read_printed
-from volt.tokenizing.tokens import Kind, Token
-from volt.tokenizing.vocabulary import Encoding, LookUp, Vocabulary, WordEnds
+from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds
 from volt.tokenizing.volt_json import MOST_BYTES, MOST_TOKENS, check_vocabulary
 
 LONGEST_TOKEN = 1024
@@ -333,7 +334,7 @@ def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Mad
 
 
 def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
-    from volt.pipeline import find_unreachable, self_test_texts
+    from volt.tokenizing.check import find_unreachable, self_test_texts
 
     if vocabulary.whole_words and not vocabulary.of_kind("piece"):
         merging = replace(vocabulary, whole_words=False)

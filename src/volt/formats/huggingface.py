@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
 from volt.counting.character_map import character_map
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.normalizers import (
     Bert,
     Cut,
@@ -48,8 +49,7 @@ from volt.formats.refusals import (
     need_space_mark,
     need_unknown_score,
 )
-from volt.proposing.merges import WORD_FINAL
-from volt.tokenizing.tokens import SPELLED, Kind
+from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
 MOST_UNUSED = 1000

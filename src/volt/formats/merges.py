@@ -23,10 +23,10 @@ from itertools import pairwise
 import numpy as np
 
 from volt.counting.counts import WordCounts
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.words import MergeRule
-from volt.proposing.merges import WORD_FINAL
+from volt.proposing.tokens import Token
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import Token
 from volt.tokenizing.vocabulary import Vocabulary
 
 Pair = tuple[str, str]

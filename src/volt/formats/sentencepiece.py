@@ -27,7 +27,7 @@ from volt.formats.refusals import (
     need_space_mark,
     need_unknown_score,
 )
-from volt.tokenizing.tokens import SPELLED, Kind
+from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)

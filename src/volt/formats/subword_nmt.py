@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from volt.base.errors import SettingsError
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.formats.assembly import Pieces, is_character, read_lines
 from volt.formats.gpt2 import HEAD, read_pairs
 from volt.formats.merges import merge_list
@@ -19,8 +20,8 @@ from volt.formats.refusals import (
     need_no_symbols,
     need_pretokenizer,
 )
-from volt.proposing.merges import WORD_FINAL
-from volt.tokenizing.vocabulary import DEFAULT_SPECIAL, Vocabulary
+from volt.proposing.base import DEFAULT_SPECIAL
+from volt.tokenizing.vocabulary import Vocabulary
 
 JOINER = "@@"
 

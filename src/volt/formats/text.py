@@ -10,6 +10,7 @@ import re
 from itertools import accumulate
 from pathlib import Path
 
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.marks import UNKNOWN
 from volt.formats.assembly import (
     BYTE_NAMES,
@@ -21,9 +22,9 @@ from volt.formats.assembly import (
     read_token,
 )
 from volt.formats.merges import pairs_for, spell
-from volt.proposing.merges import WORD_FINAL
+from volt.proposing.base import DEFAULT_SPECIAL
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.vocabulary import DEFAULT_SPECIAL, Vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
 
 NAME = re.compile(r"<.+>|\[.+\]")
 LONGEST = 64

@@ -9,7 +9,6 @@ vocabulary is encoded with and measured again after each exchange, until all hav
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -21,10 +20,13 @@ from volt.base.errors import InputError, SettingsError
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
 from volt.languages.learning import ownership, shares_of, spelled, usage
-from volt.pipeline import LearnResult, measure
-from volt.proposing.merges import Candidates
+from volt.proposing.merges import MergeCandidates
+from volt.result import LearnResult
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.check import measure
+from volt.tokenizing.signature import changed
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.vocabulary import MergeEncoding, Vocabulary, build_vocabulary, closure
+from volt.tokenizing.vocabulary import Vocabulary
 
 ROUNDS = 40
 MARGIN = 1.02
@@ -46,12 +48,14 @@ def raise_shares(
             f"{len(counts)} languages"
         )
     found, first = result.candidates, result.vocabulary
+    if not isinstance(found, MergeCandidates):
+        raise SettingsError("min_share exchanges tokens that are merged from others")
     number_of = {text: number for number, text in enumerate(found.tokens)}
     merged = [t.text for t in first.tokens if t.kind == "merged" and not t.scaffold]
     kept = np.zeros(len(found), bool)
     kept[: found.alphabet_size] = True
     kept[[number_of[text] for text in merged]] = True
-    size = len(_tokens(found, kept, first))
+    size = len(_tokens(found, kept))
     started = kept.copy()
     finest: NDArray[np.int64] | None = None
     vocabulary = first
@@ -71,7 +75,7 @@ def raise_shares(
         rich = [i for i, share in enumerate(shares.values()) if share > floor * MARGIN]
         kept = _exchange(found, kept, new, vocabulary, used, rich, size, weights)
         vocabulary = build_vocabulary(
-            found, np.flatnonzero(kept), encoding=_encoding(first), merge_rule=first.merge_rule,
+            found, np.flatnonzero(kept), merge_rule=first.merge_rule,
             unknown=first.unknown, special=first.of_kind("special"),
             symbols=first.of_kind("symbol"),
         )  # fmt: skip
@@ -84,8 +88,8 @@ def raise_shares(
     if not raised:
         return result, [f"every language has a share of {floor:g} without help"]
     tokenizer = measure(vocabulary, result.counts, threads)
-    signature = re.sub(r"\|size:\d+", f"|size:{len(vocabulary)}", first.signature)
-    measured = replace(tokenizer.vocabulary, signature=f"{signature}|floor:{floor:g}")
+    signature = changed(first.signature, {"size": len(vocabulary), "floor": f"{floor:g}"})
+    measured = replace(tokenizer.vocabulary, signature=signature)
     chosen = np.flatnonzero(kept)
     chosen = chosen[chosen >= found.alphabet_size]
     listed = ", ".join(f"{code} from {share:.4f}" for code, share in raised.items())
@@ -93,32 +97,27 @@ def raise_shares(
     return replace(
         result,
         tokenizer=tokenizer.with_vocabulary(measured),
-        closure_size=int(closure(found, kept).sum()),
-        overlap=(
-            float((chosen < found.alphabet_size + len(chosen)).mean())
-            if len(chosen) and result.overlap is not None
-            else None
-        ),
+        choice=replace(result.choice, chosen=chosen, size=len(measured)),
     ), [f"{message} exchanged"]
 
 
-def _encoding(vocabulary: Vocabulary) -> MergeEncoding:
-    return "split" if vocabulary.encoding == "split" else "merge"
-
-
-def _tokens(found: Candidates, kept: NDArray[np.bool_], like: Vocabulary) -> NDArray[np.int64]:
+def _tokens(found: MergeCandidates, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The candidates in the vocabulary: with `merge`, all that the kept ones are made from."""
-    return np.flatnonzero(kept if like.encoding == "split" else closure(found, kept))
+    return np.flatnonzero(found.close(kept))
 
 
 def _finest(
-    found: Candidates, like: Vocabulary, counts: Mapping[str, WordCounts], threads: int
+    found: MergeCandidates, like: Vocabulary, counts: Mapping[str, WordCounts], threads: int
 ) -> NDArray[np.int64]:
     """How often each candidate occurs in each language when all of them are used: a row a
     language."""
     special = like.of_kind("special") if like.unknown == "unk" else []
     every = build_vocabulary(
-        found, range(len(found)), merge_rule="pairs", unknown=like.unknown, special=special
+        replace(found, encoding="merge"),
+        range(len(found)),
+        merge_rule="pairs",
+        unknown=like.unknown,
+        special=special,
     )
     used = np.stack(list(usage(Tokenizer(every, threads=threads), counts).values()))
     table = np.zeros((len(counts), len(found)), np.int64)
@@ -129,7 +128,7 @@ def _finest(
 
 
 def _additions(
-    found: Candidates,
+    found: MergeCandidates,
     kept: NDArray[np.bool_],
     like: Vocabulary,
     finest: NDArray[np.int64],
@@ -139,7 +138,7 @@ def _additions(
     """Candidates that give each lacking language the share it wants, in tokens."""
     owned = ownership(dict(zip(codes, finest, strict=True)))
     inside = np.zeros(len(found), bool)
-    inside[_tokens(found, kept, like)] = True
+    inside[_tokens(found, kept)] = True
     new: dict[int, None] = {}
     for code, tokens in wanted.items():
         row = codes.index(code)
@@ -157,7 +156,7 @@ def _additions(
 
 
 def _exchange(
-    found: Candidates,
+    found: MergeCandidates,
     kept: NDArray[np.bool_],
     new: list[int],
     vocabulary: Vocabulary,
@@ -169,7 +168,7 @@ def _exchange(
     """Take in the new candidates, and give up as many tokens of rich languages."""
     kept = kept.copy()
     kept[new] = True
-    inside = _tokens(found, kept, vocabulary)
+    inside = _tokens(found, kept)
     closed = vocabulary.encoding != "split"
     parents = found.parents
     children = np.zeros(len(found), np.int64)

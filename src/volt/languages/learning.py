@@ -7,13 +7,12 @@ irrational: it is rounded to the next 1/1000, by whole numbers alone, and exact 
 
 from __future__ import annotations
 
-import inspect
 import math
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,14 +23,16 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
+from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
 from volt.counting.count import SAMPLED_INPUTS, count
 from volt.counting.counts import CountTotals, WordCounts
 from volt.counting.inputs import Text, exact_weight, find_inputs
-from volt.pipeline import LearnResult, learn
-from volt.settings import MOST, LearnSettings
+from volt.pipeline import learn
+from volt.proposing.tokens import SPELLED
+from volt.result import LearnResult
+from volt.settings import GONE, MOST, CountSettings, LanguageSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.tokens import SPELLED
 from volt.tokenizing.vocabulary import Vocabulary
 
 UNIT = 1000
@@ -106,6 +107,7 @@ class LanguageTable:
         }
 
 
+@accepts(CountSettings, LearnSettings, LanguageSettings, gone=GONE)
 def learn_languages(
     texts: Mapping[str, Text | Iterable[Text]],
     *,
@@ -126,19 +128,20 @@ def learn_languages(
     have as many lines. All other options are those of `volt.learn`.
     """
     options.setdefault("multilingual", True)
+    chosen = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
+    settings = LearnSettings.take(options)
     threads = thread_count(threads)
     progress = progress or Progress()
     counts, balanced, exact = count_languages(
         texts, temperature=temperature, weights=weights, threads=threads, progress=progress,
-        **take_count_options(options),
+        **options,
     )  # fmt: skip
-    settings = LearnSettings(**options)
     if min_share is not None and settings.looked_up:
         raise SettingsError(
-            "--min-share exchanges tokens that are merged from others; "
-            f"--encoding {settings.encoded_by} has none"
+            "min_share exchanges tokens that are merged from others; tokens that are looked up "
+            "are not"
         )
-    result = learn(balanced, threads=threads, progress=progress, **options)
+    result = learn(balanced, threads=threads, progress=progress, **chosen)
     messages = list(result.messages)
     before: dict[str, int] = {}
     if min_share is not None:
@@ -236,15 +239,6 @@ def _is_small(text: Text | Iterable[Text]) -> bool:
         isinstance(file, (str, Path)) and Path(file).is_file()
         and Path(file).stat().st_size < SMALL_FILE for file in files
     )  # fmt: skip
-
-
-def take_count_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Take out of the options of `learn` those of `count`."""
-    rest = options.keys() - {one.name for one in fields(LearnSettings)}
-    unknown = rest - inspect.signature(count).parameters.keys()
-    if unknown:
-        raise SettingsError(f"there is no option {', '.join(sorted(unknown))}")
-    return {name: options.pop(name) for name in sorted(rest)}
 
 
 def balance(lines: Mapping[str, int], temperature: Temperature) -> dict[str, Fraction]:

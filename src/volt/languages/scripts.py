@@ -22,14 +22,17 @@ from numpy.typing import NDArray
 from volt.adapting.join import Joined, join
 from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
+from volt.base.options import accepts, options_of
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.sizes import parse_sizes
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.pipeline import BILINGUAL_SIZES, MULTILINGUAL_SIZES, LearnResult, learn
-from volt.settings import LearnSettings
+from volt.pipeline import learn
+from volt.proposing.base import fixed_rows
+from volt.result import LearnResult
+from volt.settings import GONE, CountSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -156,6 +159,7 @@ class ScriptsResult:
                 (target / "signature.txt").write_text(result.signature + "\n", encoding="utf-8")
 
 
+@accepts(CountSettings, LearnSettings, gone=GONE)
 def learn_scripts(
     inputs: WordCounts | Text | Iterable[Text],
     *,
@@ -168,56 +172,65 @@ def learn_scripts(
     S and the number of candidates are those of all scripts together: each has the part of them
     that it has of the word types.
     """
-    from volt.languages.learning import take_count_options
-
+    chosen = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
+    settings = LearnSettings.take(options)
     threads = thread_count(threads)
     progress = progress or Progress()
-    count_options = take_count_options(options)
     if isinstance(inputs, WordCounts):
         counts = inputs
     else:
-        counts = count(inputs, threads=threads, progress=progress, **count_options)
-    settings = LearnSettings(**options)
+        counts = count(inputs, threads=threads, progress=progress, **options)
     if settings.size is not None:
-        raise SettingsError("--separate-scripts: each script chooses its size; leave --size out")
-    asked = settings.sizes or (MULTILINGUAL_SIZES if settings.multilingual else BILINGUAL_SIZES)
-    sizes = parse_sizes(asked if isinstance(asked, str) else ",".join(map(str, asked)))
+        raise SettingsError("with separate_scripts each script chooses its size: leave size out")
     parts = split_scripts(counts)
     if len(parts) < 2:
         raise SettingsError(
-            "--separate-scripts: only one script has enough words of its own "
+            "separate_scripts: only one script has enough words of its own "
             f"({next(iter(parts), 'none')}); leave it out"
         )
     results: dict[str, LearnResult] = {}
     messages: list[str] = []
     for name, part in parts.items():
         share = Fraction(len(part), len(counts))
-        scaled = sorted({max(1, int(size * share)) for size in sizes})
-        own = {"sizes": scaled if len(scaled) > 1 else [1, 2],
-               "merges": max(2, int((settings.source.number or 0) * share))}  # fmt: skip
-        results[name] = learn(part, threads=threads, progress=progress, **options | own)
+        own: dict[str, Any] = {"merges": max(2, int((settings.source.number or 0) * share))}
+        if settings.sizes is not None:
+            own["sizes"] = _scaled(parse_sizes(settings.sizes), settings, part, share)
+        results[name] = learn(part, threads=threads, progress=progress, **chosen | own)
         messages += [f"{name}: {message}" for message in results[name].messages]
     vocabularies = [result.vocabulary for result in results.values()]
     joined = join(vocabularies, counts=counts, threads=threads)
     return ScriptsResult(joined, results, counts, messages)
 
 
+def _scaled(
+    sizes: list[int], settings: LearnSettings, counts: WordCounts, share: Fraction
+) -> list[int]:
+    """The part of each size that a script gets; the fixed rows are needed by all."""
+    fixed = fixed_rows(
+        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols
+    )
+    scaled = sorted({fixed + max(1, int((size - fixed) * share)) for size in sizes})
+    return scaled if len(scaled) > 1 else [fixed + 1, fixed + 2]
+
+
 def learn_languages_by_script(
     texts: Mapping[str, Text | Iterable[Text]], **options: Any
 ) -> ScriptsResult:
     """`learn_languages` with a vocabulary for each script."""
-    from volt.languages.learning import count_languages, language_table, take_count_options
+    from volt.languages.learning import count_languages, language_table
 
     if options.pop("min_share", None) is not None:
-        raise SettingsError("--min-share goes with one vocabulary, not with --separate-scripts")
+        raise SettingsError("min_share goes with one vocabulary, not with separate_scripts")
     options.setdefault("multilingual", True)
     threads, progress = thread_count(options.pop("threads", None)), options.pop("progress", None)
     chosen = {name: options.pop(name, None) for name in ("temperature", "weights")}
     about = {name: options.pop(name, None) for name in ("reference", "parallel")}
+    learned = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
+    LearnSettings.take(options)
     counts, balanced, exact = count_languages(
-        texts, threads=threads, progress=progress, **chosen, **take_count_options(options)
+        texts, threads=threads, progress=progress, **chosen, **options
     )
-    result = learn_scripts(balanced, threads=threads, progress=progress, **options)
+    result = learn_scripts(balanced, threads=threads, progress=progress, **learned)
     table, told = language_table(
         Tokenizer(result.vocabulary, threads=threads), counts, exact,
         temperature=chosen["temperature"], **about,

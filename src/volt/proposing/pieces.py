@@ -1,42 +1,41 @@
 """Candidates without parents: tokens that are looked up in the words, and counted by doing so.
 
-A smaller set of them has no push-down: what a token that is left out was made from, nobody knows.
-So the words are cut anew with every set that is looked at, by the longest token (`longest`) or by
-the highest sum of scores (`unigram`); frequencies are what is counted then. As after a push-down,
-characters are conserved, and with them the transport problem has a solution.
+A smaller set of them has no push-down, because nobody knows what a token that is left out was made
+from. So the words are cut again with every set that is looked at, by the longest token (`longest`)
+or by the highest sum of scores (`unigram`), and the frequencies are what is counted then. As after
+a push-down, characters are conserved, so the transport problem has a solution.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.base.checks import check_choice
-from volt.base.errors import InputError, VoltError
+from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.progress import Report
 from volt.counting.counts import WordCounts
-from volt.counting.marks import LETTER_BYTES
-from volt.counting.words import Unknown, WordRule
-from volt.proposing.merges import FREQUENT, WORD_FINAL, Candidates, Curve
-from volt.tokenizing.tokens import Token, Tokens, packed
-from volt.tokenizing.vocabulary import (
-    DEFAULT_SPECIAL,
-    Encoding,
-    LookUp,
-    Vocabulary,
-    check_unique,
-    fixed_tokens,
-    resolve_unknown,
+from volt.counting.marks import INNER, Marks
+from volt.counting.words import WordRule
+from volt.proposing.base import (
+    Entries,
+    Frequencies,
+    Ids,
+    Mask,
+    Rank,
+    SetFrequencies,
+    token_set,
 )
+from volt.proposing.curve import FREQUENT, Curve
+from volt.proposing.tokens import NO_TOKEN, Token, Tokens, packed
 
 LookUpEncoding = Literal["longest", "unigram"]
-Mark = Literal["", "##", "</w>"]
 ROUNDS = 2
 """How often scores are set to the frequencies that the last scores led to."""
 STEPS = 1024
@@ -44,181 +43,253 @@ STEPS = 1024
 UNSEEN = 0.5
 """The frequency that a token without one is given for its score."""
 PENALTY = 10.0
-"""Of an unknown character, below the lowest score, as in SentencePiece and Hugging Face."""
+"""How far the score of an unknown character lies below the lowest score, as in SentencePiece and
+Hugging Face."""
 CURVE_SIZES = 32
 """The curve is measured at this many sizes, evenly spaced on a logarithmic axis."""
-START_BYTE, FINAL_BYTE = b"\xfe", b"\xff"
-"""For marks, as in src/core/proposing/match.hpp."""
-
-Table = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
-class SizeSums:
-    """What is known of each size on the curve: a row a size, a column for the corpus and for each
-    draw."""
+class MeasuredSizes:
+    """The curve at the sizes that were measured, and R^2 of Zipf's line there."""
 
-    size: NDArray[np.int64]
-    """Of one column: characters and the best candidates."""
-    tokens: NDArray[np.int64]
-    types: NDArray[np.int64]
-    type_length: NDArray[np.int64]
-    f_ln_f: NDArray[np.float64]
-    f_power: NDArray[np.float64]
-    frequent: NDArray[np.int64]
+    curve: Curve
     zipf: NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PieceCandidates(Candidates):
-    """Tokens are numbered: the alphabet, then `<unk>` if characters were left out of it, then the
-    others, in the order of their source. `merges` is how many these are; there is none."""
+Pieces = TypeVar("Pieces", bound="PieceCandidates")
 
-    words: WordCounts = field(repr=False)
-    columns: Table = field(repr=False)
-    """The counts of the words, and those of every bootstrap draw."""
+
+@dataclass(frozen=True, eq=False)
+class PieceCandidates(ABC):
+    """What all candidates without parents share: everything but how words are cut."""
+
+    rule: WordRule
+    tokens: list[str] = field(repr=False)
+    lengths: NDArray[np.uint32] = field(repr=False)
+    alphabet_size: int
     encoding: LookUpEncoding
-    mark: Mark
-    threads: int
-    every: Table = field(default_factory=lambda: np.zeros((0, 1), np.uint64), repr=False)
-    """Frequencies in the words cut with all candidates, a column for each of `columns`."""
-    sums: SizeSums | None = field(default=None, repr=False)
-    column: int = 0
-    """Which of the columns this is about."""
+    unknown: int | None = None
+    left_out: int = 0
+    unit: int = 1
+    fixed_rows: int = 0
+    messages: tuple[str, ...] = ()
+    frequency: Ids = field(default_factory=lambda: np.zeros(0, np.int64), repr=False)
+    sizes: MeasuredSizes | None = field(default=None, repr=False)
+
+    exact = False
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @abstractmethod
+    def cut(self, inside: Mask) -> Frequencies:
+        """How often each token occurs in the words cut with the tokens of the mask."""
+
+    @abstractmethod
+    def plain_texts(self, tokens: Ids) -> list[str]: ...
+
+    @abstractmethod
+    def build(self, chosen: Ids, first_id: int) -> Entries: ...
+
+    def only(self: Pieces, used: Mask) -> Pieces:
+        """Without the candidates outside the mask."""
+        tokens = [self.tokens[i] for i in np.flatnonzero(used).tolist()]
+        return replace(
+            self, tokens=tokens, lengths=self.lengths[used], frequency=self.frequency[used]
+        )
 
     @property
     def merges(self) -> int:
         return len(self) - self.alphabet_size
 
     @property
-    def frequency(self) -> NDArray[np.int64]:
-        return self.every[:, self.column].astype(np.int64)
+    def in_use(self) -> int:
+        return int(np.count_nonzero(self.frequency[self.alphabet_size :]))
 
     @property
-    def parents(self) -> NDArray[np.int64]:
-        return np.full((len(self), 2), -1, np.int64)
+    def parents(self) -> Ids:
+        return np.full((len(self), 2), NO_TOKEN, np.int64)
 
     @property
-    def draws(self) -> int:
-        return int(self.columns.shape[1]) - 1
-
-    def draw(self, number: int) -> PieceCandidates:
-        """The same with the counts of one draw. Neither the candidates nor their scores are drawn
-        again."""
-        return replace(self, column=number + 1)
-
-    @property
-    def measured(self) -> SizeSums:
-        if self.sums is None:
-            raise VoltError("these candidates were not measured")
-        return self.sums
-
-    def curve_at(self, rows: NDArray[np.int64]) -> Curve:
-        """The curve at some of the sizes that were measured."""
-        sums, column = self.measured, self.column
-        return Curve(
-            size=sums.size[rows],
-            tokens=sums.tokens[rows, column],
-            types=sums.types[rows, column],
-            type_length=sums.type_length[rows, column],
-            characters=int(self.lengths.astype(np.int64) @ self.frequency),
-            f_ln_f=sums.f_ln_f[rows, column],
-            f_power=sums.f_power[rows, column],
-            frequent=sums.frequent[rows, column],
-        )
-
-    @cached_property
-    def curve(self) -> Curve:
-        """Entropy and sequence length at the sizes that were measured; between these none is
-        known."""
-        return self.curve_at(np.arange(len(self.measured.size)))
-
-    def zipf_fit(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        return self.measured.size[rows], self.measured.zipf[rows, self.column]
-
-    @property
-    def extra_header(self) -> dict[str, Any]:
-        return {"encoding": self.encoding}
-
-    @property
-    def count_columns(self) -> list[Table]:
+    def count_columns(self) -> list[NDArray[np.uint64]]:
         """Nothing was merged: what is counted is the frequency."""
         return [self.frequency.astype(np.uint64)] * 2
+
+    def ranking(self, by: Rank | None = None) -> Ids:
+        """By frequency in the corpus cut with all candidates; ties: earlier in the source."""
+        if by == "merge":
+            raise SettingsError(
+                "tokens without parents have no order of merges: use rank=frequency"
+            )
+        pieces = np.arange(self.alphabet_size, len(self))
+        return pieces[np.argsort(-self.frequency[pieces], kind="stable")]
+
+    def frequencies_at(self, sets: Iterable[Mask]) -> list[SetFrequencies]:
+        found: list[SetFrequencies] = []
+        for inside in sets:
+            frequency = self.cut(inside)
+            tokens = np.flatnonzero(frequency)
+            found.append(SetFrequencies(tokens, frequency[tokens]))
+        return found
+
+    def one_token_words(self, running_words: int) -> None:
+        """Without merges it is not known from which size on a word is one token."""
+        return
+
+    def rows(self, kept: Mask) -> int:
+        """Nothing else is needed to look tokens up."""
+        return self.fixed_rows + int(kept.sum()) - (self.unknown is not None)
+
+    # ---------------------------------------------------------------------------------- the curve
+
+    @property
+    def measured(self) -> MeasuredSizes:
+        if self.sizes is None:
+            raise VoltError("these candidates were not measured")
+        return self.sizes
+
+    @property
+    def curve(self) -> Curve:
+        """Entropy and sequence length at the sizes that were measured; between these nothing is
+        known."""
+        return self.measured.curve
+
+    def curve_at(self, rows: Ids) -> Curve:
+        return self.curve.at(rows)
+
+    def zipf_fit(self, rows: Ids) -> NDArray[np.float64]:
+        return self.measured.zipf[rows]
+
+
+def measure_pieces(found: Pieces, report: Report = lambda done: None) -> Pieces:
+    """Cut the words with all candidates, then with the best of them at CURVE_SIZES sizes.
+
+    Candidates that no word has when it is cut with all of them are left out: they would be last in
+    every ranking.
+    """
+    every = found.cut(np.ones(len(found), bool)).astype(np.int64)
+    used = every > 0
+    used[: found.alphabet_size] = True
+    found = replace(found, frequency=every).only(used)
+    alphabet, ranking = found.alphabet_size, found.ranking()
+    spaced = np.geomspace(max(1, alphabet), max(1, len(found)), CURVE_SIZES)
+    learned = np.unique(np.clip(np.rint(spaced).astype(np.int64), alphabet, len(found)))
+    lengths = found.lengths.astype(np.int64)
+    rows = []
+    for number, size in enumerate(learned.tolist(), 1):
+        frequency = found.cut(token_set(found, ranking[: size - alphabet])).astype(np.int64)
+        seen = frequency > 0
+        real = frequency[seen].astype(np.float64)
+        rows.append((
+            frequency.sum(), seen.sum(), lengths[seen].sum(), (real * np.log(real)).sum(),
+            (real**2.5).sum(), (frequency >= FREQUENT * found.unit).sum(), zipf_fit(frequency),
+        ))  # fmt: skip
+        report(number)
+    tokens, types, type_length, f_ln_f, f_power, frequent, zipf = map(
+        np.array, zip(*rows, strict=True)
+    )
+    curve = Curve(
+        size=found.fixed_rows + learned - (found.unknown is not None),
+        tokens=tokens, types=types, type_length=type_length,
+        characters=int(lengths @ found.frequency), learned=learned,
+        f_ln_f=f_ln_f, f_power=f_power, frequent=frequent,
+    )  # fmt: skip
+    return replace(found, sizes=MeasuredSizes(curve, zipf))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LearnedPieces(PieceCandidates):
+    """Pieces that a source named, looked up in the words of the corpus."""
+
+    words: WordCounts = field(repr=False)
+    marks: Marks
+    threads: int
 
     @cached_property
     def keys(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
         """The tokens as native code looks them up: marks are bytes."""
-        return packed([_key(text, self.rule, self.mark) for text in self.tokens])
+        return packed([self.marks.key(text) for text in self.tokens])
 
-    def cut(self, inside: NDArray[np.bool_]) -> tuple[Table, NDArray[np.float64]]:
-        """The words cut with the tokens of the mask `inside`: how often each occurs, in each
-        column, and their scores.
+    def cut(self, inside: Mask) -> Frequencies:
+        return self.cut_scored(inside)[0]
 
-        `unigram` starts from the fewest tokens, and then sets scores to the logarithms of the
-        frequencies, ROUNDS times. Those of the corpus decide for the draws, too.
-        """
+    def cut_scored(self, inside: Mask) -> tuple[Frequencies, NDArray[np.float64]]:
+        """Frequencies and scores. `unigram` starts from the fewest tokens, and then sets scores to
+        the logarithms of the frequencies, ROUNDS times."""
         scores = -np.ones(len(self))
         for _ in range(ROUNDS if self.encoding == "unigram" else 0):
-            table = self._count(inside, scores, np.ascontiguousarray(self.columns[:, :1]))
-            scores = self._scores(inside, table[:, 0])
-        return self._count(inside, scores, self.columns), scores
+            scores = self._scores(inside, self._count(inside, scores))
+        return self._count(inside, scores), scores
 
-    def _count(
-        self, inside: NDArray[np.bool_], scores: NDArray[np.float64], columns: Table
-    ) -> Table:
+    def _count(self, inside: Mask, scores: NDArray[np.float64]) -> Frequencies:
         mask = self._mask(inside)
         lowest = float(scores[mask > 0].min(initial=0.0))
         matching = _core.Matching(
-            self.encoding, self.mark == "##", 0, False, True, lowest - PENALTY, 0.0, False, False
+            self.encoding, self.marks is INNER, 0, False, True, lowest - PENALTY, 0.0, False, False
         )
         found = _core.count_pieces(
-            *self.keys, mask, scores, self.words.text, self.words.offsets, columns, matching,
-            self.mark, self.rule.mode.byte_level, self.threads,
-        ).reshape(-1, columns.shape[1])  # fmt: skip
-        table = found[:-1].copy()
+            *self.keys, mask, scores, self.words.text, self.words.offsets,
+            self.words.counts.reshape(-1, 1), matching, self.marks.native,
+            self.rule.mode.byte_level, self.threads,
+        )  # fmt: skip
+        frequency = found[:-1].copy()
         if self.unknown is not None:
-            table[self.unknown] = found[-1]
-        characters = (self.lengths.astype(np.uint64) @ table)[0]
-        expected = self.alphabet_counts.sum()
+            frequency[self.unknown] = found[-1]
+        characters = self.lengths.astype(np.uint64) @ frequency
+        expected = self._characters
         if characters != expected:
             raise VoltError(
                 f"cutting changed the number of characters from {expected} to {characters}; "
                 "this is a defect of volt, please report it"
             )
-        return table
+        return frequency
 
-    def _mask(self, inside: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    @cached_property
+    def _characters(self) -> int:
+        if self.rule.mode.byte_level:
+            lengths = np.diff(self.words.offsets)
+        else:
+            starts = np.concatenate([[0], np.cumsum(self.words.text & 0xC0 != 0x80)])
+            lengths = np.diff(starts[self.words.offsets.astype(np.int64)]).astype(np.uint64)
+        return int(lengths @ self.words.counts)
+
+    def _mask(self, inside: Mask) -> NDArray[np.uint8]:
         mask = inside.astype(np.uint8)
         if self.unknown is not None:
             mask[self.unknown] = 0
         return mask
 
-    def _scores(self, inside: NDArray[np.bool_], frequency: Table) -> NDArray[np.float64]:
+    def _scores(self, inside: Mask, frequency: Frequencies) -> NDArray[np.float64]:
         """ln of the relative frequency, raised where a token's text has a better cut: of equal sums
         the single token is taken, so that every token is reached."""
         share = np.maximum(frequency, UNSEEN) / max(1, int(frequency.sum()))
         return _lifted(self.keys, self._mask(inside), np.log(share), self.rule)
 
-    def best(self, number: int) -> NDArray[np.bool_]:
-        """The alphabet and the `number` most frequent others, as a mask; ties: earlier in the
-        source."""
-        pieces = np.arange(self.alphabet_size, len(self))
-        ranked = pieces[np.argsort(-self.every[pieces, 0].astype(np.int64), kind="stable")]
-        inside = np.zeros(len(self), bool)
-        inside[: self.alphabet_size] = True
-        inside[ranked[:number]] = True
-        return inside
+    def plain_texts(self, tokens: Ids) -> list[str]:
+        return [self.marks.strip(self.tokens[token]) for token in tokens.tolist()]
 
-
-def _key(text: str, rule: WordRule, mark: Mark) -> bytes:
-    if rule.mode.byte_level:
-        return text.translate(LETTER_BYTES).encode("latin-1")
-    if mark == "##":
-        inner = text.startswith("##")
-        return text[2:].encode() if inner else START_BYTE + text.encode()
-    if mark and text.endswith(WORD_FINAL):
-        return text.removesuffix(WORD_FINAL).encode() + FINAL_BYTE
-    return text.encode()
+    def build(self, chosen: Ids, first_id: int) -> Entries:
+        """With the scores that the chosen tokens have without the others."""
+        inside = token_set(self, chosen)
+        scores = np.zeros(len(self))
+        if self.encoding == "unigram":
+            scores = self.cut_scored(inside)[1]
+        if self.unknown is not None:
+            inside[self.unknown] = False
+        if not inside.any():
+            raise InputError("no character is left in the vocabulary: raise coverage")
+        tokens = Tokens.of(
+            Token(self.tokens[i], "character" if i < self.alphabet_size else "piece",
+                  score=float(scores[i]))
+            for i in np.flatnonzero(inside).tolist()
+        )  # fmt: skip
+        unigram = self.encoding == "unigram"
+        return Entries(
+            tokens,
+            inner_mark="##" if self.marks is INNER else "",
+            unknown_score=float(scores[inside].min()) - PENALTY if unigram else 0.0,
+        )
 
 
 def _lifted(
@@ -235,127 +306,19 @@ def mixed_scores(
     texts: Sequence[str], models: Sequence[dict[str, float]], rule: WordRule
 ) -> NDArray[np.float64]:
     """The scores of tokens in the mixture of several models: ln of the mean of their
-    probabilities, where a token that a model lacks has none; raised as in `PieceCandidates`."""
+    probabilities, where a token that a model lacks has none; raised as in `LearnedPieces`."""
     columns = [[model.get(text, -np.inf) for text in texts] for model in models]
     mean = np.logaddexp.reduce(np.array(columns), axis=0) - np.log(len(models))
-    mark: Mark = "</w>" if rule.pretokenizer == "whitespace" else ""
-    keys = packed([_key(text, rule, mark) for text in texts])
+    keys = packed([rule.mode.marks.key(text) for text in texts])
     return _lifted(keys, np.ones(len(texts), np.uint8), mean, rule)
 
 
-# ------------------------------------------------------------------------------------------ measure
-
-
-def measure_pieces(
-    alphabet: Candidates,
-    texts: Sequence[str],
-    lengths: Sequence[int],
-    words: WordCounts,
-    columns: Table,
-    *,
-    encoding: LookUpEncoding,
-    mark: Mark,
-    threads: int,
-    report: Report = lambda done: None,
-) -> PieceCandidates:
-    """Candidates of these texts, behind the alphabet. Those that no word has when it is cut with
-    all of them are left out: they would be the last of every ranking."""
-    shared = {one.name: getattr(alphabet, one.name) for one in fields(Candidates)}
-    found = PieceCandidates(
-        **shared
-        | {
-            "tokens": [*alphabet.tokens, *texts],
-            "lengths": np.concatenate([alphabet.lengths, np.array(lengths, np.uint32)]),
-        },
-        words=words, columns=columns, encoding=encoding, mark=mark, threads=threads,
-    )  # fmt: skip
-    every, _ = found.cut(np.ones(len(found), bool))
-    used = every[:, 0] > 0
-    used[: found.alphabet_size] = True
-    tokens = [found.tokens[i] for i in np.flatnonzero(used).tolist()]
-    found = replace(found, tokens=tokens, lengths=found.lengths[used], every=every[used])
-    return replace(found, sums=_sums(found, report))
-
-
-def _sums(found: PieceCandidates, report: Report) -> SizeSums:
-    """Cut the words with the best candidates, so many at a time."""
-    alphabet = found.alphabet_size
-    spaced = np.geomspace(max(1, alphabet), max(1, len(found)), CURVE_SIZES)
-    sizes = np.unique(np.clip(np.rint(spaced).astype(np.int64), alphabet, len(found)))
-    lengths = found.lengths.astype(np.int64)
-    often = FREQUENT * found.unit
-    rows = []
-    for number, size in enumerate(sizes.tolist(), 1):
-        frequency = found.cut(found.best(size - alphabet))[0].astype(np.int64)
-        seen = frequency > 0
-        real = np.where(seen, frequency, 1).astype(np.float64)
-        rows.append((
-            frequency.sum(axis=0), seen.sum(axis=0), lengths @ seen,
-            (real * np.log(real)).sum(axis=0), np.where(seen, real**2.5, 0).sum(axis=0),
-            (frequency >= often).sum(axis=0), np.array([zipf_fit(one) for one in frequency.T]),
-        ))  # fmt: skip
-        report(number)
-    return SizeSums(sizes, *(np.stack(column) for column in zip(*rows, strict=True)))
-
-
 def zipf_fit(frequency: NDArray[np.int64]) -> float:
-    """R^2 of the line of ln frequency on ln rank, over the types in use; NaN for fewer than two, or
-    if all are equally frequent."""
+    """R^2 of the line of ln frequency on ln rank, over the types in use; NaN for fewer than three,
+    or if all are equally frequent."""
     used = np.sort(frequency[frequency > 0])[::-1]
-    if len(used) < 2 or used[0] == used[-1]:
+    if len(used) < 3 or used[0] == used[-1]:
         return float("nan")
     x, y = np.log(np.arange(1, len(used) + 1)), np.log(used)
     x, y = x - x.mean(), y - y.mean()
     return float((x @ y) ** 2 / ((x @ x) * (y @ y)))
-
-
-# -------------------------------------------------------------------------------------------- build
-
-
-def build_piece_vocabulary(
-    found: PieceCandidates,
-    chosen: Iterable[int],
-    *,
-    unknown: Unknown | None = None,
-    special: Sequence[str] = DEFAULT_SPECIAL,
-    symbols: Sequence[str] = (),
-) -> Vocabulary:
-    """A vocabulary of chosen candidates (by their ids) and the whole alphabet, with the scores that
-    they have without the others."""
-    encoding: Encoding = found.encoding
-    check_choice("encoding", encoding, get_args(LookUpEncoding))
-    unknown = resolve_unknown(found.rule.pretokenizer, unknown, special)
-    inside = found.best(0)
-    inside[np.fromiter(chosen, np.int64)] = True
-    scores = np.zeros(len(found))
-    if encoding == "unigram":
-        scores = found.cut(inside)[1]
-    if found.unknown is not None:
-        inside[found.unknown] = False
-    if not inside.any():
-        raise InputError("not one character is in the vocabulary: raise --coverage")
-    fixed = fixed_tokens(found.rule.pretokenizer, unknown, special, symbols)
-    tokens = fixed + Tokens.of(
-        Token(found.tokens[i], "character" if i < found.alphabet_size else "piece",
-              score=float(scores[i]))
-        for i in np.flatnonzero(inside).tolist()
-    )  # fmt: skip
-    check_unique(tokens.texts)
-    lowest = float(scores[inside].min()) if encoding == "unigram" else 0.0
-    return Vocabulary(
-        rule=found.rule,
-        tokens=tokens,
-        encoding=encoding,
-        unknown=unknown,
-        fuse_unknown=encoding == "unigram" and unknown == "unk" and _has_space(found),
-        look_up=LookUp(
-            mark="##" if found.mark == "##" else "",
-            unknown_score=lowest - PENALTY if encoding == "unigram" else 0.0,
-        ),
-        unit=found.unit,
-    )
-
-
-def _has_space(found: PieceCandidates) -> bool:
-    """HF and SentencePiece make one unknown token of a run, which needs a known space."""
-    return found.rule.pretokenizer == "metaspace" and "▁" in found.tokens

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from volt.tokenizing.tokens import Token
+    from volt.proposing.tokens import Token
 
 
 def token_rows(tokens: Iterable[Token], scored: bool) -> str:

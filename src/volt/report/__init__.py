@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from volt.pipeline import LearnResult
+    from volt.result import LearnResult
 
 
 def write_report(result: LearnResult, folder: Path) -> None:

@@ -2,17 +2,21 @@
 "use strict";
 
 const VoltCharts = (() => {
-  const CRITERIA = {
-    muv: [1, 0], mdl: [6, 3], frequency: [2, 2], renyi: [8, 3, 2, 3], zipf: [1, 4], knee: [12, 4],
-  };
+  // Criteria take colours and dashes in the order in which they are listed.
+  const DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 4], [12, 4], [4, 2, 1, 2], [10, 2, 2, 2]];
   const COLORS = {
     light: { ink: "#1b1d21", soft: "#5b616b", line: "#d9dad5", accent: "#0b5cad", second: "#b3450b",
-      criteria: { muv: "#b3450b", mdl: "#0b5cad", frequency: "#6b5b00", renyi: "#1d7a3a", zipf: "#7a3f9d", knee: "#9c2f5f" }, heat: "blues" },
+      criteria: ["#b3450b", "#0b5cad", "#6b5b00", "#1d7a3a", "#7a3f9d", "#9c2f5f", "#00696b", "#4d4d4d"], heat: "blues" },
     dark: { ink: "#e8e9ea", soft: "#a3aab4", line: "#353a41", accent: "#7fb8f5", second: "#f2a272",
-      criteria: { muv: "#f2a272", mdl: "#7fb8f5", frequency: "#d9c65c", renyi: "#7fd39a", zipf: "#c9a0ea", knee: "#f095bd" }, heat: "darkblue" },
+      criteria: ["#f2a272", "#7fb8f5", "#d9c65c", "#7fd39a", "#c9a0ea", "#f095bd", "#6fd6d8", "#b8b8b8"], heat: "darkblue" },
   };
   const colors = () =>
     COLORS[matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"];
+
+  const style = (place) => {
+    const all = colors().criteria;
+    return { color: all[place % all.length], dash: DASHES[place % DASHES.length] };
+  };
 
   const config = () => {
     const c = colors();
@@ -32,7 +36,7 @@ const VoltCharts = (() => {
     ({ title, format, minExtent: 54, maxExtent: 54, titleX: -48, tickCount: 4 });
   const logSize = (domain, labels) => ({
     field: "size", type: "quantitative", scale: { type: "log", domain, nice: false },
-    axis: { title: labels ? "size: characters and merges (log scale)" : null, grid: false,
+    axis: { title: labels ? "size in tokens (log scale)" : null, grid: false,
       format: "~s", labels, ticks: labels, tickCount: 8, labelOverlap: true, labelBound: true },
   });
   const marker = (domain) => ({
@@ -53,20 +57,16 @@ const VoltCharts = (() => {
     encoding: { x, x2: { field: "end" }, tooltip: { field: "tip", type: "nominal" } },
   });
 
-  function entropy({ rows, steps, choices, chosen, domain, size }) {
+  function entropy({ rows, steps, choices, criteria, chosen, domain, size }) {
     const c = colors();
     const x = logSize(domain, false);
     const y = { field: "entropy", type: "quantitative", scale: { zero: false, padding: 6 }, axis: yAxis("H (nats)", ".2f") };
     const values = (list) => ({ values: list });
     const layers = [columns(rows, x)];
-    if (rows.length && rows[0].low !== undefined) {
-      layers.push({ data: values(rows), mark: { type: "area", color: c.accent, opacity: 0.25 },
-        encoding: { x, y: { field: "low", type: "quantitative", scale: { zero: false, padding: 6 }, axis: yAxis("H (nats)", ".2f") }, y2: { field: "high" } } });
-    }
     layers.push({ data: values(choices), mark: { type: "rule", strokeWidth: 1.6 },
       encoding: { x,
-        color: { field: "criterion", type: "nominal", legend: null, scale: { domain: Object.keys(CRITERIA), range: Object.keys(CRITERIA).map((k) => c.criteria[k]) } },
-        strokeDash: { field: "criterion", type: "nominal", legend: null, scale: { domain: Object.keys(CRITERIA), range: Object.values(CRITERIA) } },
+        color: { field: "criterion", type: "nominal", legend: null, scale: { domain: criteria, range: criteria.map((_, i) => style(i).color) } },
+        strokeDash: { field: "criterion", type: "nominal", legend: null, scale: { domain: criteria, range: criteria.map((_, i) => style(i).dash) } },
         tooltip: { field: "tip", type: "nominal" } } });
     layers.push({ data: values(rows), mark: { type: "line", color: c.accent, strokeWidth: 2 }, encoding: { x, y } });
     layers.push({ data: values(steps), mark: { type: "point", filled: true, size: 45, color: c.second, opacity: 1 },
@@ -147,5 +147,5 @@ const VoltCharts = (() => {
     };
   }
 
-  return { CRITERIA, colors, config, entropy, files, frequencies, length, lengths, muv, ranks, transport };
+  return { colors, config, style, entropy, files, frequencies, length, lengths, muv, ranks, transport };
 })();

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt._version import __version__
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import InputError
 from volt.base.output import atomic_write
-from volt.choosing.choice import COVERED
 from volt.counting.counts import WordCounts
-from volt.proposing.merges import Candidates
+from volt.proposing.base import Candidates
+from volt.proposing.merges import MergeCandidates
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from volt.pipeline import LearnResult, Step
+    from volt.choosing.steps import Step
+    from volt.result import LearnResult
 
-FORMAT = 1
+FORMAT = 2
 SAMPLE_BYTES = 1 << 20
 """Text that is encoded for the figures of all files together."""
 SHOWN_TOKENS = 48
@@ -39,14 +39,14 @@ def collect(result: LearnResult) -> dict[str, Any]:
         "format": FORMAT,
         "volt": __version__,
         "signature": result.signature,
-        "length": result.length,
+        "length": result.choice.length,
         "source": {"name": result.curve_name, "exact": result.exact},
         "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
         "curve": curve_columns(result),
         "transport": transport_excerpt(result),
         "bpe": (
             bpe_sizes(result.candidates, result.vocabulary)
-            if result.source == "bpe" and result.exact
+            if result.source == "bpe" and isinstance(result.candidates, MergeCandidates)
             else None
         ),
         "files": file_figures(result.counts, Tokenizer(result.vocabulary)),
@@ -146,8 +146,8 @@ def _column(values: NDArray[Any]) -> list[Any]:
 
 
 def curve_columns(result: LearnResult) -> dict[str, Any]:
-    """Figures over sizes, at the rows of curve.csv; `size` counts characters and merges."""
-    from volt.pipeline import curve_rows
+    """Figures over sizes, at the rows of curve.csv."""
+    from volt.result import curve_rows
 
     rows = np.array(curve_rows(result.curve, result.choices, result.steps), np.int64)
     curve = result.candidates.curve_at(rows)
@@ -156,47 +156,12 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
         "tokens": curve.tokens,
         "types": curve.types,
         "frequent": curve.frequent,
-        "entropy": curve.entropy_by(result.length),
+        "entropy": curve.entropy_by(result.choice.length),
     }
-    if result.exact and result.candidates.whole_words is not None:
-        columns["one_token_words"] = one_token_words(
-            result.candidates, int(result.counts.counts.sum())
-        )[rows]
-    if result.candidates.draws:
-        columns |= entropy_band(result.candidates, rows, result.length)
+    single = result.candidates.one_token_words(int(result.counts.counts.sum()))
+    if single is not None:
+        columns["one_token_words"] = single[rows]
     return {name: _column(values) for name, values in columns.items()}
-
-
-def entropy_band(
-    candidates: Candidates, rows: NDArray[np.int64], length: str
-) -> dict[str, NDArray[np.float64]]:
-    """Where 95% of the draws' entropies lie."""
-
-    def entropy(number: int) -> NDArray[np.float64]:
-        return candidates.draw(number).curve_at(rows).entropy_by(length)
-
-    with ThreadPoolExecutor() as pool:
-        entropies = list(pool.map(entropy, range(candidates.draws)))
-    tail = (1 - COVERED) / 2
-    low, high = np.quantile(entropies, [tail, 1 - tail], axis=0, method="inverted_cdf")
-    return {"low": low, "high": high}
-
-
-def one_token_words(candidates: Candidates, running_words: int) -> NDArray[np.float64]:
-    """For every row of the curve, the share of the running words that are one token.
-
-    A word is one token from the merge on that makes its text: inside a token all merges are those
-    of its text standing alone (docs/formats.md), and as a word it stands alone.
-    """
-    if candidates.whole_words is None:
-        raise SettingsError("these candidates were loaded, not made: what the words are is unknown")
-    words = candidates.whole_words.astype(np.float64)
-    if candidates.unknown is not None:
-        words[candidates.unknown] = 0
-    alphabet = candidates.alphabet_size
-    made = np.concatenate([[words[:alphabet].sum()], words[alphabet:]])
-    share: NDArray[np.float64] = np.cumsum(made) / running_words
-    return share
 
 
 # --------------------------------------------------------------------------------------- transport
@@ -205,10 +170,7 @@ def one_token_words(candidates: Candidates, running_words: int) -> NDArray[np.fl
 def transport_excerpt(result: LearnResult) -> dict[str, Any]:
     """The plan between the most frequent characters and tokens, at the size of S that was chosen or
     lies nearest, and the tokens that were dropped."""
-    wanted = result.chosen_size
-    if result.criterion != "muv":
-        wanted -= result.candidates.alphabet_size
-    step = min(result.steps, key=lambda step: (abs(step.size - wanted), step.size))
+    step = result.choice.step
     solution, problem = step.solution, step.solution.problem
     asked = problem.token_marginal
     tokens = np.argsort(-asked, kind="stable")[:SHOWN_TOKENS]
@@ -230,6 +192,7 @@ def transport_excerpt(result: LearnResult) -> dict[str, Any]:
     names = problem.character_names or [str(i) for i in range(len(problem.character_marginal))]
     return {
         "size": step.size,
+        "s": step.s,
         "tokens_in_use": len(step.tokens),
         "dropped": step.dropped,
         "moved": _rounded(solution.moved),
@@ -263,7 +226,7 @@ def _token_rows(
 # ------------------------------------------------------------------------------------- plain BPE
 
 
-def bpe_sizes(candidates: Candidates, vocabulary: Vocabulary) -> dict[str, Any]:
+def bpe_sizes(candidates: MergeCandidates, vocabulary: Vocabulary) -> dict[str, Any]:
     """Plain BPE with as many merges as the vocabulary has, with half and with twice as many: the
     first merges of the candidates."""
     same = len(vocabulary.of_kind("merged"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from volt.base.errors import SettingsError
 
 if TYPE_CHECKING:
-    from volt.pipeline import LearnResult
+    from volt.result import LearnResult
     from volt.tokenizing.tokenizer import Tokenizer
 
 COLORS = ("#d6e6fa", "#fbe1cb", "#d8efd9", "#eadcf5", "#f7e4e8")
@@ -24,7 +24,6 @@ def result_html(result: LearnResult) -> str:
     rows = "".join(
         f"<tr><td>{escape(one.criterion)}</td>"
         f"<td>{'-' if one.size is None else f'{one.size:,}'}</td>"
-        f"<td>{'-' if one.interval is None else f'{one.interval[0]:,} – {one.interval[1]:,}'}</td>"
         f"<td style='text-align:left'>{escape(one.meaning)}{' (in doubt)' if one.doubts else ''}"
         "</td></tr>"
         for one in result.choices
@@ -39,7 +38,7 @@ def result_html(result: LearnResult) -> str:
     return (
         f"<div><p><b>{escape(chosen(result))}</b><br>"
         f"{'<br>'.join(map(escape, vocabulary_lines(result)))}</p>"
-        "<table><tr><th>criterion</th><th>size</th><th>95% of the draws</th><th>meaning</th></tr>"
+        "<table><tr><th>criterion</th><th>size</th><th>meaning</th></tr>"
         f"{rows}</table>{f'<ul>{notes}</ul>' if notes else ''}"
         f"<div style='background:white;display:inline-block'>{figure}</div></div>"
     )

@@ -30,7 +30,6 @@
     if (n === null || n === undefined) return "-";
     return n !== 0 && (Math.abs(n) < 1e-3 || Math.abs(n) >= 1e6) ? n.toExponential(3) : String(Number(n.toPrecision(4)));
   };
-  const range = ([low, high]) => (low === high ? `all ${whole(low)}` : `${whole(low)} – ${whole(high)}`);
   const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
   const figures = (list, entries) => list.replaceChildren(
     ...entries.filter((entry) => entry).map(([name, value, more]) =>
@@ -91,8 +90,6 @@
   // ------------------------------------------------------------------------------------ 1. the answer
 
   const { corpus, curve, choices: learned } = data;
-  const alphabet = corpus ? corpus.alphabet : curve ? curve.size[0] : 0;
-  const onAxis = (choice) => choice.size + (choice.criterion === "muv" ? alphabet : 0);
 
   function answer() {
     find("answer-title").append(whole(size), " ", make("small", "tokens"));
@@ -101,16 +98,9 @@
     if (!learned) {
       lead.push("This vocabulary was not learned here: the folder has no choices.json, so there is nothing to say about its size.");
     } else if (chosen) {
-      const what = chosen.criterion === "muv" ? (merges ? "merged tokens" : "tokens beside the characters") : `characters and ${merges ? "merges" : "candidates"}`;
-      lead.push(`The criterion ${chosen.criterion} chose ${whole(chosen.size)} ${what}: ${chosen.meaning}.`);
-      if (chosen.interval) {
-        const [low, high] = chosen.interval;
-        lead.push(low === high ? "All resampled counts agree." : `95% of the resampled counts choose between ${whole(low)} and ${whole(high)}.`);
-      } else {
-        lead.push("There is no interval: the counts were not resampled, or a draw chose nothing.");
-      }
+      lead.push(`The criterion ${chosen.criterion} chose ${whole(learned.size)} tokens: ${chosen.meaning}.`);
     } else {
-      lead.push(`The size was fixed at ${whole(learned.chosen_size)} tokens in all.`);
+      lead.push(`The size was fixed at ${whole(learned.size)} tokens.`);
     }
     say("answer-lead", lead.join(" "));
     if (chosen && chosen.doubts.length) {
@@ -119,9 +109,9 @@
         ...chosen.doubts.map((doubt) => make("p", `${doubt[0].toUpperCase()}${doubt.slice(1)}.`)),
       ], { class: "doubt", role: "note" }));
     }
-    const closure = learned ? learned.closure_size : tokens.filter(isText).length;
+    const kept = tokens.filter((token) => isText(token) && !token.scaffold).length;
     figures(find("figures"), [
-      ["size after closure", whole(closure), plural(data.scaffolds, "scaffold")],
+      ["learned from the text", whole(kept), data.scaffolds ? `and ${plural(data.scaffolds, "scaffold")}` : ""],
       corpus && ["tokens per word", fixed(corpus.tokens / corpus.spaced_words)],
       corpus && ["bytes per token", fixed(corpus.bytes / corpus.tokens)],
       corpus && ["unknown characters", percent(corpus.unknown_characters / corpus.characters)],
@@ -132,7 +122,6 @@
       const row = make("tr", [
         make("td", one.criterion),
         make("td", one.size === null ? "-" : whole(one.size), { class: "number" }),
-        make("td", one.interval ? range(one.interval) : "-", { class: "number" }),
         make("td", short(one.value), { class: "number" }),
         make("td", [one.meaning, " ", one.doubts.length ? make("span", "in doubt", { class: "doubted", title: one.doubts.join("; ") }) : ""]),
       ], { class: one.criterion === learned.criterion ? "chosen" : "" });
@@ -182,32 +171,32 @@
   const rows = !curve ? [] : curve.size.map((size, i) => {
     const length = perLine ? curve.tokens[i] / unit / corpus.lines : curve.tokens[i] / unit;
     const row = { size, entropy: curve.entropy[i], length };
-    if (curve.low) Object.assign(row, { low: curve.low[i], high: curve.high[i] });
-    row.tip = [`${data.source.name}, ${whole(size)} characters and ${data.source.exact ? "merges" : "candidates"}`, `H ${row.entropy.toFixed(5)}`,
-      curve.low ? `draws ${row.low.toFixed(5)} – ${row.high.toFixed(5)}` : "",
-      perLine ? `${fixed(length)} tokens per line` : `${whole(length)} tokens`].filter((s) => s).join("\n");
+    row.tip = [`${data.source.name}, ${whole(size)} tokens`, `H ${row.entropy.toFixed(5)}`,
+      perLine ? `${fixed(length)} tokens per line` : `${whole(length)} tokens of text`].join("\n");
     return row;
   });
 
   function curveInput(size) {
+    const same = (learned ? learned.steps : []).filter((step) => step.size === learned.size && step.muv !== null);
+    const best = same.reduce((a, b) => (a && a.muv >= b.muv ? a : b), undefined);
     const steps = (learned ? learned.steps : []).map((step) => ({
-      size: step.size + alphabet, entropy: step.entropy,
+      size: step.size, entropy: step.entropy,
       muv: step.muv === null ? null : step.muv * 1e6,
-      chosen: learned.criterion === "muv" && step.size === learned.chosen_size,
-      tip: [`S = ${whole(step.size)} ${merges ? "merged tokens" : "tokens beside the characters"}`, `H after transport ${step.entropy.toFixed(5)}`,
+      chosen: step === best,
+      tip: [`S = ${whole(step.s)}, a vocabulary of ${whole(step.size)} tokens`, `H after transport ${step.entropy.toFixed(5)}`,
         step.muv === null ? "no MUV: nothing before it" : `MUV ${step.muv.toExponential(4)}`].join("\n"),
     }));
     const chosenRow = () => {
-      const size = learned.criterion === "size" ? learned.closure_size
-        : onAxis(learned.choices.find((one) => one.criterion === learned.criterion));
-      const row = rows[nearestRow(size)];
-      return { ...row, tip: `chosen: ${whole(learned.chosen_size)}\n${row.tip}` };
+      const row = rows[nearestRow(learned.size)];
+      return { ...row, tip: `chosen: ${whole(learned.size)}\n${row.tip}` };
     };
     const chosen = !learned ? [] : steps.some((s) => s.chosen) ? steps.filter((s) => s.chosen) : [chosenRow()];
     const choices = (learned ? learned.choices : []).filter((one) => one.size !== null).map((one) => ({
-      criterion: one.criterion, size: onAxis(one), tip: `${one.criterion}: ${whole(one.size)}\n${one.meaning}`,
+      criterion: one.criterion, size: one.size, tip: `${one.criterion}: ${whole(one.size)}\n${one.meaning}`,
     }));
-    return { rows, steps, choices, chosen, size, domain: [rows[0].size, rows[rows.length - 1].size] };
+    const criteria = (learned ? learned.choices : []).map((one) => one.criterion);
+    const last = Math.max(rows[rows.length - 1].size, ...steps.map((step) => step.size));
+    return { rows, steps, choices, criteria, chosen, size, domain: [rows[0].size, last] };
   }
 
   function nearestRow(size) {
@@ -230,15 +219,15 @@
     };
     const line = (color, dash = "") => svg({ tag: "line", x1: 0, y1: 6, x2: 26, y2: 6, stroke: color, "stroke-width": 2.4, "stroke-dasharray": dash });
     const items = [
-      make("span", [line(colors.accent), `H of ${data.source.name}`, curve.low ? " and 95% of the draws" : ""]),
+      make("span", [line(colors.accent), `H of ${data.source.name}`]),
       make("span", [svg({ tag: "circle", cx: 13, cy: 6, r: 4, fill: colors.second }), "H at S, after transport"]),
       make("span", [svg({ tag: "path", transform: "translate(13 6) scale(8)", fill: colors.second, d: "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124L-0.951,-0.309L-0.235,-0.324Z" }), "the choice"]),
     ];
-    for (const one of learned ? learned.choices : []) {
-      if (one.size === null) continue;
-      const dash = VoltCharts.CRITERIA[one.criterion] || [1, 0];
-      items.push(make("span", [line(colors.criteria[one.criterion] || colors.soft, one.criterion === "muv" ? "" : dash.join(" ")), `${one.criterion} ${whole(onAxis(one))}`]));
-    }
+    (learned ? learned.choices : []).forEach((one, place) => {
+      if (one.size === null) return;
+      const { color, dash } = VoltCharts.style(place);
+      items.push(make("span", [line(color, place ? dash.join(" ") : ""), `${one.criterion} ${whole(one.size)}`]));
+    });
     find("curve-legend").replaceChildren(...items);
   }
 
@@ -255,13 +244,13 @@
     const slider = find("marker");
     const i = Math.max(0, Math.min(rows.length - 1, index));
     slider.value = i;
-    slider.setAttribute("aria-valuetext", `${whole(rows[i].size)} characters and merges`);
+    slider.setAttribute("aria-valuetext", `${whole(rows[i].size)} tokens`);
     for (const id of CURVE_CHARTS) if (views[id]) views[id].signal("marker", rows[i].size).runAsync();
     const width = Number(find("width").value) || 0;
     const words = corpus ? corpus.spaced_words : 0;
     const used = curve.tokens[i] / unit;
     figures(find("marker-figures"), [
-      ["characters and merges", whole(rows[i].size)],
+      ["size in tokens", whole(rows[i].size)],
       ["entropy H", rows[i].entropy.toFixed(4), "nats"],
       [perLine ? "tokens per sentence" : "tokens", perLine ? fixed(rows[i].length) : whole(used), perLine ? "line" : ""],
       words > 0 && ["tokens per word", fixed(used / words)],
@@ -304,7 +293,7 @@
       "The circles are the token sets that transport was solved for.");
     const slider = find("marker");
     slider.max = rows.length - 1;
-    const start = learned ? (learned.criterion === "muv" ? learned.chosen_size + alphabet : learned.criterion === "size" ? learned.closure_size : learned.chosen_size) : rows[rows.length - 1].size;
+    const start = learned ? learned.size : rows[rows.length - 1].size;
     slider.addEventListener("input", () => moveMarker(Number(slider.value)));
     find("width").addEventListener("input", () => moveMarker(Number(slider.value)));
     slider.value = nearestRow(start);
@@ -321,7 +310,7 @@
       find("chart-transport").hidden = true;
       return;
     }
-    say("transport-lead", `At S = ${whole(transport.size)}: ${whole(transport.tokens_in_use)} tokens in use ask for as many characters as their occurrences spell. ` +
+    say("transport-lead", `At S = ${whole(transport.s)}, a vocabulary of ${whole(transport.size)} tokens: ${whole(transport.tokens_in_use)} tokens in use ask for as many characters as their occurrences spell. ` +
       `The plan gives every character away in full and every token what it asks for within ${percent(transport.epsilon)}; ${percent(transport.moved)} of all characters went to another token than asked. ` +
       `The map has the ${transport.characters.length} most frequent characters and the ${transport.tokens.length} tokens that ask for most; an empty cell is a character that is not in the token.`);
     const dropped = find("dropped");

@@ -55,6 +55,10 @@ def load_material(folder: Path) -> Material:
             choices = dict(json.loads((folder / "choices.json").read_bytes().decode()))
         except (OSError, ValueError, TypeError, RecursionError) as error:
             raise InputError(f"{folder / 'choices.json'} cannot be read: {error}") from None
+        if "size" not in choices and "scripts" not in choices:
+            raise InputError(
+                f"{folder / 'choices.json'} was written by an older version of volt: learn again"
+            )
     if (folder / "report.json").exists():
         report = load_report(folder / "report.json")
     elif (folder / "curve.csv").exists():

@@ -12,25 +12,27 @@ from typing import TYPE_CHECKING, Any
 from volt.base.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
-    from volt.pipeline import LearnResult
     from volt.report.page import Material
+    from volt.result import LearnResult
 
 FORMATS = ("svg", "png", "pdf")
-STYLES: dict[str, tuple[str, Any]] = {
-    "muv": ("#b3450b", "-"),
-    "mdl": ("#0b5cad", (0, (5, 2))),
-    "frequency": ("#6b5b00", (0, (1, 1))),
-    "renyi": ("#1d7a3a", (0, (5, 2, 1, 2))),
-    "zipf": ("#7a3f9d", (0, (1, 3))),
-    "knee": ("#9c2f5f", (0, (9, 3))),
-}
+STYLES: tuple[tuple[str, Any], ...] = (
+    ("#b3450b", "-"),
+    ("#0b5cad", (0, (5, 2))),
+    ("#6b5b00", (0, (1, 1))),
+    ("#1d7a3a", (0, (5, 2, 1, 2))),
+    ("#7a3f9d", (0, (1, 3))),
+    ("#9c2f5f", (0, (9, 3))),
+    ("#00696b", (0, (4, 2, 1, 2, 1, 2))),
+    ("#4d4d4d", (0, (10, 2, 2, 2))),
+)
+"""For the criteria, in the order in which they are listed."""
 
 
 def result_figure(result: LearnResult) -> Any:
     from volt.report.data import curve_columns
 
-    alphabet = result.candidates.alphabet_size
-    return curve_figure(curve_columns(result), result.summary(), alphabet, result.curve_name)
+    return curve_figure(curve_columns(result), result.summary(), result.curve_name)
 
 
 def material_figure(material: Material) -> Any:
@@ -38,17 +40,13 @@ def material_figure(material: Material) -> Any:
     curve = (material.report or {}).get("curve")
     if not curve or material.choices is None:
         raise InputError("the folder has no curve.csv and choices.json: was it made by volt learn?")
-    corpus = (material.report or {}).get("corpus") or {}
     source = (material.report or {}).get("source") or {}
-    alphabet = corpus.get("alphabet", curve["size"][0])
-    return curve_figure(curve, material.choices, alphabet, source.get("name", "BPE"))
+    return curve_figure(curve, material.choices, source.get("name", "BPE"))
 
 
-def curve_figure(
-    curve: dict[str, Any], choices: dict[str, Any], alphabet: int, name: str = "BPE"
-) -> Any:
-    """Above, H of BPE with the band of the draws, H at S after transport, a star at the choice and
-    a line for every criterion; below, M at the sizes of S."""
+def curve_figure(curve: dict[str, Any], choices: dict[str, Any], name: str = "BPE") -> Any:
+    """Above, H of BPE, H at S after transport, a star at the choice and a line for every criterion;
+    below, M at the sizes of S."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -59,38 +57,35 @@ def curve_figure(
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
     upper.plot(curve["size"], curve["entropy"], "-", color="black", linewidth=1.4, label=name)
-    if "low" in curve:
-        upper.fill_between(curve["size"], curve["low"], curve["high"], color="0.75", linewidth=0)
-    sizes = [step["size"] + alphabet for step in steps]
+    sizes = [step["size"] for step in steps]
     upper.plot(
         sizes, [step["entropy"] for step in steps], "o", color="0.35", markersize=4,
         label="S, after transport",
     )  # fmt: skip
-    for one in choices["choices"]:
+    for place, one in enumerate(choices["choices"]):
         if one["size"] is None:
             continue
-        color, dashes = STYLES.get(one["criterion"], ("black", "-"))
-        size = one["size"] + (alphabet if one["criterion"] == "muv" else 0)
+        color, dashes = STYLES[place % len(STYLES)]
         upper.axvline(
-            size, color=color, linestyle=dashes, linewidth=1.3,
-            label=f"{one['criterion']} {size:,}",
+            one["size"], color=color, linestyle=dashes, linewidth=1.3,
+            label=f"{one['criterion']} {one['size']:,}",
         )  # fmt: skip
-    star = _star(curve, choices, alphabet)
+    star = _star(curve, choices)
     upper.plot(
-        *star, "*", color=STYLES["muv"][0], markersize=15, markeredgecolor="black", zorder=5,
+        *star, "*", color=STYLES[0][0], markersize=15, markeredgecolor="black", zorder=5,
         label="the choice",
     )  # fmt: skip
-    bars = [(size, step["muv"] * 1e6, step["size"]) for size, step in zip(sizes, steps, strict=True)
-            if step["muv"] is not None]  # fmt: skip
-    for size, value, merged in bars:
-        decided = choices["criterion"] == "muv" and merged == choices["chosen_size"]
+    bars = [(step["size"], step["muv"] * 1e6) for step in steps if step["muv"] is not None]
+    chosen = max((bar for bar in bars if bar[0] == choices["size"]), default=None)
+    for size, value in bars:
+        decided = (size, value) == chosen
         lower.bar(
             size, value, width=size * 0.05, color="white" if decided else "0.6", edgecolor="black",
             linewidth=0.8, hatch="////" if decided else None,
         )  # fmt: skip
     lower.axhline(0, color="black", linewidth=0.8)
     upper.set(xscale="log", ylabel="H (nats)")
-    lower.set(ylabel="MUV, millionths", xlabel="vocabulary size (characters and merges)")
+    lower.set(ylabel="MUV, millionths", xlabel="vocabulary size in tokens")
     figure.legend(*upper.get_legend_handles_labels(), loc="outside right upper", fontsize="small",
                   frameon=False)  # fmt: skip
     for axes in (upper, lower):
@@ -98,12 +93,12 @@ def curve_figure(
     return figure
 
 
-def _star(curve: dict[str, Any], choices: dict[str, Any], alphabet: int) -> tuple[float, float]:
-    if choices["criterion"] == "muv":
-        step = next(one for one in choices["steps"] if one["size"] == choices["chosen_size"])
-        return step["size"] + alphabet, step["entropy"]
-    key = "closure_size" if choices["criterion"] == "size" else "chosen_size"
-    row = min(range(len(curve["size"])), key=lambda i: abs(curve["size"][i] - choices[key]))
+def _star(curve: dict[str, Any], choices: dict[str, Any]) -> tuple[float, float]:
+    """On the step that was chosen, else on the curve."""
+    for step in choices["steps"]:
+        if step["size"] == choices["size"]:
+            return step["size"], step["entropy"]
+    row = min(range(len(curve["size"])), key=lambda i: abs(curve["size"][i] - choices["size"]))
     return curve["size"][row], curve["entropy"][row]
 
 

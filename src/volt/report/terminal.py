@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.choosing.choice import Choice
-from volt.pipeline import LearnResult
+from volt.choosing.choice import Verdict
 from volt.report.data import corpus_figures
+from volt.result import LearnResult
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*#@"
@@ -32,10 +32,10 @@ def summary(
 ) -> list[Line]:
     """The choice and how sure, the criteria, the curve, what to know, where the files are."""
     lines = [Line(""), Line(chosen(result), "bold"), *map(Line, vocabulary_lines(result)), Line("")]
-    head = f"{'criterion':<10} {'size':>8}  {'interval':>17}  {'figure':>9}  meaning"
+    head = f"{'criterion':<10} {'size':>8}  {'figure':>9}  meaning"
     lines.append(Line(head, "dim"))
     for one in result.choices:
-        style = "bold" if one.criterion == result.criterion else ""
+        style = "bold" if one.criterion == result.choice.criterion else ""
         lines.append(Line(criterion_row(one), style))
     lines += [Line(""), *map(Line, sparkline(result, unicode=unicode)), Line("")]
     lines += [Line(f"note: {message}", "yellow") for message in result.messages]
@@ -45,15 +45,9 @@ def summary(
 
 def chosen(result: LearnResult) -> str:
     choice = result.choice
-    if choice is None:
-        return f"size fixed at {result.chosen_size:,}"
-    sure = ""
-    if choice.interval:
-        low, high = choice.interval
-        sure = (
-            f", 95% of the draws from {low:,} to {high:,}" if low != high else ", all draws agree"
-        )
-    return f"{result.criterion} chose {result.chosen_size:,}{sure}"
+    if choice.verdict is None:
+        return f"size fixed at {choice.size:,} tokens"
+    return f"{choice.criterion} chose {choice.size:,} tokens"
 
 
 def vocabulary_lines(result: LearnResult) -> list[str]:
@@ -71,8 +65,8 @@ def vocabulary_lines(result: LearnResult) -> list[str]:
         + (f"{share:.3g} of the characters unknown" if share else "no unknown characters")
     )
     lines = [learned, text]
-    step = next((one for one in result.steps if one.size == result.chosen_size), None)
-    if step is not None and result.criterion == "muv":
+    step = next((one for one in result.steps if one.size == result.choice.size), None)
+    if step is not None:
         solution = step.solution
         lines.append(
             f"transport: {solution.iterations} iterations, epsilon {solution.problem.epsilon:g} "
@@ -85,12 +79,11 @@ def vocabulary_lines(result: LearnResult) -> list[str]:
     return lines
 
 
-def criterion_row(one: Choice) -> str:
+def criterion_row(one: Verdict) -> str:
     size = "-" if one.size is None else f"{one.size:,}"
-    interval = "-" if one.interval is None else f"{one.interval[0]:,} .. {one.interval[1]:,}"
     figure = "-" if one.value is None else f"{one.value:.4g}"
     doubt = " (in doubt)" if one.doubts else ""
-    return f"{one.criterion:<10} {size:>8}  {interval:>17}  {figure:>9}  {one.meaning}{doubt}"
+    return f"{one.criterion:<10} {size:>8}  {figure:>9}  {one.meaning}{doubt}"
 
 
 def sparkline(result: LearnResult, *, width: int = SPARK_WIDTH, unicode: bool = True) -> list[str]:
@@ -101,15 +94,14 @@ def sparkline(result: LearnResult, *, width: int = SPARK_WIDTH, unicode: bool = 
     low, high = float(values.min()), float(values.max())
     steps = np.zeros(len(values)) if high == low else (values - low) / (high - low)
     bars = "".join(blocks[min(len(blocks) - 1, int(one * len(blocks)))] for one in steps)
-    size = axis_size(result)
+    size = result.choice.size
     at = int(np.argmin(np.abs(np.log(sizes / max(size, 1)))))
     where = "sizes" if result.exact else f"{len(result.curve)} sizes, where it was measured,"
-    what = "characters and merges" if result.exact else "characters and candidates"
     return [
         f"H of {result.curve_name}, {values[0]:.2f} to {values[-1]:.2f} nats, {where} on a "
         "logarithmic axis",
         f"  {bars}",
-        f"  {' ' * at}^ {size:,} {what} of {int(sizes[0]):,} to {int(sizes[-1]):,}",
+        f"  {' ' * at}^ {size:,} tokens, of {int(sizes[0]):,} to {int(sizes[-1]):,}",
     ]
 
 
@@ -117,14 +109,7 @@ def spark_points(
     result: LearnResult, width: int = SPARK_WIDTH
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     rows = result.curve.spread(width)
-    return result.curve.size[rows], result.curve.entropy_by(result.length)[rows]
-
-
-def axis_size(result: LearnResult) -> int:
-    """The choice in characters and merges, which is what the curve is over."""
-    if result.criterion == "muv":
-        return result.chosen_size + result.candidates.alphabet_size
-    return result.closure_size if result.criterion == "size" else result.chosen_size
+    return result.curve.size[rows], result.curve.entropy_by(result.choice.length)[rows]
 
 
 def summary_data(result: LearnResult, folder: Path, files: Sequence[str]) -> dict[str, Any]:

@@ -34,8 +34,8 @@ from volt.base.progress import Progress, Report
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
-from volt.proposing.merges import WORD_FINAL
-from volt.tokenizing.tokens import NO_TOKEN, SPELLED, packed
+from volt.counting.marks import END_MARK as WORD_FINAL
+from volt.proposing.tokens import NO_TOKEN, SPELLED, packed
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 

@@ -12,29 +12,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
-from volt.base.checks import check_choice
-from volt.base.errors import SettingsError
 from volt.base.output import atomic_write
 from volt.counting.marks import END_MARK as WORD_FINAL
-from volt.counting.marks import LETTER_BYTES as LETTER_BYTES
-from volt.counting.marks import UNKNOWN
+from volt.counting.marks import INNER, LETTER_BYTES, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer
-from volt.counting.words import PRETOKENIZERS, WordRule
-from volt.counting.words import MergeRule as MergeRule
-from volt.counting.words import Unknown as Unknown
-from volt.proposing.merges import Candidates
-from volt.tokenizing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, packed
+from volt.counting.words import MergeRule, Unknown, WordRule
+from volt.proposing.base import Encoding
+from volt.proposing.tokens import KINDS, SPELLED, Kind, Token, Tokens, packed
 
 FORMAT = 1
 LOOK_UP_FORMAT = 2
@@ -43,10 +38,7 @@ unknown token, or one for a run of unknown characters."""
 NORMALIZER_FORMAT = 3
 """Of vocabularies with a normaliser, that merge up to the next space, or that look whole words up
 before they merge."""
-DEFAULT_SPECIAL = ("<pad>", "<s>", "</s>", UNKNOWN)
 
-Encoding = Literal["merge", "split", "longest", "unigram"]
-MergeEncoding = Literal["merge", "split"]
 WordEnds = Literal["kinds", "spaces"]
 
 
@@ -153,6 +145,11 @@ class Vocabulary:
         spelled = np.flatnonzero(self.columns.are("byte")).tolist()
         return [i for i in spelled if not 0x80 <= int(self.texts[i][3:5], 16) < 0xC0]
 
+    @property
+    def marks(self) -> Marks:
+        """How its tokens are marked."""
+        return INNER if self.look_up is not None and self.look_up.mark else self.rule.mode.marks
+
     def is_inner(self, text: str) -> bool:
         """Does a token's mark say that it is inside a word? `##` alone is the text of a token."""
         mark = self.look_up.mark if self.look_up is not None else ""
@@ -240,126 +237,6 @@ def _token_rows(tokens: Tokens, start: int, scored: bool) -> bytes:
         *packed([text.encode() for text in tokens.texts]), tokens.kinds, tokens.parents.ravel(),
         tokens.ranks, tokens.scaffolds.view(np.uint8), tokens.frequencies, scores, KINDS, start,
     )  # fmt: skip
-
-
-# -------------------------------------------------------------------------------------------- build
-
-
-def build_vocabulary(
-    candidates: Candidates,
-    chosen: Iterable[int],
-    *,
-    encoding: MergeEncoding = "merge",
-    merge_rule: MergeRule | None = None,
-    unknown: Unknown | None = None,
-    special: Sequence[str] = DEFAULT_SPECIAL,
-    symbols: Sequence[str] = (),
-) -> Vocabulary:
-    """Make a vocabulary of chosen candidates (by their ids) and the whole alphabet.
-
-    `merge` takes in the parents of every token, and theirs, as scaffolds. `split` hides them, and
-    with them every merge up to the last that was chosen: a merge takes its parts away from others,
-    so without it text would be cut elsewhere than push-down has it (METHOD 6).
-    """
-    pretokenizer = candidates.rule.pretokenizer
-    merge_rule = merge_rule or PRETOKENIZERS[pretokenizer].merge_rule
-    check_choice("encoding", encoding, get_args(MergeEncoding))
-    check_choice("merge_rule", merge_rule, get_args(MergeRule))
-    unknown = resolve_unknown(pretokenizer, unknown, special)
-
-    kept = np.zeros(len(candidates), bool)
-    kept[: candidates.alphabet_size] = True
-    kept[np.fromiter(chosen, np.int64)] = True
-    if candidates.unknown is not None:
-        kept[candidates.unknown] = False
-    needed = closure(candidates, kept)
-    if encoding == "split":
-        last = np.flatnonzero(kept)[-1] if kept.any() else -1
-        needed[candidates.alphabet_size : last + 1] = True
-
-    fixed = fixed_tokens(pretokenizer, unknown, special, symbols)
-    visible = np.flatnonzero(needed if encoding == "merge" else kept)
-    hidden = np.flatnonzero(needed & ~kept) if encoding == "split" else np.array([], np.int64)
-    number_of = np.full(len(candidates), -1, np.int64)
-    number_of[visible] = len(fixed) + np.arange(len(visible))
-    number_of[hidden] = len(fixed) + len(visible) + np.arange(len(hidden))
-
-    def tokens_of(chosen: NDArray[np.int64]) -> Tokens:
-        ranks = np.maximum(candidates.rank[chosen], -1)
-        both = np.where(ranks[:, None] < 0, NO_TOKEN, number_of[candidates.parents[chosen]])
-        return Tokens.made(
-            [candidates.tokens[candidate] for candidate in chosen.tolist()],
-            ["character" if rank < 0 else "merged" for rank in ranks.tolist()],
-            parents=both,
-            ranks=ranks,
-            scaffolds=~kept[chosen] & (ranks >= 0),
-        )
-
-    tokens = fixed + tokens_of(visible)
-    hidden_tokens = tokens_of(hidden)
-    check_unique(tokens.texts + hidden_tokens.texts)
-    return Vocabulary(
-        rule=candidates.rule,
-        tokens=tokens,
-        hidden=hidden_tokens,
-        encoding=encoding,
-        merge_rule=merge_rule,
-        unknown=unknown,
-        unit=candidates.unit,
-    )
-
-
-def resolve_unknown(pretokenizer: str, unknown: Unknown | None, special: Sequence[str]) -> Unknown:
-    """What becomes of characters outside the vocabulary, if that can be."""
-    unknown = unknown or ("unk" if pretokenizer == "whitespace" else "byte")
-    check_choice("unknown", unknown, get_args(Unknown))
-    if unknown == "byte" and pretokenizer == "whitespace":
-        raise SettingsError("byte tokens need metaspace or byte-level text; use --unknown unk")
-    if PRETOKENIZERS[pretokenizer].byte_level and unknown == "unk":
-        raise SettingsError("byte-level knows every character; leave --unknown out")
-    if unknown == "unk" and UNKNOWN not in special:
-        raise SettingsError(f"--unknown unk needs {UNKNOWN} among the special tokens")
-    return unknown
-
-
-def fixed_tokens(
-    pretokenizer: str, unknown: Unknown, special: Sequence[str], symbols: Sequence[str]
-) -> Tokens:
-    """The first of all tokens: special ones, symbols, and the bytes, if unknown characters are
-    spelled in them."""
-    spelled = unknown == "byte" and not PRETOKENIZERS[pretokenizer].byte_level
-    kinds: dict[Kind, Sequence[str]] = {
-        "special": special,
-        "symbol": symbols,
-        "byte": [f"<0x{byte:02X}>" for byte in range(256)] if spelled else [],
-    }
-    return Tokens.made(
-        [text for texts in kinds.values() for text in texts],
-        [kind for kind, texts in kinds.items() for _ in texts],
-    )
-
-
-def closure(candidates: Candidates, kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The kept tokens with all they are made from. One pass: parents come before children."""
-    needed = kept.astype(np.uint8)
-    _core.closure(candidates.left, candidates.right, needed)
-    return needed.astype(bool)
-
-
-def check_unique(texts: list[str]) -> None:
-    if len(set(texts)) == len(texts) and "" not in texts and is_text("".join(texts)):
-        return
-    seen: set[str] = set()
-    for text in texts:
-        if not text:
-            raise SettingsError("a special token or symbol is empty")
-        if not is_text(text):
-            raise SettingsError(f"the special token or symbol {text!r} has a lone surrogate")
-        if text in seen:
-            raise SettingsError(
-                f"two tokens are both {text!r}: choose another name for the special token or symbol"
-            )
-        seen.add(text)
 
 
 def is_text(text: str) -> bool:

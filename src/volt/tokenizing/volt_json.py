@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
+from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.marks import LETTER_BYTES, UNKNOWN
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import PRETOKENIZERS, MergeRule, Normalization, Unknown, WordRule
-from volt.proposing.merges import WORD_FINAL
-from volt.tokenizing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
+from volt.proposing.base import Encoding
+from volt.proposing.merges import MergeEncoding
+from volt.proposing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
 from volt.tokenizing.vocabulary import (
     FORMAT,
     HIGHEST_SCORE,
     NORMALIZER_FORMAT,
-    Encoding,
     LookUp,
-    MergeEncoding,
     Vocabulary,
     WordEnds,
     is_text,

@@ -294,15 +294,7 @@ def criteria_choices(
         learned = learn([list(lines)], model_width=width, threads=threads)
     except VoltError:
         return []
-    found = [
-        {"criterion": one.criterion, "size": one.size, "interval": one.interval}
-        for one in learned.choices
-    ]
-    for one in found:
-        if one["criterion"] == "muv" and learned.criterion == "muv":
-            # On this axis a vocabulary has the size it ends up with, scaffolds and all.
-            one["size"], one["interval"] = len(learned.vocabulary), None
-    return found
+    return [{"criterion": one.criterion, "size": one.size} for one in learned.choices]
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 out/                a folder that `volt learn` or `volt import` wrote
 FILE                tokenizer.json, a SentencePiece .model, codes: by their own library or by volt
-bpe:N               plain BPE: characters and merges are N, as in `volt search`
+bpe:N               plain BPE, N tokens in all, as in `volt search`
 spm-bpe:N           SentencePiece, N pieces in all
 spm-unigram:N
 wordpiece:N         Hugging Face tokenizers, N pieces in all
@@ -25,9 +25,10 @@ from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.formats.assembly import read_bytes
-from volt.proposing.merges import candidates
+from volt.pipeline import candidates
+from volt.proposing.base import fill
+from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.tokenizer import Tokenizer, load
-from volt.tokenizing.vocabulary import build_vocabulary
 
 KINDS = ("bpe", "spm-bpe", "spm-unigram", "wordpiece", "char", "byte")
 UNKNOWN = "<unk>"
@@ -97,14 +98,14 @@ def from_tokenizer(name: str, tokenizer: Tokenizer) -> TrialVocabulary:
 
 
 def bpe(name: str, counts: WordCounts, size: int, *, threads: int | None = None) -> TrialVocabulary:
-    """BPE whose characters and merges are `size`; the special tokens come on top."""
+    """BPE of exactly `size` rows."""
     found = candidates(counts, merges=size, threads=threads)
     if not found.curve.size[0] <= size <= found.curve.size[-1]:
         raise InputError(
             f"{name}: the text gives BPE of {found.curve.size[0]:,} to {found.curve.size[-1]:,} "
             "tokens; name a size between"
         )
-    vocabulary = build_vocabulary(found, range(size), unknown="unk")
+    vocabulary = build_vocabulary(found, fill(found, found.ranking(), size))
     return from_tokenizer(name, Tokenizer(vocabulary, threads=threads))
 
 

@@ -10,10 +10,10 @@ from vocabularies import made, modes
 
 import volt
 from volt import SettingsError, Tokenizer, reference
-from volt.adapting.measured import measure
-from volt.pipeline import find_unreachable
-from volt.proposing.frequencies import push_down, rank_candidates, token_set
-from volt.tokenizing.tokens import Token
+from volt.adapting.owned import own_merges
+from volt.proposing.base import token_set
+from volt.proposing.tokens import Token
+from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 words = st.lists(st.text("abcd", min_size=1, max_size=7), min_size=1, max_size=12)
@@ -29,8 +29,7 @@ def test_frequencies_are_those_of_encoding(
 ) -> None:
     vocabulary = made(old, seed, pretokenizer=mode[0], merge_rule=mode[1])
     counts = counted(vocabulary, [*new, "dxad", "é"])
-    measured = measure(vocabulary, counts, order=order)  # type: ignore[arg-type]
-    found = measured.candidates
+    found = own_merges(vocabulary, counts, order=order)  # type: ignore[arg-type]
     expected: Counter[str] = Counter()
     for word, number in counts.items():
         symbols = reference.encode.spell_known(word, vocabulary)
@@ -62,14 +61,13 @@ def test_parents_come_first_and_every_token_that_text_gives_is_there(
     old: list[str], new: list[str], seed: int, mode: tuple[str, str], order: str
 ) -> None:
     vocabulary = made(old, seed, pretokenizer=mode[0], merge_rule=mode[1])
-    measured = measure(vocabulary, counted(vocabulary, new), order=order)  # type: ignore[arg-type]
-    found = measured.candidates
+    found = own_merges(vocabulary, counted(vocabulary, new), order=order)  # type: ignore[arg-type]
     for merge, (left, right) in enumerate(zip(found.left, found.right, strict=True)):
         token = found.alphabet_size + merge
         assert max(left, right) < token
         assert found.tokens[left] + found.tokens[right] == found.tokens[token]
-    assert len(set(measured.ids.tolist())) == len(found)
-    known = [i for i in measured.ids.tolist() if i >= 0]
+    assert len(set(found.ids.tolist())) == len(found)
+    known = [i for i in found.ids.tolist() if i >= 0]
     never = find_unreachable(Tokenizer(vocabulary))
     kinds = {i for i, t in enumerate(vocabulary.tokens) if t.kind in ("character", "merged")}
     assert set(known) == kinds - set(never)
@@ -78,31 +76,19 @@ def test_parents_come_first_and_every_token_that_text_gives_is_there(
     ]
     if order == "use":
         assert (np.diff(found.merge_counts.astype(np.int64)) <= 0).all()
-    half = token_set(found, rank_candidates(found, "frequency"), found.merges // 2)
-    push_down(found, half)  # which checks that characters are conserved
-
-
-def test_draws_are_whole_words() -> None:
-    vocabulary = made(["abcab", "bcd"], 1, pretokenizer="metaspace")
-    counts = counted(vocabulary, ["abc"] * 50 + ["bcdx"] * 30)
-    found = measure(vocabulary, counts, bootstrap=5, seed=3).candidates
-    assert found.draws == 5
-    for number in range(5):
-        draw = found.draw(number)
-        spaces = draw.alphabet_counts[found.tokens.index("▁")]
-        assert spaces == 80  # before every word, and as many words are drawn
-    assert measure(vocabulary, counts).candidates.draws == 0
+    half = token_set(found, found.ranking("frequency")[: found.merges // 2])
+    found.push_down(half)  # which checks that characters are conserved
 
 
 def test_what_does_not_fit_is_refused() -> None:
     vocabulary = made(["abcab", "bcd"], 1, pretokenizer="metaspace")
     with pytest.raises(SettingsError, match="normalised by nfc, the vocabulary by none"):
-        measure(vocabulary, volt.count([["abc"]], normalize="nfc"))
+        own_merges(vocabulary, volt.count([["abc"]], normalize="nfc"))
     with pytest.raises(SettingsError, match="the words are whitespace"):
-        measure(vocabulary, volt.count([["abc"]], pretokenizer="whitespace"))
+        own_merges(vocabulary, volt.count([["abc"]], pretokenizer="whitespace"))
     looked_up = Vocabulary(
         volt.WordRule("metaspace"), [Token("<unk>", "special"), Token("a", "character")],
         encoding="unigram", unknown="unk", look_up=LookUp(),
     )  # fmt: skip
     with pytest.raises(SettingsError, match="no parents"):
-        measure(looked_up, volt.count([["abc"]]))
+        own_merges(looked_up, volt.count([["abc"]]))

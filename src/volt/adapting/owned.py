@@ -1,0 +1,310 @@
+"""Candidates from a vocabulary that exists: its own tokens, with frequencies measured on a corpus.
+
+Every word type is encoded with the vocabulary, and tokens are counted; the frequencies in its file
+are not used. Tokens that are merged: how often each merge was made follows from the counts. Under
+either merge rule a token is always merged from the same two (volt/formats/merges.py says why): its
+own pair under `pairs`, its last pair under `concat`. So, from the last merge to the first, a token
+was made as often as it occurs and as often as something was made from it. Tokens that are looked
+up: the words are encoded again with every smaller set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.base.errors import SettingsError
+from volt.base.progress import Report
+from volt.counting.counts import WordCounts
+from volt.counting.marks import UNKNOWN
+from volt.formats.merges import last_pairs
+from volt.proposing.base import Entries, Frequencies, Ids, Mask
+from volt.proposing.merges import MergeCandidates
+from volt.proposing.pieces import PieceCandidates, measure_pieces
+from volt.proposing.tokens import SPELLED, Token
+from volt.tokenizing.check import find_unreachable
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
+
+Order = Literal["rank", "use"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OwnedMerges(MergeCandidates):
+    """The tokens of a vocabulary that merges."""
+
+    vocabulary: Vocabulary = field(repr=False)
+    ids: Ids = field(repr=False)
+    """The id of each candidate in the vocabulary, for hidden tokens its place in the pool; -1 for
+    `<unk>`."""
+    pinned: frozenset[int] = frozenset()
+    """Ids that stay whatever is chosen."""
+
+    @cached_property
+    def always(self) -> frozenset[int]:
+        tokens = self.vocabulary.tokens
+        return self.pinned | {i for i, token in enumerate(tokens) if token.kind != "merged"}
+
+    @cached_property
+    def _parents_of(self) -> list[set[int]]:
+        """Mostly these are the two that text merges a token from; where not, both pairs stay."""
+        parents = [set(token.parents or ()) for token in self.vocabulary.tokens]
+        for merge, both in enumerate(zip(self.left, self.right, strict=True), self.alphabet_size):
+            parents[self.ids[merge]].update(self.ids[list(both)].tolist())
+        return parents
+
+    def kept_ids(self, chosen: Ids) -> set[int]:
+        """Old ids of the tokens that stay, with all they are made from."""
+        closed: set[int] = set()
+        waiting = [*self.always, *(i for i in self.ids[chosen].tolist() if i >= 0)]
+        while waiting:
+            i = waiting.pop()
+            if i not in closed:
+                closed.add(i)
+                waiting += self._parents_of[i]
+        return closed
+
+    def rows(self, kept: Mask) -> int:
+        return len(self.kept_ids(np.flatnonzero(kept)))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OwnedPieces(PieceCandidates):
+    """The tokens of a vocabulary that looks tokens up. What always stays is in the alphabet."""
+
+    vocabulary: Vocabulary = field(repr=False)
+    ids: Ids = field(repr=False)
+    """The id of each candidate in the vocabulary; -1 for `<unk>`."""
+    always: frozenset[int]
+    words: WordCounts = field(repr=False)
+    threads: int
+
+    def kept_ids(self, chosen: Ids) -> set[int]:
+        return set(self.always.union(i for i in self.ids[chosen].tolist() if i >= 0))
+
+    def cut(self, inside: Mask) -> Frequencies:
+        """The words encoded with a smaller vocabulary. What it can't spell is `<unk>`."""
+        smaller, id_map = restrict(self.vocabulary, self.kept_ids(np.flatnonzero(inside)))
+        found = token_frequencies(Tokenizer(smaller, threads=self.threads), self.words)
+        new_ids = np.where(self.ids < 0, -1, id_map[self.ids])
+        frequency = np.where(new_ids < 0, np.uint64(0), found[new_ids])
+        if self.unknown is not None:
+            spelled = self.lengths.astype(np.uint64) @ frequency
+            frequency[self.unknown] = self._characters - np.minimum(spelled, self._characters)
+        return frequency
+
+    @cached_property
+    def _characters(self) -> np.uint64:
+        return np.uint64(word_lengths(self.words) @ self.words.counts)
+
+    def only(self, used: Mask) -> OwnedPieces:
+        """Tokens that the text does not use can still be kept."""
+        return self
+
+    def plain_texts(self, tokens: Ids) -> list[str]:
+        vocabulary = self.vocabulary
+        mark = vocabulary.look_up.mark if vocabulary.look_up is not None else ""
+        texts = [self.tokens[token] for token in tokens.tolist()]
+        return [text.removeprefix(mark) if vocabulary.is_inner(text) else text for text in texts]
+
+    def build(self, chosen: Ids, first_id: int) -> Entries:
+        raise SettingsError("the tokens of an existing vocabulary are kept, not built")
+
+
+def own_merges(
+    vocabulary: Vocabulary,
+    counts: WordCounts,
+    *,
+    order: Order = "rank",
+    pinned: frozenset[int] = frozenset(),
+    threads: int = 1,
+) -> OwnedMerges:
+    """The tokens of a vocabulary that merges, as candidates.
+
+    All its characters are in the alphabet, whether the words have them or not; `<unk>` stands for
+    those that it does not know. Tokens that no text is encoded as are left out. Merges come in the
+    `order` of their rank, or of their use: what was merged most comes first, of equals the lower
+    rank. Parents come before children in both.
+    """
+    if vocabulary.look_up is not None:
+        raise SettingsError(
+            f"the tokens of a {vocabulary.encoding} vocabulary have no parents: they can't be "
+            "measured as merges"
+        )
+    tokenizer = Tokenizer(vocabulary, threads=threads)
+    frequencies = token_frequencies(tokenizer, counts)
+    pool = vocabulary.pool
+    alphabet = [i for i, token in enumerate(pool) if token.kind == "character"]
+    parents = _parents(tokenizer)
+    merged = _by_rank(pool, parents)
+
+    # How often each token of the pool was made.
+    made = np.zeros(len(pool), np.uint64)
+    made[: len(vocabulary)] = frequencies
+    for i in reversed(merged):
+        left, right = parents[i]
+        made[left] += made[i]
+        made[right] += made[i]
+    if order == "use":
+        merged.sort(key=lambda i: -int(made[i]))  # stable; no child is made more than its parent
+
+    ids = np.array([*alphabet, -1, *merged], np.int64)
+    lengths = token_lengths(vocabulary, pool)
+    spelled = frequencies @ lengths[: len(vocabulary)].astype(np.uint64)
+    unknown = int(word_lengths(counts) @ counts.counts - spelled)
+    if unknown == 0:
+        ids = ids[ids >= 0]
+    start = len(ids) - len(merged)
+    place = {i: number for number, i in enumerate(ids.tolist())}
+    found = np.where(ids >= 0, made[ids], np.uint64(unknown))
+    return OwnedMerges(
+        rule=counts.rule,
+        tokens=[pool[i].text if i >= 0 else UNKNOWN for i in ids.tolist()],
+        lengths=np.where(ids >= 0, lengths[ids], 1).astype(np.uint32),
+        alphabet_counts=found[:start].copy(),
+        left=np.array([place[parents[i][0]] for i in merged], np.uint32),
+        right=np.array([place[parents[i][1]] for i in merged], np.uint32),
+        pair_counts=found[start:].copy(),
+        merge_counts=found[start:].copy(),
+        unknown=start - 1 if unknown else None,
+        unit=counts.unit,
+        fixed_rows=len(vocabulary) - int(vocabulary.columns.are("character", "merged").sum()),
+        vocabulary=vocabulary,
+        ids=ids,
+        pinned=pinned,
+    )
+
+
+def own_pieces(
+    vocabulary: Vocabulary,
+    counts: WordCounts,
+    *,
+    pinned: frozenset[int] = frozenset(),
+    threads: int = 1,
+    report: Report = lambda done: None,
+) -> OwnedPieces:
+    """The tokens of a vocabulary that looks tokens up, as candidates."""
+    never = set(find_unreachable(Tokenizer(vocabulary, threads=threads))) - pinned
+    kinds = [token.kind for token in vocabulary.tokens]
+    always = pinned | {i for i, kind in enumerate(kinds) if kind != "piece"}
+    alphabet = [i for i in sorted(always) if kinds[i] in SPELLED]
+    pieces = [i for i in range(len(vocabulary)) if i not in always and i not in never]
+    ids = np.array([*alphabet, -1, *pieces], np.int64)
+    lengths = token_lengths(vocabulary, vocabulary.tokens)
+    texts = vocabulary.texts
+    found = OwnedPieces(
+        rule=counts.rule,
+        tokens=[texts[i] if i >= 0 else UNKNOWN for i in ids.tolist()],
+        lengths=np.where(ids >= 0, lengths[ids], 1).astype(np.uint32),
+        alphabet_size=len(alphabet) + 1,
+        encoding="longest" if vocabulary.encoding == "longest" else "unigram",
+        unknown=len(alphabet),
+        unit=counts.unit,
+        fixed_rows=len(always) - len(alphabet),
+        vocabulary=vocabulary,
+        ids=ids,
+        always=frozenset(always),
+        words=counts,
+        threads=threads,
+    )
+    return measure_pieces(found, report)
+
+
+def restrict(
+    old: Vocabulary, kept: Set[int], wanted: Set[int] | None = None
+) -> tuple[Vocabulary, Ids]:
+    """The vocabulary with the kept tokens only, in the order they had, and the map of its ids;
+    those that are not wanted themselves are scaffolds."""
+    id_map = np.full(len(old), -1, np.int64)
+    order = sorted(kept)
+    id_map[order] = np.arange(len(order))
+
+    def token(i: int) -> Token:
+        one = old.tokens[i]
+        if one.parents is None:
+            return one
+        left, right = id_map[list(one.parents)].tolist()
+        return one._replace(parents=(left, right), scaffold=wanted is not None and i not in wanted)
+
+    tokens = [token(i) for i in order]
+    return replace(
+        old, tokens=tokens, look_up=look_up_for(tokens, old), unreachable=[], self_test=[],
+        signature="",
+    ), id_map  # fmt: skip
+
+
+def look_up_for(tokens: Sequence[Token], old: Vocabulary) -> LookUp | None:
+    """How other tokens are looked up. An unknown character costs more than any token: in
+    SentencePiece and Hugging Face by a fixed amount below the lowest score of all."""
+    look_up = old.look_up
+    if look_up is None or old.encoding != "unigram":
+        return look_up
+    drop = look_up.unknown_score - _lowest_score(old.tokens)
+    return replace(look_up, unknown_score=_lowest_score(tokens) + drop)
+
+
+def _lowest_score(tokens: Sequence[Token]) -> float:
+    return min((token.score for token in tokens if token.kind in SPELLED), default=0.0)
+
+
+def token_frequencies(tokenizer: Tokenizer, counts: WordCounts) -> Frequencies:
+    """How often each token occurs when all words are encoded."""
+    mine, theirs = tokenizer.vocabulary.rule.normalize, counts.rule.normalize
+    if mine != theirs:
+        raise SettingsError(
+            f"the words are normalised by {theirs}, the vocabulary by {mine}: count them alike"
+        )
+    ids, offsets = tokenizer.encode_words(counts)
+    repeats = np.diff(offsets).astype(np.int64)
+    found = np.zeros(len(tokenizer), np.uint64)
+    np.add.at(found, ids, np.repeat(counts.counts, repeats))
+    return found
+
+
+def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
+    """Characters of each word (bytes in byte-level mode)."""
+    if counts.rule.mode.byte_level:
+        return np.diff(counts.offsets)
+    starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
+    return np.diff(starts[counts.offsets.astype(np.int64)]).astype(np.uint64)
+
+
+def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
+    """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
+    code = "latin-1" if vocabulary.rule.mode.byte_level else "utf-8"
+    texts = [vocabulary.plain_text(token.text) if _spells(token) else b"" for token in tokens]
+    return np.array([len(text.decode(code)) for text in texts], np.int64)
+
+
+def _spells(token: Token) -> bool:
+    return token.kind in ("character", "merged", "piece")
+
+
+def _parents(tokenizer: Tokenizer) -> dict[int, tuple[int, int]]:
+    """The two tokens of the pool that each merged token comes from, if it ever comes."""
+    vocabulary = tokenizer.vocabulary
+    pool = vocabulary.pool
+    if vocabulary.merge_rule == "concat":
+        number_of = {token.text: i for i, token in enumerate(pool) if _spells(token)}
+        pairs = {
+            number_of[text]: (number_of[left], number_of[right])
+            for text, (left, right) in last_pairs(vocabulary).items()
+        }
+    else:
+        pairs = {i: token.parents for i, token in enumerate(pool) if token.parents is not None}
+    never = set(find_unreachable(tokenizer))
+    return {i: pair for i, pair in pairs.items() if i not in never}
+
+
+def _by_rank(pool: list[Token], parents: dict[int, tuple[int, int]]) -> list[int]:
+    """Merged tokens by rank; a token whose parents have a higher rank (there are such under rule
+    `concat`) comes after them."""
+    ready: dict[int, int] = {}
+    for i in sorted(parents, key=lambda i: len(pool[i].text)):  # parents are shorter
+        ready[i] = max(pool[i].rank, *(ready.get(part, -1) for part in parents[i]))
+    return sorted(parents, key=lambda i: (ready[i], len(pool[i].text), pool[i].rank))

@@ -1,0 +1,81 @@
+"""What a criterion is: a value per size, and which of them is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.choosing.entropy import Length
+from volt.choosing.steps import Step
+from volt.proposing.base import Candidates, Ids
+from volt.proposing.curve import Curve
+
+Floats = NDArray[np.float64]
+
+MODEL_WIDTH = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that a criterion may look at."""
+
+    candidates: Candidates
+    steps: Sequence[Step] = ()
+    """The paper's transport, solved at the sizes of S; empty where only the curve is compared."""
+    rows: Ids | None = None
+    """Rows of the curve to score; None: all of them."""
+    length: Length = "types"
+    model_width: int = MODEL_WIDTH
+
+    @cached_property
+    def curve(self) -> Curve:
+        if self.rows is None:
+            return self.candidates.curve
+        return self.candidates.curve_at(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """A criterion's value at each size, and where it is best: None if no size qualifies."""
+
+    criterion: str
+    sizes: Ids
+    """Rows of the embedding table."""
+    values: Floats
+    best: int | None
+    stepwise: bool = False
+    """Does a value belong to the step from the size before it? Then the first size has none."""
+
+    @property
+    def size(self) -> int | None:
+        return None if self.best is None else int(self.sizes[self.best])
+
+    @property
+    def value(self) -> float | None:
+        return None if self.best is None else float(self.values[self.best])
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One way to choose a size."""
+
+    name: str
+    meaning: str
+    """What the chosen size is, in half a sentence."""
+    higher_is_better: bool
+    score: Callable[[Evidence], Score]
+    select: Callable[[Evidence, Score], Ids] | None = None
+    """The candidates of the chosen size; None: the best ones that fill it."""
+
+
+def highest(values: Floats) -> int | None:
+    """The first of the highest values; None if there is none."""
+    return None if np.isnan(values).all() else int(np.nanargmax(values))
+
+
+def lowest(values: Floats) -> int | None:
+    return None if np.isnan(values).all() else int(np.nanargmin(values))

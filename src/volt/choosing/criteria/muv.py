@@ -1,0 +1,49 @@
+"""Marginal utility of vocabularization: what the paper chooses by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from volt.base.errors import SettingsError
+from volt.choosing.criteria.base import Criterion, Evidence, Floats, Score, highest
+from volt.proposing.base import Ids
+
+
+def score(evidence: Evidence) -> Score:
+    """M_t = -(H_t - H_t-1) / (S_t - S_t-1), Eq. 1; the highest is best, ties: the smaller size.
+
+    H comes from the transport at the sizes of S or, without it, from the curve of BPE (MUV-Search).
+    The first size has none before it, so it has no MUV and cannot be chosen.
+    """
+    steps = evidence.steps
+    if steps:
+        sizes = np.array([step.size for step in steps])
+        counted = np.array([step.s for step in steps])
+        entropies = np.array([step.entropy for step in steps])
+    else:
+        sizes, counted = evidence.curve.size, evidence.curve.size
+        entropies = evidence.curve.entropy_by(evidence.length)
+    values = muv(counted, entropies)
+    return Score("muv", sizes, values, highest(values), stepwise=True)
+
+
+def muv(counted: Ids, entropies: Floats) -> Floats:
+    """Eq. 1, with NaN for the first size."""
+    if len(counted) < 2:
+        raise SettingsError("muv compares each size with the one before: give at least two sizes")
+    return np.concatenate([[np.nan], -np.diff(entropies) / np.diff(counted)])
+
+
+def select(evidence: Evidence, score: Score) -> Ids:
+    """The tokens that transport kept at the chosen size."""
+    assert score.best is not None
+    return evidence.steps[score.best].kept
+
+
+CRITERION = Criterion(
+    "muv",
+    "most entropy saved per token added, over the sizes S (the paper)",
+    True,
+    score,
+    select,
+)

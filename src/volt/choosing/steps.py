@@ -1,0 +1,110 @@
+"""The paper's profile: transport at each size of S, each solved from the one before (METHOD 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.base.errors import SettingsError
+from volt.base.progress import Report
+from volt.choosing.entropy import Length, entropy_per_length
+from volt.choosing.sinkhorn import solve
+from volt.choosing.transport import TransportProblem, TransportSolution
+from volt.proposing.base import Candidates, Ids, rows_of, token_characters, token_set
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One size of S: its transport problem, solved, and what follows."""
+
+    size: int
+    """Rows of the vocabulary that its tokens make."""
+    s: int
+    """S_t: the alphabet and the candidates that may be used, in all."""
+    tokens: Ids = field(repr=False)
+    """Candidates in use at this size, by id, the alphabet's among them: the rows of the plan."""
+    solution: TransportSolution = field(repr=False)
+    enough: NDArray[np.bool_] = field(repr=False)
+    """Which of them get enough mass to be kept."""
+    entropy: float
+    """H_t by Eq. 2 over the kept tokens."""
+    muv: float | None = None
+    """M_t by Eq. 1; the first size has none."""
+
+    @property
+    def kept(self) -> Ids:
+        """The tokens of this step's vocabulary."""
+        return self.tokens[self.enough]
+
+    @property
+    def dropped(self) -> int:
+        """Tokens in use that the threshold dropped."""
+        return int((~self.enough).sum())
+
+    def summary(self) -> dict[str, Any]:
+        solution = self.solution
+        return {
+            "size": self.size,
+            "s": self.s,
+            "tokens": int(solution.token_mass.size),
+            "kept": len(self.kept),
+            "dropped": self.dropped,
+            "entropy": self.entropy,
+            "muv": self.muv,
+            "iterations": solution.iterations,
+            "character_error": solution.character_error,
+            "token_error": solution.token_error,
+            "moved": solution.moved,
+            "largest_change": solution.largest_change,
+            "entropy_cost": solution.entropy_cost,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class StepsProblem:
+    """S over these candidates, and the constants of the transport problem."""
+
+    candidates: Candidates
+    ranking: Ids
+    s: Sequence[int]
+    length: Length
+    gamma: float
+    epsilon: float
+    threshold: float
+    """Tokens that get less than this share of the mass they ask for are dropped."""
+
+
+def solve_steps(problem: StepsProblem, report: Report = lambda done: None) -> list[Step]:
+    """Solve the transport problem at every size, each starting from the one before."""
+    found, alphabet = problem.candidates, problem.candidates.alphabet_size
+    sets = [token_set(found, problem.ranking[: s - alphabet]) for s in problem.s]
+    frequencies = found.frequencies_at(sets)
+    used = np.unique(np.concatenate([at.tokens for at in frequencies]))
+    spelled, characters = token_characters(found, used)
+    lengths = found.lengths.astype(np.float64)
+    steps: list[Step] = []
+    start: NDArray[np.float64] | None = None
+    for number, (s, at) in enumerate(zip(problem.s, frequencies, strict=True), 1):
+        transport = TransportProblem.from_tokens(
+            lengths[at.tokens], at.frequency, spelled[np.searchsorted(used, at.tokens)],
+            gamma=problem.gamma, epsilon=problem.epsilon,
+            token_names=[found.tokens[t] for t in at.tokens.tolist()], character_names=characters,
+        )  # fmt: skip
+        solution = solve(transport, start=start)
+        start = solution.character_potentials
+        enough = solution.kept(problem.threshold)
+        if not enough.any():
+            raise SettingsError(
+                f"threshold {problem.threshold:g} drops every token at {s:,}: lower it"
+            )
+        kept = lengths[at.tokens[enough]]
+        entropy = entropy_per_length(solution.token_mass[enough] / kept, kept, problem.length)
+        utility = None if not steps else -(entropy - steps[-1].entropy) / (s - steps[-1].s)
+        size = rows_of(found, at.tokens[enough])
+        steps.append(Step(size, s, at.tokens, solution, enough, entropy, utility))
+        report(number)
+    return steps

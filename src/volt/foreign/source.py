@@ -1,0 +1,75 @@
+"""The source `file:PATH`: the tokens of somebody's tokenizer as candidates."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from volt.counting.marks import Marks, converted
+from volt.counting.words import WordRule
+from volt.proposing.base import Candidates
+from volt.proposing.proposal import SOURCES, Proposal, Source, SourceChoice
+from volt.proposing.spelling import Spelling, piece_candidates
+from volt.proposing.tokens import SPELLED
+from volt.tokenizing.volt_json import load_vocabulary
+
+
+def propose(proposal: Proposal) -> Candidates:
+    messages: list[str] = []
+
+    def name_tokens(spelled: Spelling) -> list[str]:
+        path = Path(proposal.source.path)
+        texts, told = file_tokens(path, proposal.counts.rule, spelled.marks)
+        messages.extend(told)
+        return texts
+
+    return piece_candidates(proposal, name_tokens, messages)
+
+
+def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], list[str]]:
+    """The token texts of another vocabulary, with the marks that they have here; and what to know.
+
+    Only texts are taken. Tokens that the words of this corpus are cut inside of are left out.
+    """
+    from volt.formats import import_vocabulary
+    from volt.formats.assembly import crosses_words
+
+    messages: list[str] = []
+    if path.name == "volt.json" or (path / "volt.json").exists():
+        vocabulary = load_vocabulary(path)
+    else:
+        vocabulary, messages = import_vocabulary(path)
+    theirs = vocabulary.marks
+    texts = [text for token in vocabulary.of_kind(*SPELLED)
+             for text in converted(token, theirs, marks)]  # fmt: skip
+    whole = [text for text in texts if not crosses_words(text, rule.pretokenizer)]
+    if len(whole) < len(texts):
+        messages.append(
+            f"{len(texts) - len(whole):,} tokens of {path.name} span two words of this text: "
+            "left out"
+        )
+    return whole, messages
+
+
+def content_name(source: SourceChoice) -> str:
+    """A source named by what is in its file, not by where it lies."""
+    path = Path(source.path)
+    if (path / "volt.json").exists():
+        path = path / "volt.json"
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return f"{source.name}-{digest.hexdigest()[:8]}"
+
+
+SOURCES.register(
+    Source(
+        "file",
+        "the file's tokens",
+        "The tokens of a tokenizer that exists, in any format that volt reads.",
+        ("unigram", "longest"),
+        propose,
+    )
+)

@@ -1,0 +1,145 @@
+"""The candidates file, a table that people can read: write and load."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, fields
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from volt import _core
+from volt._version import __version__
+from volt.base.errors import InputError
+from volt.base.output import atomic_write
+from volt.counting.words import WordRule
+from volt.proposing.base import Candidates
+from volt.proposing.base import fixed_rows as fixed_rows_of
+from volt.proposing.merges import MergeCandidates
+from volt.proposing.tokens import packed
+
+FORMAT = 1
+HEAD = "# volt candidates "
+COLUMNS = ["id", "token", "left", "right", "pairs", "count", "frequency", "length"]
+
+
+def save_candidates(candidates: Candidates, path: str | os.PathLike[str]) -> None:
+    with atomic_write(path) as stream:
+        write_candidates(candidates, stream)
+
+
+def write_candidates(candidates: Candidates, stream: BinaryIO) -> None:
+    """A row per symbol of the alphabet, then one per merge or piece, in order."""
+    others = len(candidates) - candidates.alphabet_size
+    header: dict[str, Any] = {
+        "format": FORMAT, "volt": __version__, **asdict(candidates.rule), "unit": candidates.unit,
+        "alphabet": candidates.alphabet_size, "merges": others, "unknown": candidates.unknown,
+        "left_out": candidates.left_out, "fixed_rows": candidates.fixed_rows,
+    }  # fmt: skip
+    if not candidates.exact:
+        header["encoding"] = candidates.encoding
+    stream.write(f"{HEAD}{json.dumps(header)}\n".encode())
+    stream.write(("\t".join(COLUMNS) + "\n").encode())
+    texts = packed([token.encode() for token in candidates.tokens])
+    numbers = np.column_stack([
+        candidates.parents, *candidates.count_columns, candidates.frequency, candidates.lengths
+    ])  # fmt: skip
+    stream.write(_core.write_rows(*texts, numbers.astype(np.int64).ravel()))
+
+
+def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
+    """Read a candidates file; anything inconsistent is an error that names the line."""
+    name = os.fspath(path)
+    try:
+        with open(path, encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
+            lines = stream.read().split("\n")
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name}: byte offset {error.start}: invalid UTF-8") from None
+    if not lines[0].startswith(HEAD):
+        raise InputError(f"{name}: not a candidates file (its first line starts with {HEAD!r})")
+    try:
+        header = json.loads(lines[0][len(HEAD) :])
+        if header["format"] != FORMAT:
+            raise ValueError(f"format {header['format']!r}; this volt reads {FORMAT}")
+        if "encoding" in header:
+            raise InputError(
+                f"{name}: these candidates have no parents, and without the text they can't be "
+                "measured; name the text instead"
+            )
+        rule = WordRule(**{one.name: header[one.name] for one in fields(WordRule)})
+        alphabet, merges, unit = header["alphabet"], header["merges"], header["unit"]
+        unknown, left_out = header["unknown"], header["left_out"]
+        fixed_rows = header.get("fixed_rows", fixed_rows_of(rule.pretokenizer))
+        if not all(
+            type(n) is int and n >= 0 for n in (alphabet, merges, unit, left_out, fixed_rows)
+        ):
+            raise ValueError("a count is not a whole number")
+        if unknown is not None and (type(unknown) is not int or unknown != alphabet - 1):
+            raise ValueError("unknown is not the last symbol")
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{name}, line 1: a damaged header ({error})") from None
+    if (
+        lines[1:2] != ["\t".join(COLUMNS)]
+        or lines[-1] != ""
+        or (len(lines) != alphabet + merges + 3)
+    ):
+        raise InputError(
+            f"{name}: {len(lines) - 3} rows where the header says {alphabet + merges}; "
+            "the file is cut short or edited"
+        )
+    tokens: list[str] = []
+    lengths: list[int] = []
+    alphabet_counts: list[int] = []
+    columns: list[list[int]] = [[], [], [], []]
+    for number, line in enumerate(lines[2:-1], 3):
+        try:
+            identifier, text, *numbers = line.split("\t")
+            text = _unescape(text)
+            a, b, pairs, k, _frequency, length = map(int, numbers)
+            if int(identifier) != len(tokens):
+                raise ValueError(f"id {identifier} where {len(tokens)} comes next")
+            if not (0 <= k < 1 << 63 and 0 <= pairs < 1 << 63 and 0 < length < 1 << 31):
+                raise ValueError("a number out of range")
+            if len(tokens) < alphabet:
+                if (a, b) != (-1, -1):
+                    raise ValueError("a symbol of the alphabet with parents")
+                alphabet_counts.append(k)
+            else:
+                if not (0 <= a < len(tokens) and 0 <= b < len(tokens)):
+                    raise ValueError("a merge of tokens that do not exist yet")
+                if length != lengths[a] + lengths[b] or tokens[a] + tokens[b] != text:
+                    raise ValueError("a token that is not its two parents joined")
+                for column, value in zip(columns, (a, b, pairs, k), strict=True):
+                    column.append(value)
+            tokens.append(text)
+            lengths.append(length)
+        except ValueError as error:
+            raise InputError(f"{name}, line {number}: {error}") from None
+    left, right = (np.array(column, np.uint32) for column in columns[:2])
+    pair_counts, merge_counts = (np.array(column, np.uint64) for column in columns[2:])
+    return MergeCandidates(
+        rule, tokens, np.array(lengths, np.uint32), np.array(alphabet_counts, np.uint64),
+        left, right, pair_counts, merge_counts, unknown, left_out, unit, fixed_rows=fixed_rows,
+    )  # fmt: skip
+
+
+_UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    out: list[str] = []
+    characters = iter(text)
+    for c in characters:
+        if c != "\\":
+            out.append(c)
+            continue
+        escaped = next(characters, "")
+        if escaped not in _UNESCAPES:
+            raise ValueError("a backslash that is no escape")
+        out.append(_UNESCAPES[escaped])
+    return "".join(out)

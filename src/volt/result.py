@@ -1,0 +1,140 @@
+"""LearnResult: what `learn` found, and the folder it is saved as."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from volt.base.output import atomic_folder
+from volt.choosing.choice import Choice, Verdict
+from volt.choosing.steps import Step
+from volt.choosing.transport import TransportSolution
+from volt.counting.counts import WordCounts
+from volt.proposing.base import Candidates
+from volt.proposing.curve import Curve
+from volt.proposing.proposal import SOURCES
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from volt.languages.learning import LanguageTable
+
+CURVE_ROWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class LearnResult:
+    """Everything `learn` found."""
+
+    tokenizer: Tokenizer
+    """With the vocabulary, ready to encode."""
+    counts: WordCounts = field(repr=False)
+    choice: Choice
+    """The size, what decided it, and what every criterion says."""
+    source: str = "bpe"
+    """Where the candidates come from."""
+    messages: list[str] = field(default_factory=list)
+    """What the user should know: sizes left out, files that do not match, doubts."""
+    languages: LanguageTable | None = None
+    """What the vocabulary is to each language, if they were named."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.tokenizer.vocabulary
+
+    @property
+    def candidates(self) -> Candidates:
+        return self.choice.candidates
+
+    @property
+    def choices(self) -> list[Verdict]:
+        """What each criterion says."""
+        return self.choice.verdicts
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.choice.steps
+
+    @property
+    def solutions(self) -> list[TransportSolution]:
+        return [step.solution for step in self.steps]
+
+    @property
+    def curve(self) -> Curve:
+        """BPE at every size, other candidates at those that were measured; `curve.to_frame()` with
+        pandas."""
+        return self.candidates.curve
+
+    @property
+    def curve_name(self) -> str:
+        """What the curve is of."""
+        return SOURCES[self.source].title
+
+    @property
+    def exact(self) -> bool:
+        """Is every size on the curve, or only some that were measured?"""
+        return self.candidates.exact
+
+    @property
+    def overlap(self) -> float | None:
+        """Share of the chosen merged tokens that BPE with as many merges has too; None where the
+        candidates are not those of BPE, in the order of its merges."""
+        found, chosen = self.candidates, self.choice.chosen
+        merged = chosen[chosen >= found.alphabet_size]
+        if self.source != "bpe" or not found.exact or not len(merged):
+            return None
+        return float((merged < found.alphabet_size + len(merged)).mean())
+
+    @property
+    def signature(self) -> str:
+        return self.vocabulary.signature
+
+    def summary(self) -> dict[str, Any]:
+        """What choices.json contains: plain data, the same for the same text."""
+        return {
+            "signature": self.signature,
+            "source": self.source,
+            "scaffolds": self.vocabulary.scaffolds,
+            "hidden": len(self.vocabulary.hidden),
+            "unreachable": len(self.vocabulary.unreachable),
+            "overlap_with_bpe": self.overlap,
+            **self.choice.summary(),
+            "messages": self.messages,
+            **({} if self.languages is None else {"languages": self.languages.summary()}),
+        }
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the choice, the criteria, the curve."""
+        from volt.report.notebook import result_html
+
+        return result_html(self)
+
+    def save(
+        self, folder: str | os.PathLike[str], *, force: bool = False, report: bool = True
+    ) -> None:
+        """Write the result's folder, complete or not at all; an existing one only with `force`.
+
+        `report` adds report.json and, if the extra `report` is installed, report.html.
+        """
+        with atomic_folder(folder, force=force) as temporary:
+            self.vocabulary.save(temporary / "volt.json")
+            rows = curve_rows(self.curve, self.choices, self.steps)
+            self.curve.save(temporary / "curve.csv", rows)
+            text = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
+            (temporary / "choices.json").write_text(text + "\n", encoding="utf-8")
+            (temporary / "signature.txt").write_text(self.signature + "\n", encoding="utf-8")
+            if report:
+                from volt.report import write_report
+
+                write_report(self, temporary)
+
+
+def curve_rows(curve: Curve, choices: Sequence[Verdict], steps: Sequence[Step]) -> list[int]:
+    """Rows of the curve for the file: about a thousand, evenly spaced on a logarithmic axis, and
+    every size that was tried or chosen. `volt curve -o` writes all of them."""
+    sizes = [choice.size for choice in choices if choice.size]
+    sizes += [step.size for step in steps]
+    return sorted({*curve.spread(CURVE_ROWS).tolist(), *map(curve.at_size, sizes)})
