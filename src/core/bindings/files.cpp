@@ -36,9 +36,10 @@ nb::bytes write_tokens(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& of
                        std::vector<std::string> names, uint64_t first_id) {
   check_offsets(offsets, text.size(), true);
   const size_t size = offsets.size() - 1;
-  for (const size_t column : {kinds.size(), parents.size() / 2, ranks.size(), scaffolds.size(), frequencies.size(),
-                              scores.empty() ? size : scores.size()})
+  for (const size_t column : {kinds.size(), ranks.size(), scaffolds.size(), frequencies.size()})
     check_size(column, size);
+  check_size(parents.size(), 2 * size);
+  if (!scores.empty()) check_size(scores.size(), size);
   for (size_t row = 0; row < size; ++row)
     if (kinds.data()[row] >= names.size()) throw std::invalid_argument("a kind without a name");
   return to_bytes(volt::write_tokens(

@@ -18,8 +18,8 @@ void take_bounded_words(const uint8_t* text, const uint8_t* end, const std::vect
   const uint8_t* word = nullptr;  // start of the word we are in
   bool prefix = false;            // does it start with a space that is not in the text?
   const auto take = [&](const uint8_t* stop) {
-    if (pretokenizer == Pretokenizer::metaspace && *word == kSpaceMarkText[0] && stop - word == kSpaceMarkBytes &&
-        starts_with_mark(word, stop)) [[unlikely]]
+    if (pretokenizer == Pretokenizer::metaspace && *word == kSpaceMarkText[0] &&
+        stop - word == kSpaceMarkBytes && starts_with_mark(word, stop)) [[unlikely]]
       return sink.reserved();
     sink(word, stop, prefix, false);
   };

@@ -25,6 +25,71 @@ bool earlier(const CountedWord& a, const CountedWord& b) {
   return order != 0 ? order < 0 : a.bytes < b.bytes;
 }
 
+// The first eight bytes of a word, spelled as in a word list: with the mark for a space, if `marked`.
+uint64_t spelled_prefix(const uint8_t* word, size_t bytes, bool marked) {
+  uint8_t head[8] = {};
+  const size_t mark = marked ? kSpaceMarkBytes : 0;
+  if (marked) std::memcpy(head, kSpaceMarkText, kSpaceMarkBytes);
+  std::memcpy(head + mark, word + marked, std::min(bytes - marked, sizeof head - mark));
+  return __builtin_bswap64(load(head));
+}
+
+// Highest count first, then by bytes as in a word list. This is a total order, since words are distinct.
+HugeVector<CountedWord> sorted_words(const WordTable& table, uint64_t min_count, bool marks_spaces,
+                                     unsigned threads) {
+  // 1. List the words by count: one bucket per count, the first one for all counts that are higher.
+  constexpr uint64_t kBuckets = 1 << 12;
+  const auto bucket_of = [](uint64_t count) { return kBuckets - 1 - std::min(count, kBuckets - 1); };
+  std::vector<size_t> ends(kBuckets, 0);
+  table.for_each([&](const uint8_t*, size_t, uint64_t count) {
+    if (count >= min_count) ++ends[bucket_of(count)];
+  });
+  std::vector<size_t> starts(kBuckets, 0);
+  for (size_t bucket = 1; bucket < kBuckets; ++bucket) starts[bucket] = starts[bucket - 1] + ends[bucket - 1];
+  ends = starts;
+  HugeVector<CountedWord> words(table.size());
+  table.for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+    if (count < min_count) return;
+    const uint64_t prefix = spelled_prefix(word, bytes, marks_spaces && *word == ' ');
+    words[ends[bucket_of(count)]++] = {count, prefix, word, bytes};
+  });
+  words.resize(ends.back());
+
+  // 2. Sort the buckets. Of two words with the same first eight bytes either both or none have the mark,
+  // so that they can be compared as they are in the table.
+  std::atomic<size_t> next{kBuckets};  // the rare words are in the largest buckets: they come first
+  run_parallel(threads, [&](unsigned) {
+    for (size_t bucket; (bucket = --next) < kBuckets;)
+      std::sort(words.begin() + starts[bucket], words.begin() + ends[bucket],
+                [](const CountedWord& a, const CountedWord& b) {
+                  return a.count != b.count ? a.count > b.count : earlier(a, b);
+                });
+  });
+  return words;
+}
+
+WordList write_list(const HugeVector<CountedWord>& words, bool marks_spaces, unsigned threads) {
+  WordList list;
+  list.offsets.resize(words.size() + 1);
+  list.counts.resize(words.size());
+  const auto marked = [marks_spaces](const CountedWord& item) { return marks_spaces && *item.word == ' '; };
+  for (size_t i = 0; i < words.size(); ++i)
+    list.offsets[i + 1] = list.offsets[i] + words[i].bytes + (marked(words[i]) ? kSpaceMarkBytes - 1 : 0);
+  list.text.resize(list.offsets.back());
+  run_parallel(threads, [&](unsigned share) {
+    for (size_t i = words.size() * share / threads; i < words.size() * (share + 1) / threads; ++i) {
+      const CountedWord& item = words[i];
+      if (i + 16 < words.size()) __builtin_prefetch(words[i + 16].word);
+      uint8_t* out = list.text.data() + list.offsets[i];
+      const bool mark = marked(item);
+      if (mark) out = std::copy_n(kSpaceMarkText, kSpaceMarkBytes, out);
+      std::memcpy(out, item.word + mark, item.bytes - mark);
+      list.counts[i] = item.count;
+    }
+  });
+  return list;
+}
+
 }  // namespace
 
 size_t Counter::memory(size_t text_bytes) const {
@@ -58,70 +123,15 @@ size_t Counter::spill(const std::string& prefix) {
 }
 
 WordList Counter::finish(uint64_t min_count) {
-  const unsigned threads = static_cast<unsigned>(tables_.size());
   merge_tables();
-
-  // 1. List the words by count: one bucket per count, the first one for all counts that are higher.
-  constexpr uint64_t kBuckets = 1 << 12;
-  const auto bucket_of = [](uint64_t count) { return kBuckets - 1 - std::min(count, kBuckets - 1); };
-  std::vector<size_t> ends(kBuckets, 0);
-  tables_[0].for_each([&](const uint8_t*, size_t, uint64_t count) {
-    if (count >= min_count) ++ends[bucket_of(count)];
-  });
-  std::vector<size_t> starts(kBuckets, 0);
-  for (size_t bucket = 1; bucket < kBuckets; ++bucket) starts[bucket] = starts[bucket - 1] + ends[bucket - 1];
-  ends = starts;
-  const auto marked = [this](const uint8_t* word) {
-    return pretokenizer_ == Pretokenizer::metaspace && *word == ' ';
-  };
-  HugeVector<CountedWord> items(tables_[0].size());
-  tables_[0].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
-    if (count < min_count) return;
-    uint8_t head[8] = {};
-    if (marked(word)) {
-      std::memcpy(head, kSpaceMarkText, kSpaceMarkBytes);
-      std::memcpy(head + kSpaceMarkBytes, word + 1, std::min(bytes - 1, sizeof head - kSpaceMarkBytes));
-    } else {
-      std::memcpy(head, word, std::min(bytes, sizeof head));
-    }
-    items[ends[bucket_of(count)]++] = {count, __builtin_bswap64(load(head)), word, bytes};
-  });
-  items.resize(ends.back());
-
-  // 2. Sort: highest count first, then bytes. This is a total order, since words are distinct. Of two
-  // words with the same first eight bytes either both or none have the mark.
-  std::atomic<size_t> next{kBuckets};  // the rare words are in the largest buckets: they come first
-  run_parallel(threads, [&](unsigned) {
-    for (size_t bucket; (bucket = --next) < kBuckets;)
-      std::sort(items.begin() + starts[bucket], items.begin() + ends[bucket],
-                [](const CountedWord& a, const CountedWord& b) {
-                  return a.count != b.count ? a.count > b.count : earlier(a, b);
-                });
-  });
-
-  // 3. Write down the most frequent max_types of them.
-  if (max_types_ != 0 && items.size() > max_types_) {
-    for (size_t i = max_types_; i < items.size(); ++i) totals_.pruned_words += items[i].count;
-    items.resize(max_types_);
+  const bool marks_spaces = pretokenizer_ == Pretokenizer::metaspace;
+  const unsigned threads = static_cast<unsigned>(tables_.size());
+  HugeVector<CountedWord> words = sorted_words(tables_[0], min_count, marks_spaces, threads);
+  if (max_types_ != 0 && words.size() > max_types_) {
+    for (size_t i = max_types_; i < words.size(); ++i) totals_.pruned_words += words[i].count;
+    words.resize(max_types_);
   }
-  WordList list;
-  list.offsets.resize(items.size() + 1);
-  list.counts.resize(items.size());
-  for (size_t i = 0; i < items.size(); ++i)
-    list.offsets[i + 1] =
-        list.offsets[i] + items[i].bytes + (marked(items[i].word) ? kSpaceMarkBytes - 1 : 0);
-  list.text.resize(list.offsets.back());
-  run_parallel(threads, [&](unsigned share) {
-    for (size_t i = items.size() * share / threads; i < items.size() * (share + 1) / threads; ++i) {
-      const CountedWord& item = items[i];
-      if (i + 16 < items.size()) __builtin_prefetch(items[i + 16].word);
-      uint8_t* out = list.text.data() + list.offsets[i];
-      const bool mark = marked(item.word);
-      if (mark) out = std::copy_n(kSpaceMarkText, kSpaceMarkBytes, out);
-      std::memcpy(out, item.word + mark, item.bytes - mark);
-      list.counts[i] = item.count;
-    }
-  });
+  WordList list = write_list(words, marks_spaces, threads);
   for (WordTable& table : tables_) table.clear();
   return list;
 }

@@ -69,7 +69,7 @@ const uint8_t* scan_byte_level(const uint8_t* p, const uint8_t* end, LineState& 
 inline bool is_line_break(uint8_t c) { return c == '\r' || c == '\n'; }
 
 // Where the first word of the white space [p, run) ends: after the last line break; else before its last
-// character, which goes with what comes next.
+// character, which belongs to the next word.
 inline const uint8_t* white_space_end(const uint8_t* p, const uint8_t* run, const uint8_t* end) {
   const uint8_t* q = run;
   while (q > p && !is_line_break(q[-1])) --q;
@@ -201,7 +201,8 @@ const uint8_t* scan_cased(const uint8_t* p, const uint8_t* end, LineState& state
     if (!complete && end - std::max(q, seen) < kLookahead) {
       if (kind == kNumber || kind == kSpace) return p;
       const uint8_t* rest = cut_unfinished(p, word.sure, kind, false, state, max_length, sink);
-      if (rest > p && kind == kLetter && word.small != nullptr && rest > word.small) state.continuing = kLower + 1;
+      if (rest > p && kind == kLetter && word.small != nullptr && rest > word.small)
+        state.continuing = kLower + 1;
       return rest;
     }
     sink(p, q, false, !starts);

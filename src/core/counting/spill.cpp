@@ -143,8 +143,8 @@ bool RunMerge::next() {
   if (heap_.empty()) return false;
   const RunReader& first = *heap_.front();
   const int order = first.word().compare(word_);
-  if (started_ && (order_ == RunOrder::words ? order <= 0
-                                             : first.count() > count_ || (first.count() == count_ && order <= 0)))
+  const bool late = order_ == RunOrder::words || first.count() == count_ ? order <= 0 : first.count() > count_;
+  if (started_ && late)
     throw std::runtime_error(first.path() + ": the run is damaged");
   started_ = true;
   word_.assign(first.word());

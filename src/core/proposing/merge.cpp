@@ -210,8 +210,10 @@ class Trainer {
       right.gather(changes_[i].right);
     }
     if (next != kNone) __builtin_prefetch(pairs_[next].words);
-    lower(left.all, [&](uint32_t x) { return std::pair{x, a}; }, [&](uint32_t x) { return std::pair{x, made}; });
-    lower(right.all, [&](uint32_t y) { return std::pair{b, y}; }, [&](uint32_t y) { return std::pair{made, y}; });
+    lower(left.all, [&](uint32_t x) { return std::pair{x, a}; },
+          [&](uint32_t x) { return std::pair{x, made}; });
+    lower(right.all, [&](uint32_t y) { return std::pair{b, y}; },
+          [&](uint32_t y) { return std::pair{made, y}; });
     if (doubled != 0) decrease(index_.find(b, a), doubled);
     pairs_[chosen].count = 0;
     for (Neighbour& neighbour : left.all) enter(neighbour.token, made, neighbour);

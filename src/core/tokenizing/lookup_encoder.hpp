@@ -26,7 +26,8 @@ class LookupEncoder {
     if (tables_.marks_end) key_.push_back(kFinalMark);
     const bool spells = !tables_.byte_tokens.empty();
     if (matching.encoding == Encoding::longest && matching.longest_word != 0 &&
-        (tables_.bytes_only() ? bytes : count_characters(word, word + bytes) + prefix) > matching.longest_word) {
+        (tables_.bytes_only() ? bytes : count_characters(word, word + bytes) + prefix) >
+            matching.longest_word) {
       *out = tables_.unknown;
       return out + 1;
     }
