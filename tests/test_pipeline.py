@@ -234,7 +234,7 @@ def test_a_fixed_size_is_the_size_of_the_vocabulary(pretokenizer, encoding, rank
         elif size == first + 137:
             assert max(result.vocabulary.scaffolds, len(result.vocabulary.hidden)) > 0
     for size in (first - 1, first + 401):
-        with pytest.raises((SettingsError, InputError), match=f"size {size:,}"):
+        with pytest.raises((SettingsError, InputError), match=f"`size` {size:,}"):
             learned(pretokenizer=pretokenizer, encoding=encoding, rank=rank, size=size)
 
 
@@ -270,7 +270,7 @@ def test_a_fixed_size_of_tokens_that_are_looked_up(pretokenizer, source, encodin
         assert result.choice.size == len(result.vocabulary) == size
         most = len(result.candidates) + result.candidates.fixed_rows
     assert len(volt.learn([TEXT], size=most, **options).vocabulary) == most
-    with pytest.raises(InputError, match=f"size {most + 1:,} is more than the candidates"):
+    with pytest.raises(InputError, match=f"`size` {most + 1:,} is more than the candidates"):
         volt.learn([TEXT], size=most + 1, **options)
 
 
@@ -302,7 +302,7 @@ def test_the_frequency_criterion_and_a_text_where_nothing_meets_it():
     assert (result.candidates.alphabet_size, result.choice.size) == (67, 4 + 70)
     assert result.choice.verdict.value == 67 / 70
     with pytest.raises(
-        InputError, match=r"frequency chooses no size .*no size meets it.*give the size"
+        InputError, match=r"frequency chooses no size .*no size meets it.*give the `size`"
     ):
         learned(TEXT[:20], sizes="310:325:5", criterion="frequency")
 
@@ -750,7 +750,7 @@ def test_a_choice_at_the_edge_is_said_in_words():
         ({"size": 0}, SettingsError, "`size` must be a whole number .* at least 1, not 0"),
         ({"size": 100}, SettingsError, "no room for the .* special tokens, bytes and characters"),
         ({"size": 10**6}, InputError, "is more than the candidates .* has 705 rows"),
-        ({"sizes": "100"}, SettingsError, "sizes are two or more, not '100'"),
+        ({"sizes": "100"}, SettingsError, "`sizes` are two or more, not '100'"),
         ({"sizes": []}, SettingsError, "START:STOP:STEP"),
         ({"sizes": [0, 10]}, SettingsError, "START:STOP:STEP"),
         ({"sizes": ["few", "many"]}, SettingsError, "START:STOP:STEP or a list .* 'few,many'"),

@@ -167,9 +167,9 @@ def test_doubts_of_the_criterion_that_decides_are_told(found):
 
 def test_a_criterion_that_no_size_meets_is_an_error_that_says_what_to_do():
     few = volt.candidates([["low lower lowest newest"] * 3], threads=1)
-    with pytest.raises(InputError, match=r"frequency chooses no size .* use another criterion"):
+    with pytest.raises(InputError, match=r"frequency chooses no size .* use another `criterion`"):
         chosen(few, criterion="frequency")
-    with pytest.raises(SettingsError, match="sizes are two or more"):
+    with pytest.raises(SettingsError, match="`sizes` are two or more"):
         chosen(few, sizes="300")
 
 
