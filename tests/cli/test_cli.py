@@ -23,7 +23,7 @@ MANY = "".join(f"word{n}\n" for n in range(100_000))
 
 
 def run(*arguments: object, **options) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=120, **options)
+    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=600, **options)
 
 
 def written(artifact: volt.WordCounts | volt.Candidates) -> bytes:

@@ -53,7 +53,7 @@ def separate(folder):
 
 def run(folder, *arguments, **options):
     result = subprocess.run(
-        [VOLT, *map(str, arguments)], capture_output=True, timeout=120, cwd=folder, **options
+        [VOLT, *map(str, arguments)], capture_output=True, timeout=600, cwd=folder, **options
     )
     return result.returncode, result.stdout.decode(), result.stderr.decode()
 

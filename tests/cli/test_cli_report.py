@@ -18,7 +18,7 @@ LINES = [f"the {a}{b} of the {b}{a}" for a in "bdfgkst" for b in ("ale", "ore", 
 
 def run(folder, *arguments, **options):
     result = subprocess.run(
-        [VOLT, *map(str, arguments)], capture_output=True, timeout=120, cwd=folder, **options
+        [VOLT, *map(str, arguments)], capture_output=True, timeout=600, cwd=folder, **options
     )
     return result.returncode, result.stdout.decode(), result.stderr.decode()
 
@@ -189,7 +189,7 @@ def on_a_terminal(folder, *arguments, **environment):
     out = process.stdout.read()
     process.stdout.close()
     os.close(master)
-    assert process.wait(timeout=60) == 0, shown.decode(errors="replace")
+    assert process.wait(timeout=600) == 0, shown.decode(errors="replace")
     return out.decode(), shown.decode()
 
 

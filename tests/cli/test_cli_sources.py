@@ -18,7 +18,7 @@ def run(folder, *arguments):
         [VOLT, *arguments],
         capture_output=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=600,
         cwd=folder,
     )
 

@@ -24,7 +24,7 @@ VOLT = Path(sys.executable).with_name("volt")
     ],
 )
 def test_options_that_go_with_another_engine_are_refused(arguments, message):
-    done = subprocess.run([VOLT, *arguments.split()], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([VOLT, *arguments.split()], capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr

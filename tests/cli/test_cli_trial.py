@@ -174,7 +174,7 @@ def fails_with(statement):
         "sys.argv[1:] = ['trial']\n"
         "volt.cli.main()\n"
     )
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.parametrize("statement", [

@@ -100,7 +100,7 @@ def test_examples_of_commands(tmp_path):
         done = subprocess.run(
             command.replace("$?", str(status)),
             shell=True, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            encoding="utf-8", env={**os.environ, "PATH": path}, timeout=120, check=False,
+            encoding="utf-8", env={**os.environ, "PATH": path}, timeout=600, check=False,
         )  # fmt: skip
         status = done.returncode
         assert checker.check_output(expected, done.stdout, doctest.ELLIPSIS), (

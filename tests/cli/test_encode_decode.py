@@ -21,7 +21,7 @@ TEXT = (
 
 
 def run(*arguments: object, **options) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=120, **options)
+    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=600, **options)
 
 
 def model(path, pretokenizer="metaspace", **options) -> Path:

@@ -21,7 +21,7 @@ COMMANDS = {
 
 
 def run(*arguments: object, **options) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=120, **options)
+    return subprocess.run([VOLT, *map(str, arguments)], capture_output=True, timeout=600, **options)
 
 
 def prepare(folder: Path) -> Path:

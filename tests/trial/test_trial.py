@@ -47,7 +47,7 @@ def arguments(names, output, *more):
 
 
 def volt(*given):
-    return subprocess.run([VOLT, *given], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run([VOLT, *given], capture_output=True, text=True, timeout=600, check=False)
 
 
 def inside(*given):
