@@ -31,8 +31,6 @@ class _Merges(TypedDict):
     pair_counts: _U64
     merge_counts: _U64
     whole_words: _U64
-    alphabet_columns: _U64
-    merge_columns: _U64
 
 class _CurveSums(TypedDict):
     tokens: _U64
@@ -109,7 +107,6 @@ def learn_merges(
     text: _U8,
     offsets: _U64,
     counts: _U64,
-    columns: Callable[[], _U64],
     pretokenizer: str,
     merges: int,
     coverage: float,
@@ -127,9 +124,7 @@ def curve_sums(
     rows: _U64,
     often: int,
 ) -> _CurveSums: ...
-def resample(counts: _U64, draws: int, seed: int, threads: int) -> _U64: ...
-def take_from_parents(left: _U32, right: _U32, draws: _U64) -> None: ...
-def push_down(left: _U32, right: _U32, keep: _U8, frequency: _U64, draws: _U64) -> None: ...
+def push_down(left: _U32, right: _U32, keep: _U8, frequency: _U64) -> None: ...
 def closure(left: _U32, right: _U32, marked: _U8) -> None: ...
 def zipf_fit(
     alphabet_counts: _U64, left: _U32, right: _U32, merge_counts: _U64, rows: _U64

@@ -43,7 +43,7 @@ void add_learned(Tokens& tokens, volt::Pretokenizer pretokenizer, const Input& t
   const volt::WordList words = counter.finish(1);
   volt::MergeOptions options{pretokenizer, 60};
   const volt::WordView view{words.text.data(), words.offsets.data(), words.counts.data(), words.counts.size()};
-  const volt::MergeResult found = volt::learn_merges(view, options, [](uint64_t) {}, {});
+  const volt::MergeResult found = volt::learn_merges(view, options, [](uint64_t) {});
   const uint32_t base = static_cast<uint32_t>(tokens.kinds.size());
   const size_t alphabet = found.alphabet_counts.size();
   for (size_t t = 0; t + 1 < found.offsets.size(); ++t) {

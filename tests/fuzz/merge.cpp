@@ -11,7 +11,7 @@ namespace {
 volt::MergeResult learn(const volt::WordList& words, volt::MergeOptions options, unsigned threads) {
   options.threads = threads;
   const volt::WordView view{words.text.data(), words.offsets.data(), words.counts.data(), words.counts.size()};
-  return volt::learn_merges(view, options, [](uint64_t) {}, {});
+  return volt::learn_merges(view, options, [](uint64_t) {});
 }
 
 void check(const volt::WordList& words, const volt::MergeResult& found, const volt::MergeOptions& options) {

@@ -2,13 +2,10 @@
 #include "proposing/curve.hpp"
 
 #include "bindings/arrays.hpp"
-#include "proposing/resample.hpp"
 
 using namespace nb::literals;
 
 namespace {
-
-using Draws = nb::ndarray<uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void check_rows(const ArrayIn<uint64_t>& rows, size_t merges) {
   for (size_t i = 0; i < rows.size(); ++i)
@@ -66,40 +63,18 @@ Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<u
   return to_numpy(std::move(scores));
 }
 
-void take_from_parents(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, Draws draws) {
-  check_parents(left, right, draws.shape(0));
-  nb::gil_scoped_release release;
-  volt::take_from_parents(left.data(), right.data(), draws.shape(0) - left.size(), left.size(), draws.data(),
-                          draws.shape(1));
-}
-
 void push_down(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, const ArrayIn<uint8_t>& keep,
-               ArrayOut<uint64_t> frequency, Draws draws) {
+               ArrayOut<uint64_t> frequency) {
   const size_t tokens = keep.size();
   check_size(frequency.size(), tokens);
-  check_size(draws.shape(0), tokens);
   check_parents(left, right, tokens);
   nb::gil_scoped_release release;
-  volt::push_down(left.data(), right.data(), tokens - left.size(), left.size(), keep.data(), frequency.data(),
-                  draws.data(), draws.shape(1));
+  volt::push_down(left.data(), right.data(), tokens - left.size(), left.size(), keep.data(), frequency.data());
 }
 
 void closure(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, ArrayOut<uint8_t> marked) {
   check_parents(left, right, marked.size());
   volt::closure(left.data(), right.data(), marked.size() - left.size(), left.size(), marked.data());
-}
-
-Array<uint64_t> resample(const ArrayIn<uint64_t>& counts, size_t draws, uint64_t seed, unsigned threads) {
-  uint64_t total = 0;
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (__builtin_add_overflow(total, counts.data()[i], &total) || total >> 63)
-      throw std::overflow_error("the counts do not fit 63 bits");
-  volt::HugeVector<uint64_t> out;
-  {
-    nb::gil_scoped_release release;
-    out = volt::resample(counts.data(), counts.size(), draws, seed, threads);
-  }
-  return to_numpy(std::move(out));
 }
 
 }  // namespace
@@ -108,8 +83,6 @@ void register_curve(nb::module_& m) {
   m.def("curve_sums", &curve_sums, "alphabet_counts"_a, "lengths"_a, "left"_a, "right"_a,
         "merge_counts"_a, "rows"_a, "often"_a);
   m.def("zipf_fit", &zipf_fit, "alphabet_counts"_a, "left"_a, "right"_a, "merge_counts"_a, "rows"_a);
-  m.def("resample", &resample, "counts"_a, "draws"_a, "seed"_a, "threads"_a);
-  m.def("take_from_parents", &take_from_parents, "left"_a, "right"_a, "draws"_a);
-  m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a, "draws"_a);
+  m.def("push_down", &push_down, "left"_a, "right"_a, "keep"_a, "frequency"_a);
   m.def("closure", &closure, "left"_a, "right"_a, "marked"_a);
 }

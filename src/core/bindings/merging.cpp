@@ -9,12 +9,9 @@ using namespace nb::literals;
 
 namespace {
 
-using Table = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
-                      const ArrayIn<uint64_t>& counts, const std::function<Table()>& columns,
-                      const std::string& pretokenizer, uint64_t merges, double coverage,
-                      uint32_t max_token_length, uint64_t min_frequency, unsigned threads,
+                      const ArrayIn<uint64_t>& counts, const std::string& pretokenizer, uint64_t merges,
+                      double coverage, uint32_t max_token_length, uint64_t min_frequency, unsigned threads,
                       const Progress& progress) {
   check_words(text, offsets, counts);
   const volt::MergeOptions options{pretokenizer_of(pretokenizer), merges,        coverage,
@@ -23,16 +20,10 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
       volt::find_invalid_utf8(text.data(), text.data() + text.size()) != nullptr)
     throw std::invalid_argument("the words are not valid UTF-8");
   volt::MergeResult r;
-  Table kept;
   {
     nb::gil_scoped_release release;
     r = volt::learn_merges({text.data(), offsets.data(), counts.data(), counts.size()}, options,
-                           interruptible(progress), [&]() -> volt::ColumnView {
-                             nb::gil_scoped_acquire acquire;
-                             kept = columns();
-                             if (kept.shape(1) != 0) check_size(kept.shape(0), counts.size());
-                             return {kept.data(), kept.shape(1)};
-                           });
+                           interruptible(progress));
   }
   nb::dict out;
   out["text"] = to_numpy(std::move(r.text));
@@ -47,8 +38,6 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
   out["pair_counts"] = to_numpy(std::move(r.pair_counts));
   out["merge_counts"] = to_numpy(std::move(r.merge_counts));
   out["whole_words"] = to_numpy(std::move(r.whole_words));
-  out["alphabet_columns"] = to_numpy(std::move(r.alphabet_columns));
-  out["merge_columns"] = to_numpy(std::move(r.merge_columns));
   return out;
 }
 
@@ -90,8 +79,8 @@ nb::dict likelihood_merges(const ArrayIn<uint32_t>& symbols, const ArrayIn<uint6
 }  // namespace
 
 void register_merging(nb::module_& m) {
-  m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "columns"_a, "pretokenizer"_a,
-        "merges"_a, "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
+  m.def("learn_merges", &learn_merges, "text"_a, "offsets"_a, "counts"_a, "pretokenizer"_a, "merges"_a,
+        "coverage"_a, "max_token_length"_a, "min_frequency"_a, "threads"_a, "progress"_a);
   m.def("likelihood_merges", &likelihood_merges, "symbols"_a, "offsets"_a, "counts"_a, "alphabet"_a,
         "alphabet_offsets"_a, "marked"_a, "unknown"_a, "mark"_a, "merges"_a, "max_token_length"_a,
         "min_frequency"_a, "progress"_a);

@@ -9,8 +9,6 @@ using namespace nb::literals;
 
 namespace {
 
-using Table = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 void make_matching(volt::Matching* self, const std::string& encoding, bool marks_start,
                    uint64_t longest_word, bool single, bool restart, double unknown_score,
                    double symbol_score, bool at_spaces, bool whole_words) {
@@ -42,14 +40,13 @@ volt::KeyView check_keys(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& 
 Array<uint64_t> count_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                              const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores,
                              const ArrayIn<uint8_t>& words, const ArrayIn<uint64_t>& word_offsets,
-                             const Table& counts, const volt::Matching& matching, const std::string& mark,
-                             bool bytes_only, unsigned threads) {
+                             const ArrayIn<uint64_t>& counts, const volt::Matching& matching,
+                             const std::string& mark, bool bytes_only, unsigned threads) {
   const volt::KeyView keys = check_keys(text, offsets, inside, scores, bytes_only);
   check_encodable(words, word_offsets, bytes_only);
-  check_size(word_offsets.size(), counts.shape(0) + 1);
+  check_size(word_offsets.size(), counts.size() + 1);
   if (threads == 0) throw std::invalid_argument("no threads");
-  const volt::CountedWords counted{words.data(), word_offsets.data(), counts.data(), counts.shape(0),
-                                   counts.shape(1)};
+  const volt::CountedWords counted{words.data(), word_offsets.data(), counts.data(), counts.size()};
   const volt::WordMark where = word_mark_of(mark);
   std::vector<uint64_t> found;
   {

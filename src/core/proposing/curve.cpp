@@ -106,30 +106,14 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
   return curve;
 }
 
-void take_from_parents(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
-                       uint64_t* draws, size_t columns) {
-  for (size_t m = 0; m < merges; ++m) {
-    const uint64_t* taken = draws + (alphabet + m) * columns;
-    for (const uint32_t parent : {left[m], right[m]}) {
-      uint64_t* from = draws + parent * columns;
-      for (size_t c = 0; c < columns; ++c) from[c] -= taken[c];
-    }
-  }
-}
-
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
-               const uint8_t* keep, uint64_t* frequency, uint64_t* draws, size_t columns) {
+               const uint8_t* keep, uint64_t* frequency) {
   for (size_t m = merges; m-- > 0;) {
     const size_t token = alphabet + m;
-    if (keep[token] || frequency[token] == 0) continue;
-    uint64_t* from = draws + token * columns;
-    for (const uint32_t parent : {left[m], right[m]}) {
-      frequency[parent] += frequency[token];
-      uint64_t* to = draws + parent * columns;
-      for (size_t c = 0; c < columns; ++c) to[c] += from[c];
-    }
+    if (keep[token]) continue;
+    frequency[left[m]] += frequency[token];
+    frequency[right[m]] += frequency[token];
     frequency[token] = 0;
-    std::fill(from, from + columns, 0);
   }
 }
 

@@ -24,18 +24,10 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
                      const uint32_t* left, const uint32_t* right, const uint64_t* merge_counts,
                      const uint64_t* rows, size_t row_count, uint64_t often);
 
-// Tables of draws have a row a token and a column a draw; a merge that the corpus does not make, no draw
-// of its words makes.
-
-// From how often each symbol occurs and each merge is made to how often each token is left: a merge
-// takes its count from its two parents.
-void take_from_parents(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
-                       uint64_t* draws, size_t columns);
-
-// Push-down: every token that is not kept hands its frequency, and its draws, to its two parents, from
-// the last merge to the first. Symbols are always kept.
+// Push-down: every token that is not kept hands its frequency to its two parents, from the last merge to
+// the first. Symbols are always kept.
 void push_down(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges,
-               const uint8_t* keep, uint64_t* frequency, uint64_t* draws, size_t columns);
+               const uint8_t* keep, uint64_t* frequency);
 
 // Marks everything that the marked tokens are merged from.
 void closure(const uint32_t* left, const uint32_t* right, size_t alphabet, size_t merges, uint8_t* marked);

@@ -39,14 +39,12 @@ class Trainer {
         crew_(options_.threads),
         changes_(options_.threads) {}
 
-  MergeResult run(const std::function<void(uint64_t)>& progress,
-                  const std::function<ColumnView()>& columns) {
+  MergeResult run(const std::function<void(uint64_t)>& progress) {
     // 1. The alphabet. 2. Every word as a row of symbols.
     {
       Speller speller(input_, options_);
       speller.make_alphabet(result_);
       speller.spell_words(words_);
-      shares_ = speller.shares();
     }
     if (result_.unknown >= 0) unknown_ = static_cast<uint32_t>(result_.unknown);
     // 3. The pairs of the spelled words. 4. Merges.
@@ -62,7 +60,6 @@ class Trainer {
       words_.for_each_word(i, [&](const WordRow& word, uint32_t) {
         if (word.length == 1) result_.whole_words[word.tokens()[0]] += word.count;
       });
-    if (columns) sum_columns(columns());
     progress(result_.left.size());
     return std::move(result_);
   }
@@ -335,43 +332,12 @@ class Trainer {
     queue_.push(static_cast<uint32_t>(pairs_.size() - 1));
   }
 
-  // 5. The columns. A token was made as often as it stands in the words at last and in tokens made
-  // of it: so no merge needs to look at them.
-  void sum_columns(const ColumnView& view) {
-    const size_t columns = view.count, tokens = result_.lengths.size();
-    if (columns == 0) return;
-    const auto add_columns = [columns](uint64_t* sums, const uint64_t* weights) {
-      for (size_t c = 0; c < columns; ++c) sums[c] += weights[c];
-    };
-    std::vector<std::vector<uint64_t>> sums(options_.threads);
-    run_parallel(options_.threads, [&](unsigned i) {
-      sums[i].assign(tokens * columns, 0);
-      const uint64_t* weights = view.data + shares_[i] * columns;
-      words_.for_each_word(i, [&](const WordRow& word, uint32_t) {
-        for (uint32_t t = 0; t < word.length; ++t)
-          add_columns(&sums[i][word.tokens()[t] * columns], weights);
-        weights += columns;
-      });
-    });
-    std::vector<uint64_t>& made = sums[0];
-    for (unsigned i = 1; i < options_.threads; ++i)
-      for (size_t c = 0; c < made.size(); ++c) made[c] += sums[i][c];
-    const size_t alphabet = result_.alphabet_counts.size();
-    for (size_t m = result_.left.size(); m-- > 0;)
-      for (const uint32_t parent : {result_.left[m], result_.right[m]})
-        add_columns(&made[parent * columns], &made[(alphabet + m) * columns]);
-    result_.merge_columns.assign(made.begin() + alphabet * columns, made.end());
-    made.resize(alphabet * columns);
-    result_.alphabet_columns = std::move(made);
-  }
-
   const WordView input_;
   const MergeOptions options_;
   const uint64_t min_frequency_;
   MergeResult result_;
   uint32_t unknown_ = kNone;
   WordRows words_;
-  std::vector<size_t> shares_;
   std::vector<Pair> pairs_;
   PairIndex index_;
   PairQueue queue_;
@@ -384,9 +350,8 @@ class Trainer {
 }  // namespace
 
 MergeResult learn_merges(const WordView& words, const MergeOptions& options,
-                         const std::function<void(uint64_t)>& progress,
-                         const std::function<ColumnView()>& columns) {
-  return Trainer(words, options).run(progress, columns);
+                         const std::function<void(uint64_t)>& progress) {
+  return Trainer(words, options).run(progress);
 }
 
 }  // namespace volt

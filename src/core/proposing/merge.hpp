@@ -27,13 +27,6 @@ struct WordView {
   size_t words;
 };
 
-// Other weights of the words (resampled counts), `count` for every word, word after word. They decide
-// nothing.
-struct ColumnView {
-  const uint64_t* data = nullptr;
-  size_t count = 0;
-};
-
 // Tokens are numbered. First comes the alphabet, by code point; in `whitespace` mode a character at the
 // end of a word is a symbol of its own, right after the plain one; in `byte-level` mode the alphabet is
 // all 256 bytes. If characters were left out of the alphabet, one symbol for all of them follows. Then
@@ -50,7 +43,6 @@ struct MergeResult {
   std::vector<uint64_t> pair_counts;    // how often the two were neighbours when merge m was chosen
   std::vector<uint64_t> merge_counts;   // how often they were merged (fewer where pairs overlap, `aaa`)
   std::vector<uint64_t> whole_words;    // per token: how many words consist of this token only
-  std::vector<uint64_t> alphabet_columns, merge_columns;  // the same for the columns, row by row
 
   uint32_t add_token(const std::string& its_text, bool is_word_final, uint32_t length);
   std::string text_of(uint32_t token) const {
@@ -58,10 +50,8 @@ struct MergeResult {
   }
 };
 
-// `progress(merges_done)` is called from time to time and may throw to stop. `columns` is called when
-// all merges are made, so that they can be drawn meanwhile.
+// `progress(merges_done)` is called from time to time and may throw to stop.
 MergeResult learn_merges(const WordView& words, const MergeOptions& options,
-                         const std::function<void(uint64_t)>& progress,
-                         const std::function<ColumnView()>& columns = {});
+                         const std::function<void(uint64_t)>& progress);
 
 }  // namespace volt

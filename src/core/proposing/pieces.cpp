@@ -15,11 +15,10 @@ std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, co
     if (keys.inside[t])
       table.add(keys.text + keys.offsets[t], keys.offsets[t + 1] - keys.offsets[t],
                 static_cast<uint32_t>(t), scores[t]);
-  const size_t columns = words.columns, cells = (keys.size + 1) * columns;
   std::vector<std::vector<uint64_t>> partial(threads);
   run_parallel(threads, [&](unsigned share) {
     std::vector<uint64_t>& frequency = partial[share];
-    frequency.assign(cells, 0);
+    frequency.assign(keys.size + 1, 0);
     Matcher matcher(table, matching, bytes_only);
     std::vector<uint8_t> key;
     const size_t begin = words.words * share / threads, end = words.words * (share + 1) / threads;
@@ -28,16 +27,13 @@ std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, co
       if (mark == WordMark::start) key.push_back(kStartMark);
       key.insert(key.end(), words.text + words.offsets[w], words.text + words.offsets[w + 1]);
       if (mark == WordMark::final) key.push_back(kFinalMark);
-      const uint64_t* counts = words.counts + w * columns;
       double base = 0;
-      for (const Matcher::Piece& piece : matcher.cut(key.data(), key.size(), base)) {
-        uint64_t* row = &frequency[std::min<size_t>(piece.token, keys.size) * columns];
-        for (size_t c = 0; c < columns; ++c) row[c] += counts[c];
-      }
+      for (const Matcher::Piece& piece : matcher.cut(key.data(), key.size(), base))
+        frequency[std::min<size_t>(piece.token, keys.size)] += words.counts[w];
     }
   });
   for (unsigned share = 1; share < threads; ++share)
-    for (size_t i = 0; i < cells; ++i) partial[0][i] += partial[share][i];
+    for (size_t t = 0; t <= keys.size; ++t) partial[0][t] += partial[share][t];
   return std::move(partial[0]);
 }
 

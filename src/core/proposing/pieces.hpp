@@ -19,18 +19,17 @@ struct KeyView {
   size_t size;
 };
 
-// Word w is text[offsets[w]..offsets[w+1]), without marks, and occurs counts[w * columns + c] times in
-// column c.
+// Word w is text[offsets[w]..offsets[w+1]), without marks, and occurs counts[w] times.
 struct CountedWords {
   const uint8_t* text;
   const uint64_t* offsets;
   const uint64_t* counts;
-  size_t words, columns;
+  size_t words;
 };
 
 enum class WordMark : uint8_t { none, start, final };
 
-// Frequencies, `columns` for every token, and in one more row those of unknown characters.
+// The frequency of every token, and after them that of unknown characters.
 std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const CountedWords& words,
                                    const Matching& matching, WordMark mark, bool bytes_only,
                                    unsigned threads);

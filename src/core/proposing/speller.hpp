@@ -16,8 +16,6 @@ class Speller {
   void make_alphabet(MergeResult& result);
   // Every word as a row of symbols.
   void spell_words(WordRows& rows) const;
-  // The words are split among the threads: thread i has the words [shares()[i], shares()[i + 1]).
-  const std::vector<size_t>& shares() const { return shares_; }
 
  private:
   template <class Visit>
@@ -31,7 +29,7 @@ class Speller {
   const MergeOptions& options_;
   const bool byte_level_;
   const size_t kinds_;  // symbols per character: 2 if one that ends a word is a symbol of its own
-  std::vector<size_t> shares_;
+  std::vector<size_t> shares_;  // thread i has the words [shares_[i], shares_[i + 1])
   std::vector<uint32_t> symbol_of_;  // by character * kinds_ + (it ends a word, if kinds_ is 2)
   uint32_t unknown_;
 };

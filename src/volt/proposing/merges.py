@@ -149,10 +149,7 @@ class MergeCandidates:
             frequency = self.frequency.astype(np.uint64)
         lengths = self.lengths.astype(np.uint64)
         before = lengths @ frequency
-        _core.push_down(
-            self.left, self.right, inside.astype(np.uint8), frequency,
-            np.zeros((len(frequency), 0), np.uint64),
-        )  # fmt: skip
+        _core.push_down(self.left, self.right, inside.astype(np.uint8), frequency)
         after = lengths @ frequency
         if before != after or frequency[~inside].any():
             raise VoltError(

@@ -230,8 +230,8 @@ class LearnedPieces(PieceCandidates):
         )
         found = _core.count_pieces(
             *self.keys, mask, scores, self.words.text, self.words.offsets,
-            self.words.counts.reshape(-1, 1), matching, self.marks.native,
-            self.rule.mode.byte_level, self.threads,
+            self.words.counts, matching, self.marks.native, self.rule.mode.byte_level,
+            self.threads,
         )  # fmt: skip
         frequency = found[:-1].copy()
         if self.unknown is not None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
-
 from volt import _core
 from volt.counting.marks import END_MARK, UNKNOWN, byte_letters
 from volt.counting.words import WordRule
@@ -34,8 +32,7 @@ def learn_merges(proposal: Proposal) -> MergeCandidates:
     counts, number = proposal.counts, proposal.number
     with proposal.progress.stage("Merging", number, "merges") as report:
         found = _core.learn_merges(
-            counts.text, counts.offsets, counts.counts,
-            lambda: np.zeros((len(counts), 0), np.uint64), counts.rule.mode.native, number,
+            counts.text, counts.offsets, counts.counts, counts.rule.mode.native, number,
             proposal.coverage or 0.0, proposal.max_token_length or 0, proposal.least,
             proposal.threads, report,
         )  # fmt: skip
