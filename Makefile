@@ -11,7 +11,7 @@
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
-# make docs-tables  the tables of options in docs/cli.md, from the settings
+# make docs-tables  the tables of docs/, from the settings and the registries
 # make screenshot   the picture of the report in docs/img; needs Chromium
 # make clean        remove everything that make made
 
@@ -96,6 +96,7 @@ lock:
 
 docs-tables: $(INSTALLED)
 	$(BIN)/python tools/cli_docs.py
+	$(BIN)/python tools/registry_docs.py
 
 study: $(LARGE)
 	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }

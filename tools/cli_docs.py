@@ -12,7 +12,8 @@ import click
 
 from volt.base.options import GROUPS, Option
 from volt.cli.app import app
-from volt.cli.command import Command, in_flags
+from volt.cli.command import Command
+from volt.settings import in_flags
 
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
 SECTION = re.compile(r"^## volt (?P<name>[a-z ]+)\n(?P<text>(?:(?!## ).*\n?)*)", re.M)

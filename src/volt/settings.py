@@ -5,12 +5,14 @@ The command line, `help(volt.learn)` and the tables of docs/cli.md are made from
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from volt.base.options import (
+    Option,
     Settings,
     anything,
     chance,
@@ -22,6 +24,7 @@ from volt.base.options import (
     number,
     one_of,
     option,
+    options_of,
     positive,
     registered,
     share,
@@ -75,6 +78,8 @@ def read_source(text: str) -> SourceChoice:
     return parse_source(text)
 
 
+PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
+"""How messages of the library write a parameter."""
 GONE = {
     "bootstrap": "was removed: its intervals were misleading. Leave it out.",
     "seed": "was removed: learning draws nothing at random. Leave it out.",
@@ -424,3 +429,27 @@ class TrialSettings(Settings):
         "auto", "Where to train: auto (CUDA, MPS or CPU), cpu, cuda, cuda:1 or mps.", text("NAME"),
         group="Training",
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------- parameters into flags
+
+
+def in_flags(message: str, options: Mapping[str, Option] = {}, quote: str = "") -> str:
+    """A message of the library with its parameters spelled as flags."""
+
+    def spelled(match: re.Match[str]) -> str:
+        name, value = match[1], match[2]
+        one = options.get(name) or _every_option().get(name)
+        if one is None:
+            return f"--{name.replace('_', '-')}" if name in GONE else match[0]
+        flag = one.metavar.strip("[]") if one.argument else one.flag
+        words = [flag] if value in (None, "True") else [flag, value.strip("'")]
+        return quote + " ".join(words) + quote
+
+    return PARAMETER.sub(spelled, message)
+
+
+def _every_option() -> dict[str, Option]:
+    """For messages that speak of another command's options."""
+    kinds = [kind for kind in globals().values() if isinstance(kind, type)]
+    return options_of(*(kind for kind in kinds if issubclass(kind, Settings)))

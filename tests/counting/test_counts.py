@@ -18,9 +18,9 @@ from volt import _core, reference
 from volt.base.progress import Progress
 from volt.counting import count as count_module
 from volt.counting.words import PRETOKENIZERS as REGISTERED
-from volt.formats.patterns import PATTERNS
 
 PRETOKENIZERS = list(REGISTERED)
+PATTERNS = {name: entry.pattern for name, entry in REGISTERED.items() if entry.pattern}
 pretokenizers = st.sampled_from(PRETOKENIZERS)
 max_word_lengths = st.sampled_from([2, 3, 4, 5, 7, 10, 64])
 block_sizes = st.integers(1, 200)

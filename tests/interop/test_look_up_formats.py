@@ -17,7 +17,7 @@ from samples import (
 
 import volt
 from volt import Tokenizer
-from volt.formats.huggingface import BYTE_LEVEL, SPLIT_AT_BLANKS, SPLIT_AT_MARK
+from volt.formats.huggingface.parts import BYTE_LEVEL, SPLIT_AT_BLANKS, SPLIT_AT_MARK
 from volt.tokenizing.vocabulary import LookUp
 
 tokenizers = pytest.importorskip("tokenizers")

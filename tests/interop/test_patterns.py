@@ -14,11 +14,12 @@ from samples import sample_lines, text_of_13
 import volt
 from volt import Tokenizer, reference
 from volt.counting.marks import BYTE_LETTERS
-from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
+from volt.formats.patterns import known_patterns, known_to_tiktoken
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers  # noqa: E402
 
+PATTERNS = {name: pattern for pattern, name in known_patterns().items()}
 PARTS = [*"aASǅſ1²!/'«\u0301é日 \t\n\r\u00a0\u3000\u2028\u0085", "'s", "'LL", "'Re", "12345",
          "\r\n", "  ", "def f(x):", "\n    ", "return", "!!\n\n", " \n ", "<s>"]  # fmt: skip
 texts = text_of_13 | st.lists(st.sampled_from(PARTS), max_size=14).map("".join)
@@ -107,13 +108,13 @@ def test_other_ways_to_write_it(tmp_path):
             assert tok.encode(text, allowed_special="all") == other.encode(text).ids
 
 
-@pytest.mark.parametrize("pattern", KNOWN_TO_TIKTOKEN)
+@pytest.mark.parametrize("pattern", known_to_tiktoken())
 def test_tiktoken(pattern, tmp_path, monkeypatch):
     tiktoken = pytest.importorskip("tiktoken")
     from tiktoken.load import load_tiktoken_bpe
 
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    pretokenizer = KNOWN_TO_TIKTOKEN[pattern]
+    pretokenizer = known_to_tiktoken()[pattern]
     vocabulary = replace(imported(trained(pretokenizer), tmp_path), merge_rule="concat")
     files = volt.export(vocabulary, "tiktoken", tmp_path / "a.tiktoken").files
     settings = json.loads(files[1].read_text())
@@ -238,7 +239,10 @@ def test_tiktoken_looks_words_up(tmp_path, monkeypatch):
     for number, word in enumerate(["lo", "low", " xylophone", "yx", " lower", "er", "\n\n"]):
         ranks[word.encode()] = 256 + number
     lines = [f"{b64encode(word).decode()} {rank}\n" for word, rank in ranks.items()]
-    settings = {"pat_str": PATTERNS[pretokenizer], "special_tokens": {"<|end|>": 264, "<|x|>": 270}}
+    settings = {
+        "pat_str": PATTERNS[pretokenizer],
+        "special_tokens": {"<|end|>": 264, "<|x|>": 270},
+    }
     (tmp_path / "x.tiktoken").write_text("".join(lines))
     (tmp_path / "x.tiktoken.json").write_text(json.dumps(settings))
     vocabulary, messages = volt.import_vocabulary(tmp_path / "x.tiktoken")

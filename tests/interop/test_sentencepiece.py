@@ -112,7 +112,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
         try:
             other = peer(vocabulary, tmp_path)
         except volt.SettingsError as error:
-            assert "--check" in str(error)
+            assert "`check`" in str(error)
         else:
             assert [other.encode(text) for text in texts] == tok.encode_batch(texts)
             continue

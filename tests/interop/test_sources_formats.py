@@ -59,10 +59,10 @@ def test_what_can_not_be_exported_is_refused(tmp_path):
     longest = learned("substring:300", "longest")
     with pytest.raises(volt.SettingsError, match="export to hf"):
         volt.export(longest, "sentencepiece", tmp_path / "x")
-    with pytest.raises(volt.SettingsError, match="--unknown unk"):
+    with pytest.raises(volt.SettingsError, match="`unknown='unk'`"):
         volt.export(longest, "hf", tmp_path / "x")
     marked = learned("substring:300", "unigram", "whitespace")
-    with pytest.raises(volt.SettingsError, match="--pretokenizer metaspace"):
+    with pytest.raises(volt.SettingsError, match="`pretokenizer='metaspace'`"):
         volt.export(marked, "hf", tmp_path / "x")
 
 

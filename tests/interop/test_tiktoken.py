@@ -76,7 +76,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
         try:
             exported(vocabulary, tmp_path)
         except volt.SettingsError as error:
-            assert "--check" in str(error)
+            assert "`check`" in str(error)
             refused += 1
             result = volt.export(vocabulary, "tiktoken", tmp_path / "y", check=[texts])
             assert result.check.words_of == sum(len(text.split()) for text in texts)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError
 from volt.formats import huggingface
-from volt.formats.assembly import read_json
+from volt.formats.files import read_json
 from volt.tokenizing.vocabulary import Vocabulary
 
 INPUT_NAMES = (

@@ -22,10 +22,9 @@ from click.shell_completion import CompletionItem
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError, VoltError
 from volt.base.options import GROUPS, Option, Settings, options_of
-from volt.settings import GONE
+from volt.settings import GONE, in_flags
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
-PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 """A parameter in a message of the library: `size`, `on_invalid='replace'`."""
 PATHS = ("FILE", "PATH", "DIR", "TOKENIZER", "VOCABULARY")
 """Metavars of options whose values are completed as names of files."""
@@ -185,29 +184,6 @@ class Value(click.ParamType):  # type: ignore[type-arg]
 
 
 # ---------------------------------------------------------------------------- parameters into flags
-
-
-def in_flags(message: str, options: Mapping[str, Option], quote: str = "") -> str:
-    """A message of the library with its parameters spelled as flags."""
-
-    def spelled(match: re.Match[str]) -> str:
-        name, value = match[1], match[2]
-        one = options.get(name) or _every_option().get(name)
-        if one is None:
-            return f"--{name.replace('_', '-')}" if name in GONE else match[0]
-        flag = one.metavar.strip("[]") if one.argument else one.flag
-        words = [flag] if value in (None, "True") else [flag, value.strip("'")]
-        return quote + " ".join(words) + quote
-
-    return PARAMETER.sub(spelled, message)
-
-
-def _every_option() -> dict[str, Option]:
-    """For messages that speak of another command's options."""
-    from volt import settings
-
-    kinds = [kind for kind in vars(settings).values() if isinstance(kind, type)]
-    return options_of(*(kind for kind in kinds if issubclass(kind, Settings)))
 
 
 def current_options() -> Mapping[str, Option]:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress, Report
-from volt.cli.command import Given, current_options, in_flags
+from volt.cli.command import Given, current_options
+from volt.settings import in_flags
 
 if TYPE_CHECKING:
     from volt.report.terminal import Line

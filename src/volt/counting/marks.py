@@ -91,6 +91,10 @@ class Marks:
         """Can text have this token?"""
         return True
 
+    def is_inner(self, token: str) -> bool:
+        """Does a mark that is not text say that the token is inside a word?"""
+        return False
+
     def position(self, token: str) -> Position:
         """What the marks say about the token's place in a word."""
         return Position()

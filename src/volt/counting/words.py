@@ -74,6 +74,21 @@ class Pretokenizer:
         """Is white space between words lost, so that decoding puts one space there?"""
         return self.marks is marks.WORD_END
 
+    def cuts_inside(self, token: str, at_spaces: bool = False) -> bool:
+        """Does it cut inside a token, so that text never gives that token? Metaspace text may be
+        cut only `at_spaces`."""
+        if self.loses_spaces:
+            return any(blank in token for blank in " \t\r\n")
+        if self.space_before:
+            spaced = marks.SPACE_MARK in token[1:]
+            plain = token.removeprefix(marks.SPACE_MARK)
+            return spaced or (not at_spaces and len(_core.words_of(plain, self.native)) > 1)
+        try:
+            text = self.marks.text(token).decode()
+        except UnicodeDecodeError:
+            return False  # a part of a character
+        return len(_core.words_of(text, self.native)) > 1
+
     def byte_tokens(self, unknown: Unknown) -> list[str]:
         """The tokens that unknown characters are spelled in."""
         spelled = unknown == "byte" and not self.byte_level

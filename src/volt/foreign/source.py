@@ -32,7 +32,6 @@ def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], li
     Only texts are taken. Tokens that the words of this corpus are cut inside of are left out.
     """
     from volt.formats import import_vocabulary
-    from volt.formats.assembly import crosses_words
 
     messages: list[str] = []
     if path.name == "volt.json" or (path / "volt.json").exists():
@@ -42,7 +41,7 @@ def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], li
     theirs = vocabulary.marks
     texts = [text for token in vocabulary.of_kind(*SPELLED)
              for text in converted(token, theirs, marks)]  # fmt: skip
-    whole = [text for text in texts if not crosses_words(text, rule.pretokenizer)]
+    whole = [text for text in texts if not rule.mode.cuts_inside(text)]
     if len(whole) < len(texts):
         messages.append(
             f"{len(texts) - len(whole):,} tokens of {path.name} span two words of this text: "

@@ -1,18 +1,25 @@
-"""From the tokens of another toolkit's file to a Vocabulary. Nothing in such a file is trusted."""
+"""From the tokens of another toolkit's file to a Vocabulary. Such a file is not trusted."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Literal, cast
 
-from volt import _core
+import numpy as np
+
 from volt._version import __version__
 from volt.base.errors import InputError
-from volt.counting.marks import END_MARK as WORD_FINAL
-from volt.counting.marks import LETTER_BYTES, UNKNOWN
+from volt.counting.marks import (
+    INNER,
+    LETTER_BYTES,
+    SPACE,
+    SPACE_MARK,
+    UNKNOWN,
+    WORD_END,
+    Marks,
+    marks_used,
+)
 from volt.counting.normalizers import Normalizer
 from volt.counting.words import (
     PRETOKENIZERS,
@@ -22,59 +29,23 @@ from volt.counting.words import (
     Unknown,
     WordRule,
 )
-from volt.formats.merges import Pair, last_pairs, pairs_for
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token
-from volt.tokenizing.tokenizer import Tokenizer, read_printed
+from volt.tokenizing.pairs import Pair, last_pairs, pairs_for
+from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds
-from volt.tokenizing.volt_json import MOST_BYTES, MOST_TOKENS, check_vocabulary
+from volt.tokenizing.volt_json import MOST_TOKENS, check_vocabulary
 
 LONGEST_TOKEN = 1024
 """Characters. A token is cut at every place to see what it is made from."""
-BYTE_NAMES = [f"<0x{byte:02X}>" for byte in range(256)]
-
-
-def read_bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}: larger than {MOST_BYTES:,} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file. Only LF ends a line, and a CR before it."""
-    try:
-        text = read_bytes(path).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte offset {error.start}: invalid UTF-8") from None
-    lines = text.split("\n")
-    return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
-
-
-def read_token(printed: str, path: Path, line: int) -> str:
-    """A token as `volt encode` prints it."""
-    try:
-        return read_printed(printed)
-    except (ValueError, OverflowError):
-        raise InputError(f"{path}: line {line}: {printed[:60]!r} is no token") from None
-
-
-def read_json(path: Path) -> Any:
-    def no_constants(name: str) -> Any:
-        raise ValueError(f"{name} is no number")
-
-    try:
-        return json.loads(read_bytes(path).decode(), parse_constant=no_constants)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no JSON: {error}") from None
+MOST_UNUSED = 1000
+"""Ids among the special tokens that no token has, at most."""
 
 
 @dataclass
 class Pieces:
-    """What a file says. Tokens are texts; `pairs` are the merges in order, or, where the file has
-    none, `ranked` are the merged tokens in order."""
+    """What a file says. Tokens are texts; `pairs` are the merges in order. If the file has none,
+    `ranked` are the merged tokens in order."""
 
     name: str
     """The file, for messages."""
@@ -83,7 +54,7 @@ class Pieces:
     texts: list[str]
     """By id."""
     kinds: dict[str, Kind] = field(default_factory=dict)
-    """Of special tokens and symbols; the others can be told."""
+    """The kinds of special tokens and symbols; `assemble` finds those of the others."""
     pairs: list[Pair] | None = None
     ranked: list[str] | None = None
     hidden: list[str] = field(default_factory=list)
@@ -91,7 +62,7 @@ class Pieces:
     unknown_token: str = UNKNOWN
     fuse_unknown: bool = False
     whole_words: bool = False
-    """A word that is a token is not merged."""
+    """Is a word that is a token encoded as it, without merges?"""
     encoding: Literal["longest", "unigram"] | None = None
     """None: tokens are merged."""
     look_up: LookUp = field(default_factory=LookUp)
@@ -105,8 +76,33 @@ class Pieces:
     def mode(self) -> Pretokenizer:
         return PRETOKENIZERS[self.pretokenizer]
 
+    @property
+    def marks(self) -> Marks:
+        """How its tokens are marked."""
+        return INNER if self.look_up.mark else self.mode.marks
+
     def fail(self, problem: str) -> InputError:
         return InputError(f"{self.name}: {problem}")
+
+    def by_number(self, number_of: dict[str, int]) -> list[str]:
+        """The tokens by id. Ids are 0, 1, 2, ... without a gap, except among the special tokens
+        after all others (GPT-4 has some): what is missing there is filled with names."""
+        own = [number for text, number in number_of.items() if text not in self.kinds]
+        last = max(number_of.values(), default=-1)
+        if own and len(number_of) <= last < len(number_of) + MOST_UNUSED:
+            taken = set(number_of.values())
+            unused = {f"<|unused-{i}|>": i for i in range(max(own) + 1, last) if i not in taken}
+            self.kinds |= dict.fromkeys(unused, "special")
+            self.messages.append(
+                f"{len(unused):,} ids, such as {min(unused.values(), default=0)}, have no token: "
+                "they are special tokens here, which text never gives"
+            )
+            number_of = {**unused, **number_of}
+        texts = sorted(number_of, key=lambda text: number_of[text])
+        for number, text in enumerate(texts):
+            if number_of[text] != number:
+                raise self.fail(f"the ids are not 0, 1, 2, ...: {number} is missing or there twice")
+        return texts
 
 
 def assemble(pieces: Pieces) -> Vocabulary:
@@ -128,11 +124,11 @@ def assemble(pieces: Pieces) -> Vocabulary:
 
     lost = [text for text in unnamed if text not in ranks]
     if pieces.whole_words:
-        whole = list(filter(_is_bytes, lost))
+        whole = list(filter(pieces.marks.is_spelled, lost))
         kinds |= dict.fromkeys(whole, "piece")
         lost = [text for text in lost if text not in kinds]
         known = {*characters, *unnamed} if pieces.pairs is None else set()
-        if late := [text for text in whole if pairs_for(text, known, None)]:
+        if late := [text for text in whole if pairs_for(text, known, pieces.marks)]:
             pieces.messages.append(
                 f"{len(late):,} tokens, such as {_brief(late[0])}, are made from tokens of a later "
                 "rank only: volt uses them for a word that is just that, but does not merge them"
@@ -177,13 +173,9 @@ def assemble(pieces: Pieces) -> Vocabulary:
 
 
 def _assemble_look_up(pieces: Pieces) -> Vocabulary:
-    """Tokens that are looked up: nothing has to be found out but their kind."""
+    """Tokens that are looked up: only their kinds have to be found."""
     _check_texts(pieces, pieces.texts)
     kinds = _kinds(pieces, pieces.texts)
-    mark = pieces.look_up.mark
-    for text in pieces.texts:
-        if mark and text.startswith(mark) and len(text) == len(mark) + 1:
-            kinds.setdefault(text, "character")
     vocabulary = Vocabulary(
         rule=WordRule(pieces.pretokenizer, pieces.normalize),
         tokens=[
@@ -202,21 +194,16 @@ def _assemble_look_up(pieces: Pieces) -> Vocabulary:
 
 
 def _word_ends(pieces: Pieces, merged: Iterable[str]) -> WordEnds:
-    """SentencePiece and Hugging Face merge up to the next `▁`. Where no token spans what volt cuts
-    into two words that comes to the same."""
-    if pieces.pretokenizer != "metaspace":
+    """SentencePiece and Hugging Face merge up to the next `▁`. If no token spans what volt cuts
+    into two words, that makes no difference."""
+    if not pieces.mode.space_before:
         return "kinds"
-    crossing = any(crosses_words(text, "metaspace") for text in merged if "▁" not in text[1:])
-    return "spaces" if crossing else "kinds"
-
-
-def has_exact_scores(vocabulary: Vocabulary) -> bool:
-    """Are all sums of scores exact, in 32 bits too, for any line that is not very long?"""
-    return all((token.score * 1024).is_integer() for token in vocabulary.tokens)
+    texts = (text for text in merged if SPACE_MARK not in text[1:])
+    return "spaces" if any(map(pieces.mode.cuts_inside, texts)) else "kinds"
 
 
 def _check_concat(vocabulary: Vocabulary, pieces: Pieces, pairs: list[Pair]) -> None:
-    """A list with several pairs for a token is like rule `concat` if it has the one that matters
+    """A list with several pairs for a token works like rule `concat` if it contains the last pair
     of every token, in the same order."""
     place_of = {pair: place for place, pair in enumerate(pairs)}
     before = -1
@@ -247,35 +234,22 @@ def _check_texts(pieces: Pieces, listed: list[str]) -> None:
 
 
 def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
-    """Of all tokens but those that must be merged."""
+    """The kinds of all tokens except those that must be merged."""
     kinds = dict(pieces.kinds)
-    if pieces.unknown == "byte" and not pieces.mode.byte_level:
-        kinds |= dict.fromkeys(BYTE_NAMES, "byte")
+    kinds |= dict.fromkeys(pieces.mode.byte_tokens(pieces.unknown), "byte")
     if pieces.unknown == "unk":
         kinds.setdefault(pieces.unknown_token, "special")
     for text in listed:
-        if text not in kinds and is_character(text, pieces.pretokenizer):
+        if text not in kinds and pieces.marks.is_character(text):
             kinds[text] = "character"
     if pieces.encoding is None and not any(kinds.get(text) == "character" for text in listed):
         raise pieces.fail("not one token is a character")
     return kinds
 
 
-def is_character(text: str, pretokenizer: str) -> bool:
-    if PRETOKENIZERS[pretokenizer].byte_level:
-        return len(text) == 1 and ord(text) in LETTER_BYTES
-    if pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
-        return len(text) == 1 + len(WORD_FINAL)
-    return len(text) == 1
-
-
-def _is_bytes(text: str) -> bool:
-    return all(ord(letter) in LETTER_BYTES for letter in text)
-
-
 def _with_parts(pairs: list[Pair], characters: set[str]) -> list[Pair]:
-    """The merges whose two parts are merged themselves. Where words are looked up before, a file
-    may have tokens that are not, and all pairs they are in."""
+    """The merges whose two parts are merged themselves. If words are looked up first, a file may
+    have tokens that no merges make, and merges of them."""
     made = set(characters)
     for left, right in sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])):
         if left in made and right in made:
@@ -284,14 +258,14 @@ def _with_parts(pairs: list[Pair], characters: set[str]) -> list[Pair]:
 
 
 Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
-"""The rule; the rank of every merged token; its parents."""
+"""The rule, and the rank and parents of every merged token."""
 
 
 def _from_pairs(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made:
     ranks: dict[str, int] = {}
     parents: dict[str, Pair] = {}
     rule: MergeRule = "pairs"
-    waiting: list[str] = []  # whose first pair has a part of a later rank
+    waiting: list[str] = []  # tokens whose first pair has a part of a later rank
     for number, (left, right) in enumerate(pieces.pairs or []):
         text = left + right
         for part in (left, right):
@@ -317,15 +291,14 @@ def _from_pairs(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made
 
 
 def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made:
-    """Parents that come first in the order; which, is all the same to rule `concat`."""
+    """Rule `concat` does not care which pair the parents are: the first that is known is taken."""
     ranks: dict[str, int] = {}
     parents: dict[str, Pair] = {}
-    final = WORD_FINAL if pieces.pretokenizer == "whitespace" else None
     known = set(characters)
     for text in pieces.ranked or []:
         if text not in unnamed:
             continue
-        pair = next(iter(pairs_for(text, known, final)), None)
+        pair = next(iter(pairs_for(text, known, pieces.marks)), None)
         if pair is not None:
             ranks[text] = len(ranks)
             parents[text] = pair
@@ -339,15 +312,14 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     if vocabulary.whole_words and not vocabulary.of_kind("piece"):
         merging = replace(vocabulary, whole_words=False)
         if not find_unreachable(Tokenizer(merging)):
-            vocabulary = merging  # it comes to the same
+            vocabulary = merging  # no difference
     tokenizer = Tokenizer(vocabulary)
     unreachable = set(find_unreachable(tokenizer))
     at_spaces = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
     crossing = [
         number
-        for number, token in enumerate(vocabulary.tokens)
-        if token.kind in ("merged", "piece")
-        and crosses_words(token.text, pieces.pretokenizer, at_spaces)
+        for number in np.flatnonzero(vocabulary.columns.are("merged", "piece")).tolist()
+        if pieces.mode.cuts_inside(vocabulary.texts[number], at_spaces)
     ]
     if crossing:
         example = vocabulary.tokens[crossing[0]].text
@@ -375,32 +347,13 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     )
 
 
-def crosses_words(text: str, pretokenizer: str, at_spaces: bool = False) -> bool:
-    """Does the pre-tokenizer cut inside this token? Where tokens are looked up, it does so only
-    `at_spaces`."""
-    native = PRETOKENIZERS[pretokenizer].native
-    if pretokenizer == "whitespace":
-        return any(blank in text for blank in " \t\r\n")
-    if pretokenizer == "metaspace":
-        if "▁" in text[1:] or at_spaces:
-            return "▁" in text[1:]
-        return len(_core.words_of(text.removeprefix("▁"), native)) > 1
-    try:
-        plain = text.translate(LETTER_BYTES).encode("latin-1").decode()
-    except UnicodeDecodeError:
-        return False  # a part of a character
-    return len(_core.words_of(plain, native)) > 1
-
-
 def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
-    """For files that do not say: by the marks on the tokens."""
-    known = set(texts)
-    if all(chr(letter) in known for letter in LETTER_BYTES):
+    """For files that do not name it: by the marks on the tokens."""
+    if set(texts).issuperset(map(chr, LETTER_BYTES)):
         return "byte-level"
-    spaced = sum(text.startswith("▁") for text in texts)
-    final = sum(text.endswith(WORD_FINAL) for text in texts)
-    if spaced or final:
-        return "metaspace" if spaced > final else "whitespace"
+    used = marks_used(texts)
+    if used[SPACE] or used[WORD_END]:
+        return "metaspace" if used[SPACE] > used[WORD_END] else "whitespace"
     raise InputError(
         f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
         "these are no tokens of metaspace, whitespace or byte-level text"

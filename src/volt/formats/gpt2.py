@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from volt.formats.assembly import Pieces, read_json, read_lines
-from volt.formats.huggingface import by_number
-from volt.formats.merges import Pair, merge_list
-from volt.formats.refusals import (
-    need_merges,
-    need_no_hidden,
-    need_no_normalization,
-    need_no_symbols,
-    need_no_whole_words,
-    need_pretokenizer,
-)
+from volt.formats import reasons
+from volt.formats.assembly import Pieces
+from volt.formats.base import Files, Format
+from volt.formats.files import read_json, read_lines
+from volt.tokenizing.pairs import Pair, merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"
 
 
-def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
+def refusals(vocabulary: Vocabulary) -> Iterator[str]:
+    yield from reasons.normalization(vocabulary, "GPT-2")
+    yield from reasons.whole_words(vocabulary, "GPT-2")
+    yield from reasons.symbols(vocabulary, "GPT-2")
+
+
+def write(vocabulary: Vocabulary, path: Path) -> Files:
     """A folder with the two files. Special tokens have their ids in `vocab.json`."""
-    need_pretokenizer(vocabulary, "GPT-2", "byte-level")
-    need_no_normalization(vocabulary, "GPT-2")
-    need_merges(vocabulary, "GPT-2")
-    need_no_whole_words(vocabulary, "GPT-2")
-    need_no_hidden(vocabulary, "GPT-2")
-    need_no_symbols(vocabulary, "GPT-2")
-    numbers = {token.text: number for number, token in enumerate(vocabulary.tokens)}
     lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
     return {
-        path / "vocab.json": (json.dumps(numbers, ensure_ascii=False) + "\n").encode(),
+        path / "vocab.json": (json.dumps(vocabulary.ids, ensure_ascii=False) + "\n").encode(),
         path / "merges.txt": "".join(f"{line}\n" for line in lines).encode(),
     }
 
@@ -45,7 +39,7 @@ def read(path: Path) -> Pieces:
     numbers = read_json(file)
     if not isinstance(numbers, dict) or not all(type(i) is int for i in numbers.values()):
         raise pieces.fail("no table of tokens and ids")
-    pieces.texts = by_number(pieces, numbers)
+    pieces.texts = pieces.by_number(numbers)
     pieces.pairs = read_pairs(folder / "merges.txt", pieces)
     return pieces
 
@@ -61,3 +55,19 @@ def read_pairs(file: Path, pieces: Pieces) -> list[Pair]:
             raise pieces.fail(f"line {number + 1}: {line[:60]!r} is no pair of tokens")
         pairs.append((parts[0], parts[1]))
     return pairs
+
+
+FORMAT = Format(
+    name="gpt2",
+    toolkit="GPT-2",
+    description="The files of GPT-2, for `GPT2Tokenizer` and others that read them.",
+    writes="folder with `vocab.json`, `merges.txt`",
+    write=write,
+    read=read,
+    takes=lambda mode: mode.native == "byte-level",
+    encodings=("merge",),
+    merge_rule="pairs",
+    refusals=refusals,
+    names=("vocab.json", "merges.txt"),
+    example=("gpt2", 'GPT2TokenizerFast.from_pretrained("gpt2")'),
+)

@@ -1,4 +1,4 @@
-"""Marian `.yml`: a token and its id on every line, for text encoded by `volt encode`.
+"""Marian `.yml`: a token and its id per line, for text encoded by `volt encode`.
 
 `</s>` is 0 and `<unk>` is 1, as Marian wants it; it has no padding and no start token, so `<pad>`
 and `<s>` are left out.
@@ -10,24 +10,25 @@ import json
 import re
 from pathlib import Path
 
-from volt.formats.assembly import Pieces, read_lines, read_token
-from volt.formats.fairseq import listed
-from volt.formats.huggingface import by_number
-from volt.formats.text import from_list
+from volt.formats.assembly import Pieces
+from volt.formats.base import Files, Format
+from volt.formats.fairseq import others, taken_names
+from volt.formats.files import read_lines, read_token
+from volt.formats.text import from_list, tokens_only
 from volt.tokenizing.vocabulary import Vocabulary
 
 FIRST = ("</s>", "<unk>")
 LEFT_OUT = ("<pad>", "<s>")
 
-# What YAML lets stand as it is inside of "..."; the rest is escaped.
+# Characters that YAML does not allow inside of "..." as they are.
 _ESCAPED = re.compile(
     r"[^\x20\x21\x23-\x5b\x5d-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _LINE = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s"\'\[\]{},#&*!|>%@`-][^\s]*|[^\s:]+): +(\d{1,9})')
 
 
-def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
-    tokens = [*FIRST, *(text for _, text in listed(vocabulary, "Marian", FIRST + LEFT_OUT))]
+def write(vocabulary: Vocabulary, path: Path) -> Files:
+    tokens = [*FIRST, *(text for _, text in others(vocabulary, FIRST + LEFT_OUT))]
     lines = [f"{_quoted(text)}: {number}\n" for number, text in enumerate(tokens)]
     return {path: "".join(lines).encode()}
 
@@ -43,7 +44,7 @@ def _quoted(text: str) -> str:
 
 
 def read(path: Path) -> Pieces:
-    """One `token: id` a line, the token plain or in double quotes; no other YAML."""
+    """One `token: id` per line, the token plain or in double quotes; no other YAML."""
     number_of: dict[str, int] = {}
     empty = Pieces(str(path), "marian", "metaspace", [])
     for number, line in enumerate(read_lines(path), 1):
@@ -57,7 +58,7 @@ def read(path: Path) -> Pieces:
         if text in number_of:
             raise empty.fail(f"line {number}: {text[:60]!r} is there twice")
         number_of[text] = int(found[2])
-    texts = by_number(empty, number_of)
+    texts = empty.by_number(number_of)
     if tuple(texts[:2]) != FIRST:
         raise empty.fail(f"the first two tokens are {', '.join(FIRST)} in Marian")
     return from_list(str(path), "marian", texts)
@@ -79,3 +80,17 @@ def _unquoted(text: str) -> str:
 
 def _as_json(escape: str, code: str | None) -> str:
     return json.dumps(chr(int(code, 16)))[1:-1] if code else escape
+
+
+FORMAT = Format(
+    name="marian",
+    toolkit="Marian",
+    description="A vocabulary for text that `volt encode` has encoded.",
+    writes="`.yml`",
+    write=write,
+    read=read,
+    refusals=lambda vocabulary: taken_names(vocabulary, "Marian", FIRST + LEFT_OUT),
+    notes=tokens_only,
+    names=(".yml", ".yaml"),
+    example=("volt.yml", "volt encode -m . train.de -o train.volt.de"),
+)

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from volt.counting.words import PRETOKENIZERS
 
-PATTERNS = {name: entry.pattern for name, entry in PRETOKENIZERS.items() if entry.pattern}
-"""As volt writes them, for both toolkits."""
-KNOWN = {pattern: pretokenizer for pretokenizer, pattern in PATTERNS.items()}
-KNOWN_TO_TIKTOKEN: dict[str, str] = {
-    **KNOWN,
+OPENAI: dict[str, str] = {
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++"
     r"|\s++$|\s+(?!\S)|\s": "byte-level",
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+": "byte-level",
@@ -21,4 +17,15 @@ KNOWN_TO_TIKTOKEN: dict[str, str] = {
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*"
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "byte-level:llama3",
 }  # fmt: skip
-"""With the spellings of `tiktoken_ext.openai_public`, then and now."""
+"""The spellings of `tiktoken_ext.openai_public`, then and now."""
+
+
+def known_patterns() -> dict[str, str]:
+    """The pre-tokenizer that does what a pattern says, as volt writes patterns. Of several names
+    for one pattern the first registered is taken."""
+    entries = reversed([*PRETOKENIZERS.values()])
+    return {entry.pattern: entry.name for entry in entries if entry.pattern}
+
+
+def known_to_tiktoken() -> dict[str, str]:
+    return known_patterns() | OPENAI

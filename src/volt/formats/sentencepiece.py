@@ -9,6 +9,7 @@ and written by the classes that come with the package `sentencepiece`.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,13 @@ import numpy as np
 from volt.base.errors import InputError, SettingsError
 from volt.counting import normalizers
 from volt.counting.character_map import character_map
-from volt.formats.assembly import Pieces, is_character, read_bytes
-from volt.formats.merges import merged_by_rank
-from volt.formats.refusals import (
-    UNKNOWN_PENALTY,
-    need_no_normalization,
-    need_pretokenizer,
-    need_space_mark,
-    need_unknown_score,
-)
+from volt.counting.marks import SPACE
+from volt.formats import reasons
+from volt.formats.assembly import Pieces
+from volt.formats.base import Files, Format
+from volt.formats.files import read_bytes
 from volt.proposing.tokens import SPELLED, Kind
+from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -41,7 +39,9 @@ TYPES: dict[Kind, int] = {
 }
 UNIGRAM, BPE = 1, 2
 MOST_RANKS = 1 << 24
-"""Scores are 32-bit floats, which count no further."""
+"""Scores are 32-bit floats, which can't tell more whole numbers apart."""
+ADDS = LookUp(arithmetic="float32", restart="text")
+"""How scores are added."""
 
 
 def _proto() -> Any:
@@ -60,16 +60,37 @@ def model_path(path: Path) -> Path:
     return path if path.suffix == ".model" else path.with_name(path.name + ".model")
 
 
-def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
-    need_pretokenizer(vocabulary, "SentencePiece", "metaspace")
+def refusals(vocabulary: Vocabulary) -> Iterator[str]:
     if _own_normalizer(vocabulary) is None:
-        need_no_normalization(vocabulary, "SentencePiece")
-    need_space_mark(vocabulary, "SentencePiece")
-    _refuse(vocabulary)
+        yield from reasons.normalization(vocabulary, "SentencePiece")
+    yield from reasons.space_mark(vocabulary, "SentencePiece")
+    yield from reasons.one_unknown(vocabulary, "SentencePiece")
+    if len(vocabulary.pool) >= MOST_RANKS:
+        yield f"SentencePiece can't tell more than {MOST_RANKS:,} ranks apart"
+    for name in vocabulary.of_kind("symbol"):
+        if " " in name:
+            yield f"a SentencePiece symbol can't contain a space, as {name!r} does"
+    if vocabulary.encoding == "unigram":
+        scored = [token for token in vocabulary.tokens if token.kind in SPELLED]
+        for token in scored:
+            if float(np.float32(token.score)) != token.score:
+                yield (
+                    f"SentencePiece stores scores in 32 bits, which the score {token.score!r} of "
+                    f"{token.text[:40]!r} does not fit into"
+                )
+        lowest = min(token.score for token in scored)
+        yield from reasons.unknown_score(vocabulary, "SentencePiece", lowest)
+
+
+def notes(vocabulary: Vocabulary) -> Iterator[str]:
+    yield from reasons.rounding(vocabulary, "SentencePiece", ADDS)
+    if vocabulary.of_kind("symbol"):
+        yield "SentencePiece puts `▁` before a text that starts with a symbol"
+
+
+def write(vocabulary: Vocabulary, path: Path) -> Files:
     proto = _proto()
     model = proto.ModelProto()
-    if vocabulary.encoding == "unigram":
-        _need_single_precision(vocabulary)
     place_of = {token.text: place for place, token in enumerate(merged_by_rank(vocabulary))}
     after = len(place_of)
     for number, token in enumerate(vocabulary.pool):
@@ -94,36 +115,6 @@ def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
 def _own_normalizer(vocabulary: Vocabulary) -> normalizers.SentencePiece | None:
     step = vocabulary.normalizer.steps[-1] if vocabulary.normalizer else None
     return step if isinstance(step, normalizers.SentencePiece) else None
-
-
-def _need_single_precision(vocabulary: Vocabulary) -> None:
-    scored = [token for token in vocabulary.tokens if token.kind in SPELLED]
-    for token in scored:
-        if float(np.float32(token.score)) != token.score:
-            raise SettingsError(
-                f"SentencePiece keeps scores in 32 bits, which the {token.score!r} of "
-                f"{token.text[:40]!r} does not fit"
-            )
-    need_unknown_score(vocabulary, "SentencePiece", min(token.score for token in scored))
-
-
-def _refuse(vocabulary: Vocabulary) -> None:
-    if vocabulary.encoding == "longest":
-        raise SettingsError("SentencePiece does not take the longest token; export to hf")
-    if vocabulary.unknown == "unk" and not vocabulary.fuse_unknown:
-        raise SettingsError(
-            "SentencePiece makes one <unk> of a run of unknown characters, volt one of each; "
-            "learn with --unknown byte"
-        )
-    if vocabulary.unknown_token not in vocabulary.of_kind("special"):
-        raise SettingsError(
-            f"a SentencePiece model needs the special token {vocabulary.unknown_token}"
-        )
-    if len(vocabulary.pool) >= MOST_RANKS:
-        raise SettingsError(f"SentencePiece can't tell more than {MOST_RANKS:,} ranks apart")
-    for name in vocabulary.of_kind("symbol"):
-        if " " in name:
-            raise SettingsError(f"a SentencePiece symbol has no space in it, as {name!r} has")
 
 
 def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
@@ -155,7 +146,7 @@ def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
 
 
 def _one_line(text: str) -> str:
-    """SentencePiece itself writes pieces as they are; one that has a line end breaks its line."""
+    """SentencePiece itself writes pieces as they are, even if they contain a line end."""
     return text.replace("\n", "\\n").replace("\r", "\\r")
 
 
@@ -252,9 +243,9 @@ def _read_unigram(pieces: Pieces, model: Any) -> None:
         raise pieces.fail("pieces: none is NORMAL")
     lowest = np.float32(min(pieces.scores.values()))
     pieces.look_up = LookUp(
-        unknown_score=float(lowest - np.float32(UNKNOWN_PENALTY)),
-        arithmetic="float32",
-        restart="text",
+        unknown_score=float(lowest - np.float32(reasons.UNKNOWN_PENALTY)),
+        arithmetic=ADDS.arithmetic,
+        restart=ADDS.restart,
     )
 
 
@@ -263,9 +254,26 @@ def _read_ranks(pieces: Pieces, model: Any) -> None:
     scored = sorted(
         (-piece.score, number, piece.piece)
         for number, piece in enumerate(model.pieces)
-        if piece.type in (NORMAL, UNUSED) and not is_character(piece.piece, "metaspace")
+        if piece.type in (NORMAL, UNUSED) and not SPACE.is_character(piece.piece)
     )
     for (score, _, one), (next_score, _, other) in pairwise(scored):
         if score == next_score:
             raise pieces.fail(f"{one[:40]!r} and {other[:40]!r} have the same score")
     pieces.ranked = [text for _, _, text in scored]
+
+
+FORMAT = Format(
+    name="sentencepiece",
+    toolkit="SentencePiece",
+    description="A model for SentencePiece: BPE or Unigram.",
+    writes="`PATH.model`, `PATH.vocab`",
+    write=write,
+    read=read,
+    takes=lambda mode: mode.space_before,
+    encodings=("merge", "split", "unigram"),
+    merge_rule="concat",
+    refusals=refusals,
+    notes=notes,
+    names=(".model",),
+    example=("volt.model", 'SentencePieceProcessor(model_file="volt.model")'),
+)

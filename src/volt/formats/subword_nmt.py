@@ -7,20 +7,18 @@ end a word is written with `@@` there.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-from volt.base.errors import SettingsError
-from volt.counting.marks import END_MARK as WORD_FINAL
-from volt.formats.assembly import Pieces, is_character, read_lines
+from volt.counting.marks import WORD_END
+from volt.formats import reasons
+from volt.formats.assembly import Pieces
+from volt.formats.base import Files, Format
+from volt.formats.files import parsed_count, read_lines
 from volt.formats.gpt2 import HEAD, read_pairs
-from volt.formats.merges import merge_list
-from volt.formats.refusals import (
-    need_merges,
-    need_no_normalization,
-    need_no_symbols,
-    need_pretokenizer,
-)
 from volt.proposing.base import DEFAULT_SPECIAL
+from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 
 JOINER = "@@"
@@ -30,30 +28,32 @@ def vocabulary_path(codes: Path) -> Path:
     return codes.with_name(codes.name + ".vocab")
 
 
-def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
-    need_pretokenizer(vocabulary, "subword-nmt", "whitespace")
-    need_no_normalization(vocabulary, "subword-nmt")
-    need_merges(vocabulary, "subword-nmt")
-    need_no_symbols(vocabulary, "subword-nmt")
+def refusals(vocabulary: Vocabulary) -> Iterator[str]:
+    yield from reasons.normalization(vocabulary, "subword-nmt")
+    yield from reasons.symbols(vocabulary, "subword-nmt")
+    written = Counter(map(_written, vocabulary.of_kind("character", "merged")))
+    if twice := next((text for text, count in written.items() if count > 1), None):
+        yield (
+            f"subword-nmt writes two tokens as {twice!r}: the text contains the mark {JOINER!r} "
+            "itself; replace it there, or leave such words out"
+        )
+
+
+def write(vocabulary: Vocabulary, path: Path) -> Files:
     lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
-    entries: dict[str, int] = {}
-    for token in vocabulary.tokens:
-        if token.kind in ("character", "merged"):
-            written = _written(token.text)
-            if written in entries:
-                raise SettingsError(
-                    f"subword-nmt writes two tokens as {written!r}: the text has the mark "
-                    f"{JOINER!r} itself; replace it there, or leave such words out"
-                )
-            entries[written] = token.frequency // vocabulary.unit
+    entries = [
+        f"{_written(token.text)} {token.frequency // vocabulary.unit}\n"
+        for token in vocabulary.tokens
+        if token.kind in ("character", "merged")
+    ]
     return {
         path: "".join(f"{line}\n" for line in lines).encode(),
-        vocabulary_path(path): "".join(f"{text} {n}\n" for text, n in entries.items()).encode(),
+        vocabulary_path(path): "".join(entries).encode(),
     }
 
 
 def _written(text: str) -> str:
-    return text.removesuffix(WORD_FINAL) if text.endswith(WORD_FINAL) else text + JOINER
+    return WORD_END.strip(text) if WORD_END.position(text).ends else text + JOINER
 
 
 def read(path: Path) -> Pieces:
@@ -71,7 +71,7 @@ def read(path: Path) -> Pieces:
         pieces.frequencies = listed
     else:
         parts = {part for pair in pairs for part in pair}
-        alphabet = {part for part in parts if is_character(part, "whitespace")}
+        alphabet = {part for part in parts if WORD_END.is_character(part)}
         listed = dict.fromkeys([*sorted(alphabet), *made], 0)
         pieces.messages.append(f"no {beside.name}: the alphabet is what the merges have")
     pieces.texts = [*DEFAULT_SPECIAL, *listed]
@@ -85,9 +85,27 @@ def _read_vocabulary(file: Path, pieces: Pieces) -> dict[str, int]:
     listed: dict[str, int] = {}
     for number, line in enumerate(read_lines(file), 1):
         text, _, frequency = line.rpartition(" ")
-        if not text or not (frequency.isascii() and frequency.isdigit() and len(frequency) < 19):
+        count = parsed_count(frequency)
+        if not text or count is None:
             pieces.name = str(file)
             raise pieces.fail(f"line {number}: {line[:60]!r} is no token with its frequency")
         inner = len(text) > len(JOINER) and text.endswith(JOINER)
-        listed[text.removesuffix(JOINER) if inner else text + WORD_FINAL] = int(frequency)
+        (marked,) = WORD_END.spell(text.removesuffix(JOINER) if inner else text, ends=not inner)
+        listed[marked] = count
     return listed
+
+
+FORMAT = Format(
+    name="subword-nmt",
+    toolkit="subword-nmt",
+    description="Codes for `apply_bpe`, with the vocabulary for its filter.",
+    writes="codes in `PATH`, vocabulary in `PATH.vocab`",
+    write=write,
+    read=read,
+    takes=lambda mode: mode.loses_spaces,
+    encodings=("merge", "split"),
+    merge_rule="pairs",
+    one_pair_at_a_time=True,
+    refusals=refusals,
+    example=("codes", "subword-nmt apply-bpe -c codes < train.de"),
+)

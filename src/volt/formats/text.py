@@ -1,4 +1,4 @@
-"""A plain list: a token a line, the line number is the id. For people, and for what reads lists.
+"""A plain list: a token per line, the line number is the id. For people, and for what reads lists.
 
 It has no merges: reading one back gives rule `concat`, with the order of the list for ranks. Tokens
 are written as `volt encode` prints them: white space in a token is `\\u{...}`.
@@ -7,32 +7,34 @@ are written as `volt encode` prints them: white space in a token is `\\u{...}`.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from volt.counting.marks import END_MARK as WORD_FINAL
-from volt.counting.marks import UNKNOWN
-from volt.formats.assembly import (
-    BYTE_NAMES,
-    LONGEST_TOKEN,
-    Pieces,
-    guess_pretokenizer,
-    is_character,
-    read_lines,
-    read_token,
-)
-from volt.formats.merges import pairs_for, spell
+from volt.counting.marks import BYTE_TOKENS, UNKNOWN
+from volt.formats.assembly import LONGEST_TOKEN, Pieces, guess_pretokenizer
+from volt.formats.base import Files, Format
+from volt.formats.files import read_lines, read_token
 from volt.proposing.base import DEFAULT_SPECIAL
+from volt.tokenizing.pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 NAME = re.compile(r"<.+>|\[.+\]")
 LONGEST = 64
-"""Characters of a token that gets hidden ones: they are as long together as this squared."""
+"""Characters of a token that gets hidden ones: together they are as long as this squared."""
 
 
-def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
+def write(vocabulary: Vocabulary, path: Path) -> Files:
     return {path: "".join(f"{text}\n" for text in Tokenizer(vocabulary).printed).encode()}
+
+
+def tokens_only(vocabulary: Vocabulary) -> Iterator[str]:
+    """What a list of tokens does not say."""
+    if vocabulary.look_up is not None:
+        yield f"tokens only: the file does not say how they are found ({vocabulary.encoding})"
+    elif vocabulary.hidden:
+        yield "tokens only: tokens that are merged on the way (split encoding) are not in the file"
 
 
 def read(path: Path) -> Pieces:
@@ -44,12 +46,11 @@ def from_list(name: str, form: str, texts: list[str]) -> Pieces:
     """Pieces of tokens in order, with nothing else known."""
     known = set(texts)
     pieces = Pieces(name, form, guess_pretokenizer(name, texts), texts)
-    spelled = pieces.mode.byte_level or known.issuperset(BYTE_NAMES)
+    spelled = pieces.mode.byte_level or known.issuperset(BYTE_TOKENS)
     pieces.unknown = "byte" if spelled else "unk"
     if pieces.unknown == "unk" and UNKNOWN not in known:
         raise pieces.fail(f"there is neither {UNKNOWN} nor are there all 256 byte tokens")
     pieces.kinds = dict.fromkeys((text for text in DEFAULT_SPECIAL if text in known), "special")
-    pieces.ranked = []
     _rank(pieces)
     return pieces
 
@@ -58,14 +59,14 @@ def _rank(pieces: Pieces) -> None:
     """In the order of the list. A token that no two others make gets hidden ones to be made from,
     its beginnings; but a name such as `<mask>` is taken for a special token."""
     ranked = pieces.ranked = []
-    final = WORD_FINAL if pieces.pretokenizer == "whitespace" else None
-    listed = set(pieces.texts)
-    known = {text for text in pieces.texts if is_character(text, pieces.pretokenizer)}
+    marks, listed = pieces.marks, set(pieces.texts)
+    known = {text for text in pieces.texts if marks.is_character(text)}
+    names = {*pieces.kinds, *BYTE_TOKENS}
     for text in pieces.texts:
-        if len(text) > LONGEST_TOKEN or text in known or text in pieces.kinds or text in BYTE_NAMES:
+        if len(text) > LONGEST_TOKEN or text in known or text in names:
             continue
-        if not pairs_for(text, known, final):
-            symbols = spell(text, pieces.pretokenizer)
+        if not pairs_for(text, known, marks):
+            symbols = marks.symbols(text)
             if NAME.fullmatch(text) or len(text) > LONGEST or not known.issuperset(symbols):
                 continue
             for beginning in list(accumulate(symbols))[1:-1]:
@@ -76,3 +77,15 @@ def _rank(pieces: Pieces) -> None:
                         pieces.hidden.append(beginning)
         ranked.append(text)
         known.add(text)
+
+
+FORMAT = Format(
+    name="text",
+    toolkit="a word list",
+    description="A list of tokens, for people.",
+    writes="a token per line",
+    write=write,
+    read=read,
+    notes=tokens_only,
+    example=("tokens.txt", "head tokens.txt"),
+)

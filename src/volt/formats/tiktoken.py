@@ -1,4 +1,4 @@
-"""tiktoken: a ranks file, a token in base64 and its rank on every line. Byte-level, rule `concat`.
+"""tiktoken: a ranks file, a token in base64 and its rank per line. Byte-level, rule `concat`.
 
 The rank is the token's id in volt. The file has no place for the pattern and the special tokens,
 which `tiktoken.Encoding` takes as arguments; they are in `PATH.json`.
@@ -9,20 +9,17 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from volt.base.errors import SettingsError
-from volt.counting.marks import BYTE_LETTERS
-from volt.formats.assembly import Pieces, crosses_words, read_json, read_lines
-from volt.formats.huggingface import by_number
-from volt.formats.patterns import KNOWN_TO_TIKTOKEN, PATTERNS
-from volt.formats.refusals import (
-    need_merges,
-    need_no_hidden,
-    need_no_normalization,
-    need_no_symbols,
-    need_pretokenizer,
-)
+from volt.counting.marks import byte_letters
+from volt.counting.words import PRETOKENIZERS
+from volt.formats import reasons
+from volt.formats.assembly import Pieces
+from volt.formats.base import Files, Format
+from volt.formats.files import read_json, read_lines
+from volt.formats.patterns import known_to_tiktoken
+from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.vocabulary import Vocabulary
 
 GUESSES: dict[str, str] = {
@@ -39,30 +36,32 @@ def settings_path(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def write(vocabulary: Vocabulary, path: Path) -> dict[Path, bytes]:
-    pretokenizer = vocabulary.rule.pretokenizer
-    if pretokenizer not in PATTERNS:
-        need_pretokenizer(vocabulary, "tiktoken", "byte-level")
-    need_no_normalization(vocabulary, "tiktoken")
-    need_merges(vocabulary, "tiktoken")
-    need_no_hidden(vocabulary, "tiktoken")
-    need_no_symbols(vocabulary, "tiktoken")
+def refusals(vocabulary: Vocabulary) -> Iterator[str]:
+    yield from reasons.normalization(vocabulary, "tiktoken")
+    yield from reasons.symbols(vocabulary, "tiktoken")
+    if [token.text for token in merged_by_rank(vocabulary)] != vocabulary.of_kind("merged"):
+        yield "in tiktoken ids are ranks, but here they are not in the order of the merges"
+
+
+def notes(vocabulary: Vocabulary) -> Iterator[str]:
+    if vocabulary.unreachable and not vocabulary.whole_words:
+        example = vocabulary.tokens[vocabulary.unreachable[0]].text
+        yield (
+            f"no merges lead to {len(vocabulary.unreachable):,} tokens, such as {example!r}: "
+            "tiktoken uses them for a word that is just that"
+        )
+
+
+def write(vocabulary: Vocabulary, path: Path) -> Files:
     lines = []
     special = {}
-    last = -1
     for number, token in enumerate(vocabulary.tokens):
         if token.kind == "special":
             special[token.text] = number
-            continue
-        if token.kind == "merged":
-            if token.rank < last:
-                raise SettingsError(
-                    "in tiktoken ids are ranks, but here they are not in the order of the merges"
-                )
-            last = token.rank
-        code = base64.b64encode(vocabulary.plain_text(token.text)).decode()
-        lines.append(f"{code} {number}\n")
-    settings = {"pat_str": PATTERNS[pretokenizer], "special_tokens": special}
+        else:
+            code = base64.b64encode(vocabulary.plain_text(token.text)).decode()
+            lines.append(f"{code} {number}\n")
+    settings = {"pat_str": vocabulary.rule.mode.pattern, "special_tokens": special}
     return {
         path: "".join(lines).encode(),
         settings_path(path): (json.dumps(settings, ensure_ascii=False, indent=1) + "\n").encode(),
@@ -80,7 +79,7 @@ def read(path: Path) -> Pieces:
             data = b""
         if not data or not (rank.isascii() and rank.isdigit() and len(rank) < 10):
             raise pieces.fail(f"line {number}: {line[:60]!r} is no token in base64 with its rank")
-        text = data.decode("latin-1").translate(BYTE_LETTERS)
+        text = byte_letters(data)
         if text in number_of:
             raise pieces.fail(f"line {number}: the token {text[:60]!r} is there twice")
         number_of[text] = int(rank)
@@ -92,12 +91,13 @@ def read(path: Path) -> Pieces:
         if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
             raise pieces.fail(f"{settings.name}: special_tokens: no table of names and ids")
         pattern = data_of.get("pat_str")
-        if not isinstance(pattern, str) or pattern not in KNOWN_TO_TIKTOKEN:
+        pretokenizer = known_to_tiktoken().get(pattern) if isinstance(pattern, str) else None
+        if pretokenizer is None:
             raise pieces.fail(
                 f"{settings.name}: pat_str: {str(pattern)[:400]!r} is no pattern volt knows: those "
                 "of GPT-2, GPT-4 (cl100k), GPT-4o (o200k), Llama 3 and Qwen 2"
             )
-        pieces.pretokenizer = KNOWN_TO_TIKTOKEN[pattern]
+        pieces.pretokenizer = pretokenizer
         if special.keys() & number_of.keys():
             raise pieces.fail(f"{settings.name}: special_tokens: one is a token as well")
         number_of |= special
@@ -108,11 +108,28 @@ def read(path: Path) -> Pieces:
             f"no {settings.name}: no special tokens, and {GUESSES[pieces.pretokenizer]}'s pattern, "
             "by the look of the tokens"
         )
-    pieces.texts = by_number(pieces, number_of)
+    pieces.texts = pieces.by_number(number_of)
     return pieces
 
 
 def _guess(texts: list[str]) -> str:
     """The pattern that cuts inside the fewest tokens."""
     some = texts[:: 1 + len(texts) // MOST_LOOKED_AT]
-    return min(GUESSES, key=lambda one: sum(crosses_words(text, one) for text in some))
+    return min(GUESSES, key=lambda one: sum(map(PRETOKENIZERS[one].cuts_inside, some)))
+
+
+FORMAT = Format(
+    name="tiktoken",
+    toolkit="tiktoken",
+    description="Ranks for `tiktoken.Encoding`, with its other arguments.",
+    writes="ranks in `PATH`; pattern and special tokens in `PATH.json`",
+    write=write,
+    read=read,
+    takes=lambda mode: mode.pattern is not None,
+    encodings=("merge",),
+    merge_rule="concat",
+    refusals=refusals,
+    notes=notes,
+    names=(".tiktoken",),
+    example=("volt.tiktoken", 'tiktoken.load.load_tiktoken_bpe("volt.tiktoken")'),
+)

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
 from volt.base.errors import InputError
+from volt.formats import FORMATS
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_excerpt, packed_vocabulary
 from volt.report.data import load_report
+from volt.settings import in_flags
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
@@ -141,32 +143,16 @@ def unicode_ranges() -> list[str]:
 
 
 def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
-    """Three ways to use the folder, run inside it, each with what stands in its way."""
-    rule = vocabulary.rule
-    hugging_face = sentencepiece = ""
-    if vocabulary.hidden:
-        hugging_face = "not for the split encoding; learn with --encoding merge"
-    if rule.pretokenizer != "metaspace":
-        sentencepiece = "only for metaspace text; learn with --pretokenizer metaspace"
-    elif rule.normalize != "none":
-        sentencepiece = "not for normalised text; learn with --normalize none"
-    elif vocabulary.encoding == "longest":
-        sentencepiece = "not for the longest encoding; learn with --encoding unigram"
-    elif vocabulary.unknown == "unk" and not vocabulary.fuse_unknown:
-        sentencepiece = "not with <unk>; learn with --unknown byte"
-    marked = vocabulary.look_up is not None and vocabulary.look_up.mark
-    if vocabulary.look_up is not None and rule.pretokenizer == "whitespace" and not marked:
-        hugging_face = "not for words with </w>; learn with --pretokenizer metaspace"
-    elif vocabulary.encoding == "longest" and vocabulary.of_kind("byte"):
-        hugging_face = "WordPiece has no byte tokens; learn with --unknown unk"
-    return [
-        {"name": "Hugging Face", "command": "volt export -m . --to hf -o hf",
-         "then": 'AutoTokenizer.from_pretrained("hf")', "refused": hugging_face},
-        {"name": "SentencePiece", "command": "volt export -m . --to sentencepiece -o volt.model",
-         "then": 'SentencePieceProcessor(model_file="volt.model")', "refused": sentencepiece},
-        {"name": "fairseq", "command": "volt export -m . --to fairseq -o dict.txt",
-         "then": "volt encode -m . train.de -o train.volt.de", "refused": ""},
-    ]  # fmt: skip
+    """How to use the folder with other toolkits, run inside it: a command for every format, how to
+    go on, and why the format refuses the vocabulary, if it does."""
+    found = []
+    for name, form in FORMATS.items():
+        path, then = form.example
+        found.append({
+            "name": form.toolkit, "command": f"volt export -m . --to {name} -o {path}",
+            "then": then, "refused": in_flags(form.refuse(vocabulary) or ""),
+        })  # fmt: skip
+    return found
 
 
 def make_comparison_page(comparison: Comparison) -> bytes:

@@ -9,8 +9,8 @@
 >>> tok.decode(tok.encode("low  slow"))
 'low  slow'
 
-In metaspace mode a space is understood before every text that does not start with a special token
-or a symbol; `decode` takes it away again. Neither is changed by what follows the text.
+In metaspace mode a space is added before every text that does not start with a special token or a
+symbol; `decode` removes it again.
 """
 
 from __future__ import annotations
@@ -34,15 +34,17 @@ from volt.base.progress import Progress, Report
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
-from volt.counting.marks import END_MARK as WORD_FINAL
-from volt.proposing.tokens import NO_TOKEN, SPELLED, packed
-from volt.tokenizing.vocabulary import LookUp, Vocabulary
+from volt.counting.marks import INNER
+from volt.proposing.tokens import packed
+from volt.tokenizing.encoder import END, native_encoder, token_bytes, word_flags
+from volt.tokenizing.offsets import NAMES, fused, token_spans
+from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 Ids = Sequence[int] | NDArray[Any]
 OnInvalid = Literal["error", "replace"]
-"""What to do with invalid UTF-8 in a file. No line may be left out: a line in is a line out."""
+"""What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
 
 BLOCK = 1 << 22
 """How much of a file is read at a time."""
@@ -50,8 +52,8 @@ Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
-    """Load the vocabulary of a folder, or a `volt.json`, and see that it encodes its samples as it
-    did when it was made."""
+    """Load the vocabulary of a folder, or a `volt.json`, and check that it encodes its sample texts
+    as it did when it was made."""
     tokenizer = Tokenizer(load_vocabulary(path), threads=threads)
     for i, (text, expected) in enumerate(tokenizer.vocabulary.self_test):
         found = tokenizer.encode(text)
@@ -64,17 +66,17 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokeniz
 
 
 class Tokenizer:
-    """Encodes with a vocabulary, decodes with it. Python threads may share one.
+    """Encodes and decodes with a vocabulary. Python threads may share one.
 
-    `threads` is how many native threads a batch or a file takes (default: one a core). Where text
-    is normalised (`vocabulary.rule.normalize`, `vocabulary.normalizer`), that happens first, and
-    offsets are those of the normalised text.
+    `threads` is the number of native threads for a batch or a file (default: one per core). If the
+    vocabulary normalizes text (`vocabulary.rule.normalize`, `vocabulary.normalizer`), that happens
+    first, and offsets are those of the normalized text.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
         self.vocabulary = vocabulary
         self.threads = thread_count(threads)
-        self._encoder = _native(vocabulary)
+        self._encoder = native_encoder(vocabulary)
         normalize = vocabulary.rule.normalize
         self._form: Any = None if normalize == "none" else normalize.upper()
         self._normalizes = self._form is not None or vocabulary.normalizer is not None
@@ -84,7 +86,7 @@ class Tokenizer:
         self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
-        """A tokenizer of the same tokens, of which other things are said: how often they occur."""
+        """The same tokenizer for the same tokens with other data, such as frequencies."""
         other = object.__new__(Tokenizer)
         other.__dict__ |= self.__dict__ | {"vocabulary": vocabulary}
         return other
@@ -130,9 +132,9 @@ class Tokenizer:
         """The ids of a text.
 
         The name of a special token is ordinary text, unless it is in `allowed_special` (or that is
-        "all"); symbols are tokens wherever they stand, the longest first.
-        `dropout` skips every possible merge with this probability at every step (BPE-dropout); the
-        same text and seed give the same ids.
+        "all"). Symbols are tokens wherever they occur, the longest first. `dropout` skips every
+        possible merge with this probability at every step (BPE-dropout); the same text and seed
+        give the same ids.
         """
         if allowed_special:
             allowed_special = self.special_names(allowed_special)
@@ -153,7 +155,7 @@ class Tokenizer:
         dropout: float = 0.0,
         seed: int = 0,
     ) -> list[list[int]]:
-        """The ids of each text. With dropout, text `i` draws as line `i` of a file does."""
+        """The ids of each text. With dropout, text `i` draws the same as line `i` of a file."""
         allowed = self.special_names(allowed_special)
         mask = self._allowed(allowed)
         self._check_dropout(dropout, seed)
@@ -167,16 +169,16 @@ class Tokenizer:
             raise _surrogate(f"text {number}", error) from None
 
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """The ids of every word type, one after the other, and where each word's begin: word `w`
-        is `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalised or not."""
+        """The ids of every word type, one after the other, and where each word begins: word `w` is
+        `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalized or not."""
         mine, theirs = self.vocabulary.rule.pretokenizer, counts.rule.pretokenizer
         if mine != theirs:
             raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
         return self._encoder.encode_words(counts.text, counts.offsets, self.threads)
 
     def usage(self, counts: WordCounts) -> Usage:
-        """How often each token occurs in the words, and how many tokens each word has. Kept as
-        long as the counts are."""
+        """How often each token occurs in the words, and how many tokens each word has. The result
+        is kept as long as the counts are."""
         found = self._usage.get(counts)
         if found is None:
             ids, offsets = self.encode_words(counts)
@@ -195,20 +197,26 @@ class Tokenizer:
     ) -> tuple[list[int], list[tuple[int, int]]]:
         """The ids, and for each the characters of the text `(start, end)` it stands for.
 
-        A token that is part of a character has the span of all of it. The space understood before
-        the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
+        A token that is a part of a character has the span of the whole character. The space added
+        before the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
         """
         allowed = self.special_names(allowed_special)
         text = self._normalized(text, allowed)
         if self.vocabulary.fuse_unknown:
-            return self._fused(*self._apart.encode_with_offsets(text, allowed_special=allowed))
+            ids, spans = self._apart.encode_with_offsets(text, allowed_special=allowed)
+            return fused(ids, spans, self.vocabulary.unknown_id)
         try:
             ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
         except UnicodeEncodeError as error:
             raise _surrogate("the text", error) from None
-        if self.vocabulary.rule.mode.byte_level:
-            return ids, self._byte_spans(text, ids)
-        return ids, self._character_spans(text, ids, allowed)
+        return ids, token_spans(self.vocabulary, self._pieces, text, ids, allowed)
+
+    @cached_property
+    def _apart(self) -> Tokenizer:
+        """With one unknown token per unknown character, which shows where they are. For text that
+        is already normalized."""
+        bare = replace(self.vocabulary, fuse_unknown=False, normalizer=None)
+        return Tokenizer(bare, threads=1)
 
     def encode_file(
         self,
@@ -221,8 +229,7 @@ class Tokenizer:
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
-        all up to its line feed, the line feed excluded. No Python object is made for a token.
-        """
+        everything before its line feed. No Python object is made per token."""
         allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         for _ in self._feed(encoder, path, allowed, on_invalid, progress):
@@ -241,7 +248,7 @@ class Tokenizer:
         progress: Progress | None = None,
     ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
         """The ids of files of any size, block by block: the next ids, and where lines end among all
-        ids so far. A line may go on in the next block."""
+        ids so far. A line may continue in the next block."""
         allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
@@ -259,8 +266,8 @@ class Tokenizer:
         on_invalid: OnInvalid = "error",
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
-        """Files of any size as lines of tokens (see `printed`) or ids with a space between, block
-        by block. A last line without line end has none here."""
+        """Files of any size as lines of tokens (see `printed`) or ids, separated by spaces, block
+        by block. A last line without a line end has none here either."""
         check_choice("form", form, ("tokens", "ids"))
         table = _print_table(self.printed if form == "tokens" else map(str, range(len(self))))
         allowed = self.special_names(allowed_special)
@@ -275,8 +282,8 @@ class Tokenizer:
 
     @cached_property
     def printed(self) -> list[str]:
-        r"""The tokens as they stand in a line of output: what is white space or ends a line, to
-        Unicode or to Python, is `\u{...}`, and so is a backslash that could be taken for that."""
+        r"""The tokens as they are printed: white space and line ends (of Unicode or Python) are
+        `\u{...}`, and so is a backslash that could be mistaken for that."""
         return [_UNPRINTABLE.sub(_print_character, token) for token in self.tokens]
 
     def _line_encoder(
@@ -294,7 +301,7 @@ class Tokenizer:
         on_invalid: OnInvalid,
         progress: Progress | None,
     ) -> Iterator[None]:
-        """Feed files to the encoder; stops after every part of one, when that part is encoded."""
+        """Feed files to the encoder; yields after every block, when it is encoded."""
         check_choice("on_invalid", on_invalid, get_args(OnInvalid))
         sources = find_inputs(inputs)
         for source in sources:
@@ -349,7 +356,7 @@ class Tokenizer:
                 offset += consumed
                 rest = have - consumed
                 if rest == len(buffer):
-                    buffer.extend(bytes(len(buffer)))  # a word that fills the buffer
+                    buffer.extend(bytes(len(buffer)))  # for a word that fills the buffer
                 else:
                     buffer[:rest] = buffer[consumed:have]
                 have = rest
@@ -357,7 +364,7 @@ class Tokenizer:
 
     def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:
         if not isinstance(text, str):
-            raise InputError(f"a {type(text).__name__} is no text: give a str")
+            raise InputError(f"a {type(text).__name__} is not text; give a str")
         if not self._normalizes:
             return text
         if self.vocabulary.normalizer is None:
@@ -365,7 +372,7 @@ class Tokenizer:
         return self.vocabulary.normalizer(text, self._name_pattern(frozenset(allowed)))
 
     def _name_pattern(self, allowed: frozenset[str]) -> re.Pattern[str] | None:
-        """Finds symbols and the special tokens allowed, the longest first."""
+        """Finds symbols and allowed special tokens, the longest first."""
         if allowed not in self._patterns:
             names = {*allowed, *self.vocabulary.of_kind("symbol")}
             either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
@@ -374,128 +381,49 @@ class Tokenizer:
 
     def _check_dropout(self, dropout: float, seed: int) -> None:
         if not 0 <= dropout <= 1:
-            raise SettingsError(f"dropout is between 0 and 1, not {dropout}")
+            raise SettingsError(f"`dropout` is between 0 and 1, not {dropout}")
         if not 0 <= seed < 1 << 64:
-            raise SettingsError(f"a seed is between 0 and 2^64 - 1, not {seed}")
+            raise SettingsError(f"`seed` is between 0 and 2^64 - 1, not {seed}")
         if dropout and not self._merges:
             raise SettingsError(
-                f"dropout skips merges, and the encoding {self.vocabulary.encoding} has none"
+                f"`dropout` skips merges, and the encoding {self.vocabulary.encoding} has none"
             )
 
     def special_names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
+        """The names that `allowed_special` stands for."""
         if isinstance(allowed_special, str):
             if allowed_special != "all":
                 raise SettingsError(
-                    f'allowed_special is a set of names or "all", not {allowed_special!r}'
+                    f'`allowed_special` is a set of names or "all", not {allowed_special!r}'
                 )
             return frozenset(self.vocabulary.of_kind("special"))
         return frozenset(allowed_special)
 
     def _allowed(self, allowed_special: AllowedSpecial) -> bytes:
-        """A byte for every token: 1 for a special token that is allowed. Nothing if none is."""
+        """One byte per token: 1 for an allowed special token. Empty if none is allowed."""
         names = self.special_names(allowed_special)
         mask = self._masks.get(names)
         if mask is None:
             unknown = names - set(self.vocabulary.of_kind("special"))
             if unknown:
-                raise SettingsError(f"no special tokens: {', '.join(sorted(unknown))}")
+                raise SettingsError(f"not special tokens: {', '.join(sorted(unknown))}")
             mask = bytes(token.text in names for token in self.vocabulary.tokens)
             self._masks[names] = mask
         return mask
 
-    # ------------------------------------------------------------------------------------ offsets
-
-    @cached_property
-    def _apart(self) -> Tokenizer:
-        """With an unknown token for every unknown character; what they are, only that shows. For
-        text that is normalised."""
-        bare = replace(self.vocabulary, fuse_unknown=False, normalizer=None)
-        return Tokenizer(bare, threads=1)
-
-    def _fused(
-        self, ids: list[int], spans: list[tuple[int, int]]
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Unknown tokens that touch are one."""
-        fused: list[int] = []
-        fused_spans: list[tuple[int, int]] = []
-        unknown = self.vocabulary.unknown_id
-        for token, (start, end) in zip(ids, spans, strict=True):
-            if fused and token == fused[-1] == unknown and fused_spans[-1][1] == start:
-                fused_spans[-1] = (fused_spans[-1][0], end)
-            else:
-                fused.append(token)
-                fused_spans.append((start, end))
-        return fused, fused_spans
-
-    def _byte_spans(self, text: str, ids: list[int]) -> list[tuple[int, int]]:
-        data = np.frombuffer(text.encode(), np.uint8)
-        character_of = (np.cumsum((data & 0xC0) != 0x80) - 1).tolist()
-        spans = []
-        end = 0
-        for token in ids:
-            start, end = end, end + len(self._pieces[token])
-            spans.append((character_of[start], character_of[end - 1] + 1))
-        return spans
-
-    def _character_spans(
-        self, text: str, ids: list[int], allowed: frozenset[str]
-    ) -> list[tuple[int, int]]:
-        tokens = self.vocabulary.tokens
-        metaspace = self.vocabulary.rule.pretokenizer == "metaspace"
-        # The space understood before the text is at -1.
-        position = -1 if metaspace and ids and tokens[ids[0]].kind not in _NAMES else 0
-        bytes_left = 0  # of a character that is spelled in byte tokens
-        spans = []
-        for token_id in ids:
-            token = tokens[token_id]
-            if not metaspace:
-                while text[position] in " \t\r\n":
-                    position += 1
-            length = 1
-            if token.kind in _NAMES:
-                # The unknown token stands for one character, unless it was called by its name.
-                if token.kind == "symbol" or (
-                    token.text in allowed and text.startswith(token.text, position)
-                ):
-                    length = len(token.text)
-                elif self.vocabulary.encoding == "longest":
-                    length = self._word_length(text, position)
-            elif token.kind == "byte":
-                if bytes_left == 0:
-                    bytes_left = len(text[position].encode()) if position >= 0 else 1
-                bytes_left -= 1
-                length = int(bytes_left == 0)
-            else:
-                length = len(self._pieces[token_id].decode())
-            end = position + length
-            spans.append((max(position, 0), max(end, 0) + int(length == 0)))
-            position = end
-        return spans
-
-    def _word_length(self, text: str, position: int) -> int:
-        """Of the word that starts here: `longest` takes all of it for unknown."""
-        if self.vocabulary.rule.pretokenizer == "whitespace":
-            found = _BLANK.search(text, position)
-            return (found.start() if found else len(text)) - position
-        start = max(position, 0)
-        if text.startswith("▁", start):
-            return 1
-        found = _SPACE_OR_MARK.search(text, start + (position == start))
-        return (found.start() if found else len(text)) - position
-
     # ------------------------------------------------------------------------------------- decode
 
     def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "replace") -> str:
-        """The text of ids; what `encode` gave comes back as it was, but for unknown characters
-        (`<unk>`) and, in whitespace mode, for what is between words: one space.
+        """The text of ids. What `encode` returned becomes the text again, except for unknown
+        characters (`<unk>`) and, in whitespace mode, the white space between words: one space.
 
-        `skip_special` leaves special tokens out, `<unk>` excepted. Ids may spell bytes that are no
-        UTF-8: `errors` is that of `bytes.decode`.
+        `skip_special` leaves out special tokens other than `<unk>`. Ids may spell bytes that are
+        not UTF-8: `errors` is that of `bytes.decode`.
         """
         return self.decode_bytes(ids, skip_special=skip_special).decode(errors=errors)
 
     def decode_bytes(self, ids: Ids, *, skip_special: bool = False) -> bytes:
-        """The text of ids as bytes, which may be no UTF-8 if the ids come from elsewhere."""
+        """The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`."""
         return b"".join(self._decoded_pieces(ids, skip_special))
 
     def decode_batch(
@@ -526,26 +454,23 @@ class Tokenizer:
         self._check_ids(ids)
         if skip_special:
             ids = [i for i in ids if i not in self._special]
-        if self.vocabulary.rule.pretokenizer == "whitespace":
+        mode = self.vocabulary.rule.mode
+        if mode.loses_spaces:
             return self._joined_words(ids)
         pieces = [self._pieces[i] for i in ids]
-        if (
-            self.vocabulary.rule.pretokenizer == "metaspace"
-            and ids
-            and self.vocabulary.tokens[ids[0]].kind not in _NAMES
-        ):
+        if mode.space_before and ids and self.vocabulary.tokens[ids[0]].kind not in NAMES:
             pieces[0] = pieces[0].removeprefix(b" ")
         return pieces
 
     def _joined_words(self, ids: list[int]) -> list[bytes]:
-        """Words, special tokens and symbols with one space between."""
-        if self.vocabulary.look_up is not None and self.vocabulary.look_up.mark:
+        """Words, special tokens and symbols, separated by one space."""
+        if self.vocabulary.marks is INNER:
             return self._joined_starts(ids)
         tokens, final, unknown = self.vocabulary.tokens, self._final, self.vocabulary.unknown_id
         pieces = []
         inside, ended = False, False  # in a word; at the end of one
         for i in ids:
-            is_name = tokens[i].kind in _NAMES and i != unknown
+            is_name = tokens[i].kind in NAMES and i != unknown
             space = ended or (is_name and inside)
             pieces.append(b" " + self._pieces[i] if space else self._pieces[i])
             ended = is_name or final[i]
@@ -556,7 +481,7 @@ class Tokenizer:
         """A space before every token that is not marked as inside a word (`##`)."""
         tokens = self.vocabulary.tokens
         inner = [
-            tokens[i].kind not in _NAMES and self.vocabulary.is_inner(tokens[i].text) for i in ids
+            tokens[i].kind not in NAMES and self.vocabulary.is_inner(tokens[i].text) for i in ids
         ]
         return [
             self._pieces[i] if inside or number == 0 else b" " + self._pieces[i]
@@ -566,16 +491,16 @@ class Tokenizer:
     def _check_ids(self, ids: Sequence[int]) -> None:
         if ids and (min(ids) < 0 or max(ids) >= len(self)):
             wrong = next(i for i in ids if not 0 <= i < len(self))
-            raise InputError(f"there is no token {wrong}: ids are 0 to {len(self) - 1}")
+            raise InputError(f"there is no token {wrong}; ids are 0 to {len(self) - 1}")
 
     @cached_property
     def _final(self) -> list[bool]:
-        return [mark == END_MARK for mark in _word_marks(self.vocabulary)[: len(self)]]
+        return [flag == END for flag in word_flags(self.vocabulary)[: len(self)]]
 
     @cached_property
     def _pieces(self) -> list[bytes]:
         """The bytes each token stands for, by id."""
-        return _texts(self.vocabulary, _word_marks(self.vocabulary))[: len(self)]
+        return token_bytes(self.vocabulary, word_flags(self.vocabulary))[: len(self)]
 
     @cached_property
     def _special(self) -> frozenset[int]:
@@ -585,12 +510,6 @@ class Tokenizer:
             for i, token in enumerate(self.vocabulary.tokens)
             if token.kind == "special" and i != self.vocabulary.unknown_id
         )
-
-
-_BLANK = re.compile(r"[ \t\r\n]")
-_SPACE_OR_MARK = re.compile(r"[ ▁]")
-_NAMES = ("special", "symbol")
-"""The kinds of token whose text is a name."""
 
 
 def _as_list(ids: Ids) -> list[int]:
@@ -604,7 +523,7 @@ def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
 def _surrogate(where: str, error: UnicodeEncodeError) -> InputError:
     return InputError(
         f"{where}, character {error.start}: a lone surrogate "
-        f"(U+{ord(error.object[error.start]):04X}) is no text"
+        f"(U+{ord(error.object[error.start]):04X}) is not text"
     )
 
 
@@ -619,94 +538,9 @@ def _print_character(found: re.Match[str]) -> str:
 
 
 def read_printed(printed: str) -> str:
-    """The token that `Tokenizer.printed` shows so."""
+    """The token that `Tokenizer.printed` prints like this."""
     return _PRINTED.sub(lambda found: chr(int(found[1], 16)), printed)
 
 
 def _print_table(texts: Iterable[str]) -> _core.PrintTable:
     return _core.PrintTable(*packed([text.encode() for text in texts]))
-
-
-# ------------------------------------------------------------------------------- the native encoder
-
-
-def _native(vocabulary: Vocabulary) -> _core.Encoder:
-    pool = vocabulary.pool_columns
-    marks = _word_marks(vocabulary)
-    parents = np.maximum(pool.parents, 0).astype(np.uint32)
-    unknown = vocabulary.unknown_id
-    look_up = vocabulary.look_up or LookUp()
-    try:
-        return _core.Encoder(
-            vocabulary.rule.mode.native,
-            vocabulary.merge_rule,
-            *packed(_texts(vocabulary, marks)),
-            pool.kinds,
-            np.array(marks, np.uint8),
-            np.ascontiguousarray(parents[:, 0]),
-            np.ascontiguousarray(parents[:, 1]),
-            np.maximum(pool.ranks, 0).astype(np.uint64),
-            pool.scores,
-            len(vocabulary),
-            -1 if unknown is None else unknown,
-            vocabulary.fuse_unknown,
-            _core.Matching(
-                vocabulary.encoding,
-                look_up.mark != "",
-                look_up.longest_word,
-                look_up.arithmetic == "float32",
-                look_up.restart == "space",
-                look_up.unknown_score,
-                max(pool.scores[pool.are(*SPELLED)].tolist(), default=0.0),
-                vocabulary.word_ends == "spaces",
-                vocabulary.whole_words,
-            ),
-        )
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"the vocabulary contradicts itself: {error}") from None
-
-
-END_MARK, START_MARK = 1, 2
-
-
-def _word_marks(vocabulary: Vocabulary) -> list[int]:
-    """Which tokens of the pool belong to the end or the start of a word, and show it."""
-    pool = vocabulary.pool_columns
-    marks = [0] * len(pool)
-    if vocabulary.rule.pretokenizer != "whitespace":
-        return marks
-    if vocabulary.look_up is not None and vocabulary.look_up.mark:
-        return [0 if vocabulary.is_inner(text) else START_MARK for text in pool.texts]
-    if vocabulary.look_up is not None:
-        return [END_MARK * text.endswith(WORD_FINAL) for text in pool.texts]
-    # Not every text that ends in `</w>` carries the mark; the parents tell.
-    for i in np.flatnonzero(pool.are("character")).tolist():
-        marks[i] = END_MARK * (len(pool.texts[i]) > 1)
-    second = pool.parents[:, 1].tolist()
-    for i in np.argsort(pool.ranks, kind="stable").tolist():
-        if second[i] != NO_TOKEN:
-            marks[i] = marks[second[i]]
-    return marks
-
-
-def _texts(vocabulary: Vocabulary, marks: Sequence[int]) -> list[bytes]:
-    """The bytes each token of the pool stands for; of a special token or symbol its name."""
-    look_up, pretokenizer = vocabulary.look_up, vocabulary.rule.pretokenizer
-    pool = vocabulary.pool_columns
-    if pretokenizer == "whitespace" and not (look_up is not None and look_up.mark):
-        found = [
-            (text.removesuffix(WORD_FINAL) if mark == END_MARK else text).encode()
-            for text, mark in zip(pool.texts, marks, strict=True)
-        ]
-    elif pretokenizer == "metaspace":
-        found = [text.replace("▁", " ").encode() for text in pool.texts]
-    else:
-        found = [
-            vocabulary.plain_text(text) if spelled else b""
-            for text, spelled in zip(pool.texts, pool.are(*SPELLED).tolist(), strict=True)
-        ]
-    for i in np.flatnonzero(pool.are("byte")).tolist():
-        found[i] = bytes([int(pool.texts[i][3:5], 16)])
-    for i in np.flatnonzero(pool.are("special", "symbol")).tolist():
-        found[i] = pool.texts[i].encode()
-    return found

@@ -1,4 +1,7 @@
-"""Reading `volt.json`, which is not trusted: every field is checked, and a problem names it."""
+"""The file `volt.json`: writing it, and reading it.
+
+It is not trusted: every field is checked, and an error names the field.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -15,33 +18,107 @@ from typing import Any, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from volt import _core
+from volt._version import __version__
 from volt.base.errors import InputError
-from volt.counting.marks import END_MARK as WORD_FINAL
-from volt.counting.marks import LETTER_BYTES, UNKNOWN
+from volt.counting.marks import SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import PRETOKENIZERS, MergeRule, Normalization, Unknown, WordRule
 from volt.proposing.base import Encoding
 from volt.proposing.merges import MergeEncoding
-from volt.proposing.tokens import KINDS, NO_TOKEN, SPELLED, Kind, Token, Tokens, kind_numbers
-from volt.tokenizing.vocabulary import (
-    FORMAT,
-    HIGHEST_SCORE,
-    NORMALIZER_FORMAT,
-    LookUp,
-    Vocabulary,
-    WordEnds,
-    is_text,
+from volt.proposing.tokens import (
+    KINDS,
+    NO_TOKEN,
+    SPELLED,
+    Kind,
+    Token,
+    Tokens,
+    kind_numbers,
+    packed,
 )
+from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
 
+FORMAT = 1
+LOOK_UP_FORMAT = 2
+"""For vocabularies that look tokens up, have another unknown token than `<unk>`, or one for a run
+of unknown characters. volt 0.1 could not read these."""
+NORMALIZER_FORMAT = 3
+"""For vocabularies that have a normalizer, merge up to the next space, or look whole words up
+before they merge."""
 MOST_TOKENS = 10_000_000
 MOST_BYTES = 2_000_000_000
 
 
+# ------------------------------------------------------------------------------------------- write
+
+
+def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
+    """The content of `volt.json`: JSON with a token per line, for people and for diff."""
+    look_up: dict[str, Any] = {}
+    if vocabulary.look_up is not None:
+        look_up["look_up"] = asdict(vocabulary.look_up)
+    if vocabulary.unknown_token != UNKNOWN or vocabulary.fuse_unknown:
+        look_up["unknown_token"] = vocabulary.unknown_token
+        look_up["fuse_unknown"] = vocabulary.fuse_unknown
+    normalizer: dict[str, Any] = {}
+    if vocabulary.word_ends != "kinds":
+        normalizer["word_ends"] = vocabulary.word_ends
+    if vocabulary.whole_words:
+        normalizer["whole_words"] = True
+    if vocabulary.normalizer is not None:
+        normalizer["normalizer"] = vocabulary.normalizer.to_data()
+    version = LOOK_UP_FORMAT if look_up else FORMAT
+    head = {
+        "format": NORMALIZER_FORMAT if normalizer else version,
+        "volt": __version__,
+        "signature": vocabulary.signature,
+        **asdict(vocabulary.rule),
+        "encoding": vocabulary.encoding,
+        "merge_rule": vocabulary.merge_rule,
+        "unknown": vocabulary.unknown,
+        **look_up,
+        **normalizer,
+        "unit": vocabulary.unit,
+        "size": len(vocabulary),
+        "unreachable": vocabulary.unreachable,
+    }
+    lists = {
+        "tokens": _token_rows(vocabulary.columns, 0, vocabulary.encoding == "unigram"),
+        "hidden": _token_rows(Tokens.of(vocabulary.hidden), len(vocabulary), False),
+        "self_test": ",\n".join(
+            _dump({"text": text, "ids": ids}) for text, ids in vocabulary.self_test
+        ).encode(),
+    }
+    lines = [f"{_dump(name)}: {_dump(value)}".encode() for name, value in head.items()]
+    for name, rows in lists.items():
+        lines.append(_dump(name).encode() + (b": [\n%s\n]" % rows if rows else b": []"))
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
+
+
+_dump = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _token_rows(tokens: Tokens, start: int, scored: bool) -> bytes:
+    """One token per line as a JSON object; the first has the id `start`."""
+    scores: list[str] = []
+    if scored:
+        spelled = tokens.are(*SPELLED).tolist()
+        scores = [_dump(score) if own else "" for score, own in
+                  zip(tokens.scores.tolist(), spelled, strict=True)]  # fmt: skip
+    return _core.write_tokens(
+        *packed([text.encode() for text in tokens.texts]), tokens.kinds, tokens.parents.ravel(),
+        tokens.ranks, tokens.scaffolds.view(np.uint8), tokens.frequencies, scores, KINDS, start,
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------- read
+
+
 def check_sides(folder: Path) -> None:
-    """Refuse what `volt learn --separate` wrote: it is two vocabularies."""
+    """Refuse a folder with a vocabulary per side (`separate`): it contains two."""
     if (folder / "source" / "volt.json").exists() and not (folder / "volt.json").exists():
         raise InputError(
-            f"{folder} has a vocabulary for each side: name {folder / 'source'} or "
+            f"{folder} has a vocabulary for each side; name {folder / 'source'} or "
             f"{folder / 'target'}"
         )
 
@@ -65,14 +142,14 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
 
 
 def check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
-    """All that is checked in a load, of a vocabulary that comes from the file `name`."""
+    """Check everything that loading checks, for a vocabulary that comes from the file `name`."""
     _Reader(name, json.loads(vocabulary.to_bytes())).vocabulary()
 
 
 @contextmanager
 def _no_garbage() -> Iterator[None]:
-    """While very many objects are made that stay, the collector would look at all of them again and
-    again: a fifth of the time."""
+    """While very many objects are made that stay, the garbage collector would look at all of them
+    again and again: a fifth of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -83,7 +160,7 @@ def _no_garbage() -> Iterator[None]:
 
 
 class _Reader:
-    """Checks every field of a parsed `volt.json`; a problem names the field."""
+    """Checks every field of a parsed `volt.json`; an error names the field."""
 
     def __init__(self, name: str, data: Any) -> None:
         self._name = name
@@ -102,17 +179,17 @@ class _Reader:
             raise self._fail(place, "missing")
         value = data[key]
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self._fail(place, f"{_brief(value)} is no {kind.__name__}")
+            raise self._fail(place, f"{_brief(value)} is not of type {kind.__name__}")
         if kind is int and not 0 <= cast(int, value) < 1 << 63:
             raise self._fail(place, f"{_brief(value)} is out of range")
         if kind is str and not is_text(cast(str, value)):
-            raise self._fail(place, "a lone surrogate is no text")
+            raise self._fail(place, "a lone surrogate is not text")
         return value
 
     def _choice(self, key: str, choices: tuple[str, ...]) -> Any:
         value = self._get("", self._data, key, str)
         if value not in choices:
-            raise self._fail(key, f"{_brief(value)} is none of {', '.join(choices)}")
+            raise self._fail(key, f"{_brief(value)} is not one of {', '.join(choices)}")
         return value
 
     def vocabulary(self) -> Vocabulary:
@@ -178,7 +255,9 @@ class _Reader:
         except InputError as error:
             raise InputError(f"{self._name}: {error}") from None
         if rule != replace(rule, pretokenizer=found.pretokenizer, normalize="none"):
-            raise self._fail("normalizer", f"is for {found.pretokenizer} text, not normalised else")
+            raise self._fail(
+                "normalizer", f"is for {found.pretokenizer} text without other normalization"
+            )
         return found
 
     def _look_up(self) -> LookUp:
@@ -189,7 +268,7 @@ class _Reader:
         for key, allowed in choices.items():
             chosen[key] = self._get("look_up", data, key, str)
             if chosen[key] not in allowed:
-                raise self._fail(f"look_up.{key}", f"{_brief(chosen[key])} is none of {allowed}")
+                raise self._fail(f"look_up.{key}", f"{_brief(chosen[key])} is not one of {allowed}")
         return LookUp(
             **chosen,
             longest_word=self._get("look_up", data, "longest_word", int),
@@ -198,14 +277,14 @@ class _Reader:
 
     def _score(self, where: str, data: dict[str, Any], key: str) -> float:
         value = self._get(where, data, key, float)
-        if not -HIGHEST_SCORE <= value <= HIGHEST_SCORE:  # nor is NaN
-            raise self._fail(f"{where}.{key}", f"{_brief(value)} is no score")
+        if not -HIGHEST_SCORE <= value <= HIGHEST_SCORE:  # or NaN
+            raise self._fail(f"{where}.{key}", f"{_brief(value)} is not a score")
         return float(value)
 
     def _tokens(self, name: str, rows: list[Any], start: int, scored: bool) -> Tokens:
         """The tokens of a list, the first with the id `start`."""
-        # Most of the time of a load goes by here: take the columns of what is right, and look at
-        # one row after the other only where something is wrong.
+        # Loading spends most of its time here. So whole columns are checked at once, and single
+        # rows only if something is wrong.
         try:
             return _columns(rows, start, scored)
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -219,13 +298,13 @@ class _Reader:
         text = self._get(where, row, "text", str)
         kind = self._get(where, row, "kind", str)
         if kind not in KINDS:
-            raise self._fail(f"{where}.kind", f"{_brief(kind)} is no kind of token")
+            raise self._fail(f"{where}.kind", f"{_brief(kind)} is not a kind of token")
         parents: tuple[int, int] | None = None
         rank = -1
         if kind == "merged":
             both = self._get(where, row, "parents", list)
             if len(both) != 2 or not all(type(p) is int and p >= 0 for p in both):
-                raise self._fail(f"{where}.parents", f"{_brief(both)} are no two tokens")
+                raise self._fail(f"{where}.parents", f"{_brief(both)} are not two tokens")
             parents = (both[0], both[1])
             rank = self._get(where, row, "rank", int)
         elif "parents" in row or "rank" in row:
@@ -241,7 +320,7 @@ class _Reader:
 
     def _ids(self, where: str, ids: list[Any], size: int) -> list[int]:
         if not all(type(i) is int and 0 <= i < size for i in ids):
-            raise self._fail(where, "an id that is no token")
+            raise self._fail(where, "an id that is not a token")
         return cast(list[int], ids)
 
     def _self_test(self, size: int) -> list[tuple[str, list[int]]]:
@@ -255,7 +334,7 @@ class _Reader:
         return found
 
     def _check(self, vocabulary: Vocabulary) -> None:
-        """What must hold between the tokens."""
+        """Check how tokens and fields go together."""
         pool = vocabulary.pool_columns
         merged = np.flatnonzero(pool.are("merged"))
         self._check_texts(pool.texts, len(vocabulary))
@@ -264,16 +343,17 @@ class _Reader:
         elif len(merged):
             where = self._place(int(merged[0]), len(vocabulary))
             raise self._fail(f"{where}.kind", f"no merged tokens in {vocabulary.encoding}")
+        marks = vocabulary.marks
         for number in np.flatnonzero(~pool.are("merged")).tolist():
             kind = KINDS[pool.kinds[number]]
-            self._check_single(vocabulary, pool.texts[number], kind, number)
+            self._check_single(vocabulary, marks, pool.texts[number], kind, number)
         if vocabulary.hidden and vocabulary.encoding != "split":
             raise self._fail("hidden", "only the split encoding has hidden tokens")
         if vocabulary.unit < 1:
             raise self._fail("unit", "at least 1")
+        mode = vocabulary.rule.mode
         byte_tokens = vocabulary.of_kind("byte")
-        spelled = vocabulary.unknown == "byte" and not vocabulary.rule.mode.byte_level
-        expected = [f"<0x{byte:02X}>" for byte in range(256)] if spelled else []
+        expected = mode.byte_tokens(vocabulary.unknown)
         if byte_tokens != expected:
             raise self._fail("tokens", f"{len(byte_tokens)} byte tokens, {len(expected)} expected")
         name = vocabulary.unknown_token
@@ -281,22 +361,16 @@ class _Reader:
             raise self._fail("unknown", f"unk, but there is no special token {_brief(name)}")
         look_up = vocabulary.look_up
         if look_up is not None:
-            words = vocabulary.rule.pretokenizer
-            if look_up.mark and (words, vocabulary.encoding) != ("whitespace", "longest"):
+            if look_up.mark and not (mode.loses_spaces and vocabulary.encoding == "longest"):
                 raise self._fail("look_up.mark", "only in whitespace mode, by the longest token")
             if look_up.longest_word and vocabulary.unknown_id is None:
                 raise self._fail("look_up.longest_word", "needs a token for unknown words")
-        spaced = vocabulary.rule.pretokenizer == "metaspace"
-        if vocabulary.fuse_unknown and spaced and "▁" not in vocabulary.ids:
-            raise self._fail("fuse_unknown", "the space `▁` has to be known")
-        if vocabulary.whole_words and not (
-            vocabulary.encoding == "merge" and vocabulary.rule.mode.byte_level
-        ):
+        if vocabulary.fuse_unknown and mode.space_before and SPACE_MARK not in vocabulary.ids:
+            raise self._fail("fuse_unknown", f"the space `{SPACE_MARK}` has to be known")
+        if vocabulary.whole_words and not (vocabulary.encoding == "merge" and mode.byte_level):
             raise self._fail("whole_words", "only in byte-level text that is merged")
-        if vocabulary.rule.mode.byte_level:
-            letters = set(vocabulary.of_kind("character"))
-            if len(letters) != 256:
-                raise self._fail("tokens", "byte-level needs all 256 byte characters")
+        if mode.byte_level and len(vocabulary.of_kind("character")) != 256:
+            raise self._fail("tokens", "byte-level needs all 256 byte characters")
 
     def _check_texts(self, texts: list[str], size: int) -> None:
         if all(texts) and len(set(texts)) == len(texts):
@@ -336,30 +410,25 @@ class _Reader:
     def _place(number: int, size: int) -> str:
         return f"tokens[{number}]" if number < size else f"hidden[{number - size}]"
 
-    def _check_single(self, vocabulary: Vocabulary, text: str, kind: Kind, number: int) -> None:
+    def _check_single(
+        self, vocabulary: Vocabulary, marks: Marks, text: str, kind: Kind, number: int
+    ) -> None:
         """A token that is not merged from others."""
-        where = self._place(number, len(vocabulary))
-        if kind in ("special", "symbol", "byte"):
+        if kind not in SPELLED:
             if number >= len(vocabulary):
-                raise self._fail(f"{where}.kind", f"a hidden {kind} token")
+                raise self._fail(f"{self._place(number, len(vocabulary))}.kind", f"a hidden {kind}")
             return
-        mark = ""
-        if vocabulary.look_up is not None:
-            mark = vocabulary.look_up.mark
-        elif kind == "piece" and not vocabulary.whole_words:
+        where = self._place(number, len(vocabulary))
+        if kind == "piece" and vocabulary.look_up is None and not vocabulary.whole_words:
             raise self._fail(f"{where}.kind", f"no pieces in {vocabulary.encoding}")
-        if kind == "character":
-            # `##` is the mark of inner tokens, unless it is all there is.
-            if not _is_character(vocabulary.rule, text.removeprefix(mark)):
-                raise self._fail(f"{where}.text", f"{_brief(text)} is no character")
-        elif vocabulary.rule.mode.byte_level and any(
-            ord(letter) not in LETTER_BYTES for letter in text
-        ):
-            raise self._fail(f"{where}.text", f"{_brief(text)} has no byte letter")
+        if kind == "character" and not marks.is_character(text):
+            raise self._fail(f"{where}.text", f"{_brief(text)} is not a character")
+        if not marks.is_spelled(text):
+            raise self._fail(f"{where}.text", f"{_brief(text)} is not written in byte letters")
 
 
 def _columns(rows: list[dict[str, Any]], start: int, scored: bool) -> Tokens:
-    """The columns of rows as `Vocabulary.save` writes them; of any others, an error."""
+    """The columns of rows as volt writes them; any others are an error."""
     if not rows:
         return Tokens.of(())
     texts = _column(rows, "text", str)
@@ -380,7 +449,7 @@ def _columns(rows: list[dict[str, Any]], start: int, scored: bool) -> Tokens:
     scores = np.zeros(len(rows))
     spelled = np.flatnonzero(np.isin(kinds, kind_numbers(SPELLED))) if scored else np.array([], int)
     scores[spelled] = _column([rows[i] for i in spelled.tolist()], "score", float)
-    # Whether a row has more than these: a token's other fields would not be looked at else.
+    # A row with other fields must not go unnoticed.
     named = sum("scaffold" in row for row in rows)
     fields = 4 * len(rows) + 2 * len(merged) + len(spelled) + named
     least = min(frequencies.min(), ranks[merged].min(initial=0), pairs.min(initial=0))
@@ -403,14 +472,6 @@ def _all_of(values: list[Any], kind: type) -> list[Any]:
     if set(map(type, values)) - {kind}:
         raise TypeError
     return values
-
-
-def _is_character(rule: WordRule, text: str) -> bool:
-    if rule.mode.byte_level:
-        return len(text) == 1 and ord(text) in LETTER_BYTES
-    if rule.pretokenizer == "whitespace" and len(text) > 1:
-        return len(text) == 1 + len(WORD_FINAL) and text.endswith(WORD_FINAL)
-    return len(text) == 1
 
 
 def _brief(value: Any) -> str:

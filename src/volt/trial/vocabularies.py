@@ -24,7 +24,7 @@ from volt.base.extras import need
 from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
-from volt.formats.assembly import read_bytes
+from volt.formats.files import read_bytes
 from volt.pipeline import candidates
 from volt.proposing.base import fill
 from volt.tokenizing.build import build_vocabulary

@@ -1,0 +1,123 @@
+"""Export and import: a vocabulary to another toolkit's files, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from volt.base.checks import check_choice
+from volt.base.errors import SettingsError
+from volt.base.output import atomic_files
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
+from volt.counting.inputs import Text
+from volt.formats.assembly import assemble
+from volt.formats.base import Format
+from volt.formats.detect import detect
+from volt.formats.merges import (
+    Check,
+    check_delayed,
+    check_rule,
+    delayed_tokens,
+    differing_tokens,
+    overlapping_tokens,
+)
+from volt.formats.registry import FORMATS
+from volt.tokenizing.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What was written, and what there is to know about it."""
+
+    files: list[Path]
+    messages: list[str] = field(default_factory=list)
+    check: Check | None = None
+    """Words of the given text that the toolkit encodes differently. None if it merges by the same
+    rule, or without a text."""
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "files": [str(file) for file in self.files],
+            "messages": self.messages,
+            "check": None if self.check is None else asdict(self.check),
+        }
+
+
+def export(
+    vocabulary: Vocabulary,
+    to: str,
+    path: str | os.PathLike[str],
+    *,
+    check: WordCounts | Text | Iterable[Text] | None = None,
+) -> ExportResult:
+    """Write a vocabulary in the format of another toolkit; `FORMATS` has the names.
+
+    If the toolkit may merge differently from the vocabulary, the words of the text `check` are
+    encoded both ways, and the result says how many differ. All files are written, or none.
+    """
+    check_choice("to", to, FORMATS)
+    form = FORMATS[to]
+    if reason := form.refuse(vocabulary, checked=check is not None):
+        raise SettingsError(reason)
+    files = form.write(vocabulary, Path(path))
+    counts = None
+    if check is not None and form.merge_rule is not None and vocabulary.look_up is None:
+        rule = vocabulary.rule
+        counts = (
+            check if isinstance(check, WordCounts)
+            else count(check, pretokenizer=rule.pretokenizer, normalize=rule.normalize)
+        )  # fmt: skip
+    messages, found = _differences(vocabulary, form, counts)
+    with atomic_files(*files, parents=True) as streams:
+        for stream, data in zip(streams, files.values(), strict=True):
+            stream.write(data)
+    return ExportResult(list(files), [*messages, *form.notes(vocabulary)], found)
+
+
+def _differences(
+    vocabulary: Vocabulary, form: Format, counts: WordCounts | None
+) -> tuple[list[str], Check | None]:
+    """Where the toolkit merges differently from volt (METHOD 7)."""
+    messages: list[str] = []
+    found: Check | None = None
+    if form.differs(vocabulary) and counts is not None:
+        found = check_rule(vocabulary, counts, "concat")
+        if other := differing_tokens(vocabulary):
+            messages.append(f"{form.merges_differently(other)}; {found} are encoded differently")
+    listed = form.merge_rule == "pairs" and vocabulary.look_up is None
+    if listed and vocabulary.merge_rule == "concat":
+        if other := overlapping_tokens(vocabulary):
+            messages.append(
+                f"{len(other):,} tokens, such as {other[0]!r}, can be cut into overlapping pairs; "
+                "only one of them is ever merged, so this changes nothing"
+            )
+        if form.one_pair_at_a_time and (other := delayed_tokens(vocabulary)):
+            found = None if counts is None else check_delayed(vocabulary, counts)
+            messages.append(
+                f"{form.toolkit} may merge {len(other):,} tokens, such as {other[0]!r}, too early"
+                + ("; use `check` to count how often" if found is None else f"; {found} differ")
+            )
+    return messages, found
+
+
+def import_vocabulary(
+    path: str | os.PathLike[str], form: str | None = None
+) -> tuple[Vocabulary, list[str]]:
+    """Read another toolkit's file; returns the vocabulary, and what to know about it.
+
+    The format is told by name and content, or by `form`. The file is not trusted.
+    """
+    file = Path(path)
+    if form is None:
+        form = detect(file)
+    check_choice("form", form, FORMATS)
+    pieces = FORMATS[form].read(file)
+    vocabulary = assemble(pieces)
+    if FORMATS[form].merge_rule is None:
+        pieces.messages.append("the list has no merges: any two tokens that make a token do")
+    return vocabulary, pieces.messages

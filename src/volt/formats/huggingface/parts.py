@@ -1,0 +1,62 @@
+"""The parts of a `tokenizer.json` that volt writes and recognizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from volt.counting.marks import SPACE_MARK
+from volt.counting.normalizers import Place
+
+ANY_LENGTH = 1_000_000_000
+"""`max_input_chars_per_word` for words of any length."""
+ROLES = {"<unk>": "unk_token", "<s>": "bos_token", "</s>": "eos_token", "<pad>": "pad_token"}
+ROLES |= {"<mask>": "mask_token", "<sep>": "sep_token", "<cls>": "cls_token"}
+ROLES |= {"[UNK]": "unk_token", "[PAD]": "pad_token", "[MASK]": "mask_token"}
+ROLES |= {"[SEP]": "sep_token", "[CLS]": "cls_token"}
+
+SPACE_TO_MARK = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE_MARK}
+PREPEND_MARK = {"type": "Prepend", "prepend": SPACE_MARK}
+SPLIT_AT_MARK = {
+    "type": "Split",
+    "pattern": {"String": SPACE_MARK},
+    "behavior": "MergedWithNext",
+    "invert": False,
+}
+"""A token has a `▁` at its start only, so this changes nothing but the speed."""
+SPLIT_AT_BLANKS = {
+    "type": "Split",
+    "pattern": {"Regex": r"[ \t\r\n]+"},
+    "behavior": "Removed",
+    "invert": False,
+}
+BYTE_LEVEL = {
+    "type": "ByteLevel",
+    "add_prefix_space": False,
+    "trim_offsets": True,
+    "use_regex": True,
+}
+BYTES = BYTE_LEVEL | {"use_regex": False}
+"""Writes bytes as letters and no more: after a split by another pattern than GPT-2's."""
+MANY_SPACES = " {2,}"
+
+
+def split(pattern: str) -> dict[str, Any]:
+    return {
+        "type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False,
+    }  # fmt: skip
+
+
+def metaspace(scheme: str) -> dict[str, Any]:
+    return {"type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": True}
+
+
+CUTS: dict[Place, list[dict[str, Any]]] = {
+    "bert": [{"type": "BertPreTokenizer"}],
+    "blanks": [{"type": "WhitespaceSplit"}],
+    "words": [{"type": "Whitespace"}],
+    "metaspace": [metaspace("always")],
+    "metaspace-first": [metaspace("first")],
+    "blanks-metaspace": [{"type": "WhitespaceSplit"}, metaspace("always")],
+    "bytes": [BYTE_LEVEL],
+    "bytes-prefix": [BYTE_LEVEL | {"add_prefix_space": True}],
+}

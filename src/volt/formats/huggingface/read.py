@@ -1,0 +1,302 @@
+"""Reading `tokenizer.json`, as far as volt encodes the same."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from volt.base.errors import InputError
+from volt.counting.character_map import character_map
+from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
+from volt.counting.normalizers import (
+    Bert,
+    Cut,
+    Form,
+    Lowercase,
+    Normalizer,
+    Precompiled,
+    Replace,
+    ReplaceSpaces,
+    Step,
+    Strip,
+    StripAccents,
+    UnicodeForm,
+)
+from volt.counting.words import Normalization
+from volt.formats import reasons
+from volt.formats.assembly import Pieces
+from volt.formats.files import read_json
+from volt.formats.huggingface.parts import (
+    ANY_LENGTH,
+    BYTE_LEVEL,
+    BYTES,
+    CUTS,
+    MANY_SPACES,
+    PREPEND_MARK,
+    SPACE_TO_MARK,
+    SPLIT_AT_BLANKS,
+    SPLIT_AT_MARK,
+    split,
+)
+from volt.formats.patterns import known_patterns
+from volt.proposing.tokens import Kind
+from volt.tokenizing.pairs import Pair
+from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
+
+
+def read(path: Path) -> Pieces:
+    """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
+    file = path / "tokenizer.json" if path.is_dir() else path
+    data = read_json(file)
+    pieces = Pieces(str(file), "hf", "metaspace", [])
+    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+        raise pieces.fail("no Hugging Face tokenizer: it has no model")
+    model = data["model"]
+    kind = model.get("type", "BPE")
+    readers = {"BPE": _read_bpe, "WordPiece": _read_word_piece, "Unigram": _read_unigram}
+    if not isinstance(kind, str) or kind not in readers:
+        raise pieces.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
+    added = data.get("added_tokens") or []
+    _read_text_rule(pieces, data, kind)
+    pieces.kinds = _added_kinds(pieces, added)
+    readers[kind](pieces, model, added)
+    return pieces
+
+
+def _read_bpe(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    pieces.whole_words = pieces.mode.byte_level and model.get("ignore_merges") is True
+    for key in ("dropout", "continuing_subword_prefix", "ignore_merges"):
+        if model.get(key) and not (key == "ignore_merges" and pieces.whole_words):
+            raise pieces.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
+    if pieces.mode.loses_spaces and model.get("end_of_word_suffix") != END_MARK:
+        raise pieces.fail(f"model.end_of_word_suffix: volt needs {END_MARK!r}")
+    if not pieces.mode.loses_spaces and model.get("end_of_word_suffix"):
+        raise pieces.fail("model.end_of_word_suffix: only with text that is split at blanks")
+    byte = bool(model.get("byte_fallback")) or pieces.mode.byte_level
+    pieces.unknown = "byte" if byte else "unk"
+    _read_unknown(pieces, model.get("unk_token"))
+    pieces.fuse_unknown = bool(model.get("fuse_unk"))
+    pieces.texts = _texts(pieces, model.get("vocab"), added)
+    pieces.pairs = _merges(pieces, model.get("merges"))
+
+
+def _read_unknown(pieces: Pieces, name: Any) -> None:
+    if name is not None and not isinstance(name, str):
+        raise pieces.fail(f"model.unk_token: {str(name)[:40]!r} is no token")
+    if name is not None:
+        pieces.unknown_token = name
+        pieces.kinds.setdefault(name, "special")
+
+
+def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    pieces.encoding = "longest"
+    pieces.unknown = "byte" if pieces.mode.byte_level else "unk"
+    _read_unknown(pieces, model.get("unk_token", "[UNK]"))
+    mark = model.get("continuing_subword_prefix", "##")
+    expected: Literal["", "##"] = "##" if pieces.mode.loses_spaces else ""
+    if mark != expected:
+        raise pieces.fail(
+            f"model.continuing_subword_prefix: {str(mark)[:40]!r}; volt needs {expected!r} with "
+            f"{pieces.pretokenizer} words"
+        )
+    longest = model.get("max_input_chars_per_word", 100)
+    if type(longest) is not int or longest < 0:
+        raise pieces.fail("model.max_input_chars_per_word: no number")
+    if longest == 0:
+        raise pieces.fail("model.max_input_chars_per_word: 0 makes every word unknown")
+    if pieces.mode.byte_level and longest < ANY_LENGTH:
+        pieces.unknown = "unk"
+    pieces.look_up = LookUp(mark=expected, longest_word=0 if longest >= ANY_LENGTH else longest)
+    pieces.texts = _texts(pieces, model.get("vocab"), added)
+
+
+def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    pieces.encoding = "unigram"
+    if pieces.mode.loses_spaces:
+        raise pieces.fail("pre_tokenizer: in volt a Unigram model needs metaspace or byte-level")
+    vocab = model.get("vocab")
+    if not isinstance(vocab, list) or not vocab:
+        raise pieces.fail("model.vocab: no list of tokens and scores")
+    for number, one in enumerate(vocab):
+        if not (
+            isinstance(one, list)
+            and len(one) == 2
+            and isinstance(one[0], str)
+            and type(one[1]) in (int, float)
+            and abs(one[1]) <= HIGHEST_SCORE
+        ):
+            raise pieces.fail(f"model.vocab[{number}]: {str(one)[:40]!r} is no token and score")
+    unknown = model.get("unk_id")
+    if type(unknown) is not int or not 0 <= unknown < len(vocab):
+        raise pieces.fail(f"model.unk_id: {str(unknown)[:40]!r} is no token")
+    _read_unknown(pieces, vocab[unknown][0])
+    texts = [text for text, _ in vocab]
+    pieces.texts = _texts(pieces, dict(zip(texts, range(len(texts)), strict=True)), added)
+    if len(pieces.texts) < len(vocab):
+        raise pieces.fail("model.vocab: a token is there twice")
+    spelled = bool(model.get("byte_fallback")) and set(BYTE_TOKENS) <= set(texts)
+    byte = spelled or pieces.mode.byte_level
+    pieces.unknown, pieces.fuse_unknown = "byte" if byte else "unk", True
+    named = {*pieces.kinds, *(BYTE_TOKENS if spelled else ())}
+    pieces.scores = {text: float(score) for text, score in vocab if text not in named}
+    lowest = min(float(score) for _, score in vocab)
+    pieces.look_up = LookUp(unknown_score=lowest - reasons.UNKNOWN_PENALTY)
+
+
+def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
+    """How text is normalised and cut: as volt does it, or by steps that come to the same."""
+    steps = _sequence(data.get("normalizer"), "normalizers")
+    before = _sequence(data.get("pre_tokenizer"), "pretokenizers")
+    if steps and steps[0] in ({"type": "NFC"}, {"type": "NFKC"}):
+        form: Normalization = "nfc" if steps[0]["type"] == "NFC" else "nfkc"
+        rule = _own_rule(steps[1:], before, kind)
+    else:
+        form, rule = "none", _own_rule(steps, before, kind)
+    if rule is not None:
+        pieces.pretokenizer, pieces.normalize = rule, form
+        return
+    before = [_as_written(one) for one in before]
+    cut = next((Cut(at) for at, shown in CUTS.items() if before == shown), None)
+    if cut is None:
+        found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
+        raise pieces.fail(
+            f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does"
+        )
+    pieces.normalizer = Normalizer((*(_read_step(pieces, one) for one in steps), cut))
+    pieces.pretokenizer = pieces.normalizer.pretokenizer
+
+
+def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: str) -> str | None:
+    if len(steps) == 2 and steps[1] == SPACE_TO_MARK and _is_prepend(steps[0]):
+        # Without the split BPE comes to the same, and sums of scores nearly so.
+        fine = before == [SPLIT_AT_MARK] or (before == [] and kind == "BPE")
+        return "metaspace" if fine else None
+    if not steps and before == [SPLIT_AT_BLANKS]:
+        return "whitespace"
+    before = [_as_written(one) for one in before]
+    if not steps and before == [BYTE_LEVEL]:
+        return "byte-level"
+    if not steps and before[1:] == [BYTES]:
+        known = known_patterns().items()
+        return next((rule for text, rule in known if before[0] == split(text)), None)
+    return None
+
+
+def _read_step(pieces: Pieces, data: dict[str, Any]) -> Step:
+    """A step of the normaliser."""
+
+    def flag(key: str, default: bool = True) -> bool:
+        if not isinstance(data.get(key, default), bool):
+            raise pieces.fail(f"normalizer: {key}: neither true nor false")
+        return bool(data.get(key, default))
+
+    kind = data.get("type")
+    if kind == "BertNormalizer":
+        lowercase = flag("lowercase")
+        accents = lowercase if data.get("strip_accents") is None else flag("strip_accents")
+        return Bert(flag("clean_text"), flag("handle_chinese_chars"), accents, lowercase)
+    if kind in ("NFC", "NFD", "NFKC", "NFKD"):
+        return Form(cast(UnicodeForm, kind))
+    if kind == "Lowercase":
+        return Lowercase()
+    if kind == "StripAccents":
+        return StripAccents()
+    if kind == "Strip":
+        return Strip(flag("strip_left"), flag("strip_right"))
+    if kind == "Precompiled":
+        try:
+            table = base64.b64decode(str(data.get("precompiled_charsmap")), validate=True)
+            character_map(table)
+        except (binascii.Error, ValueError):
+            raise pieces.fail("normalizer: precompiled_charsmap: no base64") from None
+        except InputError as error:
+            raise pieces.fail(f"normalizer: {error}") from None
+        return Precompiled(table)
+    pattern, by = data.get("pattern"), data.get("content")
+    if kind == "Replace" and isinstance(pattern, dict) and isinstance(by, str):
+        if pattern == {"Regex": MANY_SPACES}:
+            return ReplaceSpaces(by)
+        if isinstance(pattern.get("String"), str) and pattern["String"]:
+            return Replace(pattern["String"], by)
+    shown = json.dumps(data, ensure_ascii=False)[:80]
+    raise pieces.fail(f"normalizer: {shown} is nothing volt does")
+
+
+def _as_written(step: dict[str, Any]) -> dict[str, Any]:
+    """A step as volt writes it, if that comes to the same. `trim_offsets` changes no ids."""
+    if step.get("type") == "Split" and (step.get("behavior"), step.get("invert")) == (
+        "Removed",
+        True,
+    ):
+        return step | {"behavior": "Isolated", "invert": False}  # the patterns leave nothing out
+    if step.get("type") == "ByteLevel":
+        return BYTE_LEVEL | {key: step.get(key, True) for key in ("add_prefix_space", "use_regex")}
+    if step.get("type") != "Metaspace":
+        return step
+    scheme = step.get("prepend_scheme", "always")
+    if not step.get("add_prefix_space", True):
+        scheme = "never"
+    named = {key: step.get(key) for key in ("type", "replacement")}
+    return named | {"prepend_scheme": scheme, "split": step.get("split", True)}
+
+
+def _sequence(part: Any, key: str) -> list[dict[str, Any]]:
+    if not isinstance(part, dict):
+        return []
+    inner = part.get(key) if part.get("type") == "Sequence" else [part]
+    return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else []
+
+
+def _is_prepend(step: dict[str, Any]) -> bool:
+    if step == PREPEND_MARK:
+        return True
+    pattern = step.get("pattern")
+    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
+    return (
+        step.get("type") == "Replace"
+        and step.get("content") == SPACE_MARK
+        and isinstance(regex, str)
+        and regex.startswith(r"\A(?!")
+        and regex.endswith(r")(?=[\s\S])")
+    )
+
+
+def _added_kinds(pieces: Pieces, added: Any) -> dict[str, Kind]:
+    kinds: dict[str, Kind] = {}
+    if not isinstance(added, list):
+        raise pieces.fail("added_tokens: no list")
+    for number, one in enumerate(added):
+        content = one.get("content") if isinstance(one, dict) else None
+        if not isinstance(content, str) or type(one.get("id")) is not int:
+            raise pieces.fail(f"added_tokens[{number}]: needs an id and its content")
+        kinds[content] = "special" if one.get("special") else "symbol"
+    return kinds
+
+
+def _texts(pieces: Pieces, vocab: Any, added: list[dict[str, Any]]) -> list[str]:
+    if not isinstance(vocab, dict) or not all(type(i) is int for i in vocab.values()):
+        raise pieces.fail("model.vocab: no table of tokens and ids")
+    number_of = dict(vocab)
+    for one in added:
+        if number_of.setdefault(one["content"], one["id"]) != one["id"]:
+            raise pieces.fail(f"added_tokens: {one['content'][:40]!r} has two ids")
+    return pieces.by_number(number_of)
+
+
+def _merges(pieces: Pieces, merges: Any) -> list[Pair]:
+    if not isinstance(merges, list):
+        raise pieces.fail("model.merges: no list")
+    pairs: list[Pair] = []
+    for number, merge in enumerate(merges):
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        if not (
+            isinstance(parts, list)
+            and len(parts) == 2
+            and all(isinstance(part, str) and part for part in parts)
+        ):
+            raise pieces.fail(f"model.merges[{number}]: {str(merge)[:40]!r} is no pair")
+        pairs.append((parts[0], parts[1]))
+    return pairs

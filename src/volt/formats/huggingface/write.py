@@ -1,0 +1,241 @@
+"""Writing `tokenizer.json` and `tokenizer_config.json`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+from volt.counting.marks import END_MARK, SPACE_MARK
+from volt.counting.normalizers import (
+    Bert,
+    Cut,
+    Form,
+    Precompiled,
+    Replace,
+    ReplaceSpaces,
+    SentencePiece,
+    Step,
+    Strip,
+)
+from volt.counting.words import GPT2
+from volt.formats import reasons
+from volt.formats.base import Files
+from volt.formats.huggingface.parts import (
+    ANY_LENGTH,
+    BYTE_LEVEL,
+    BYTES,
+    CUTS,
+    MANY_SPACES,
+    PREPEND_MARK,
+    ROLES,
+    SPACE_TO_MARK,
+    SPLIT_AT_BLANKS,
+    SPLIT_AT_MARK,
+    split,
+)
+from volt.tokenizing.pairs import merge_list
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
+
+
+def refusals(vocabulary: Vocabulary) -> Iterator[str]:
+    if vocabulary.look_up is not None:
+        yield from _look_up_refusals(vocabulary, vocabulary.look_up)
+    if vocabulary.normalizer and isinstance(vocabulary.normalizer.last, SentencePiece):
+        yield (
+            "Hugging Face does not normalize text as SentencePiece does: it applies the shortest "
+            "rule of the table, not the longest; export to sentencepiece"
+        )
+    yield from reasons.space_mark(vocabulary, "Hugging Face")
+
+
+def _look_up_refusals(vocabulary: Vocabulary, look_up: LookUp) -> Iterator[str]:
+    mode = vocabulary.rule.mode
+    if mode.loses_spaces and not look_up.mark:
+        yield (
+            f"Hugging Face has no {END_MARK} in WordPiece and Unigram; "
+            "learn with `pretokenizer='metaspace'`"
+        )
+    if vocabulary.encoding == "unigram":
+        yield from reasons.one_unknown(vocabulary, "Hugging Face Unigram")
+        lowest = min(token.score for token in vocabulary.tokens)
+        yield from reasons.unknown_score(vocabulary, "Hugging Face", lowest)
+    elif mode.byte_tokens(vocabulary.unknown):
+        yield (
+            "Hugging Face WordPiece has no byte tokens for unknown characters; "
+            "learn with `unknown='unk'`"
+        )
+
+
+def notes(vocabulary: Vocabulary) -> Iterator[str]:
+    yield from reasons.rounding(vocabulary, "Hugging Face", LookUp())
+    if vocabulary.look_up is not None and vocabulary.unknown == "byte":
+        yield "Hugging Face takes the text `<0x41>` for the byte token of that name"
+
+
+def write(vocabulary: Vocabulary, path: Path) -> Files:
+    """A folder with `tokenizer.json` and `tokenizer_config.json`; or PATH.json, the first alone."""
+    tokenizer = as_json(tokenizer_data(vocabulary))
+    if path.suffix == ".json":
+        return {path: tokenizer}
+    return {
+        path / "tokenizer.json": tokenizer,
+        path / "tokenizer_config.json": as_json(config(vocabulary)),
+    }
+
+
+def as_json(data: Any) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [
+            {"id": number, **added} for number, added in _added_tokens(vocabulary).items()
+        ],
+        "normalizer": _normalizer(vocabulary),
+        "pre_tokenizer": _pre_tokenizer(vocabulary),
+        "post_processor": None,
+        "decoder": _decoder(vocabulary),
+        "model": _model(vocabulary),
+    }
+
+
+def _model(vocabulary: Vocabulary) -> dict[str, Any]:
+    mode = vocabulary.rule.mode
+    spelled = bool(mode.byte_tokens(vocabulary.unknown))
+    if vocabulary.look_up is not None and vocabulary.encoding == "longest":
+        return {
+            "type": "WordPiece",
+            "unk_token": vocabulary.unknown_token,
+            "continuing_subword_prefix": vocabulary.look_up.mark,
+            "max_input_chars_per_word": vocabulary.look_up.longest_word or ANY_LENGTH,
+            "vocab": vocabulary.ids,
+        }
+    if vocabulary.look_up is not None:
+        return {
+            "type": "Unigram",
+            "unk_id": vocabulary.ids[vocabulary.unknown_token],
+            "vocab": [[token.text, token.score] for token in vocabulary.tokens],
+            "byte_fallback": spelled,
+        }
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": vocabulary.unknown_token if vocabulary.unknown == "unk" else None,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": END_MARK if mode.loses_spaces else None,
+        "fuse_unk": vocabulary.fuse_unknown,
+        "byte_fallback": spelled,
+        "ignore_merges": vocabulary.whole_words,
+        "vocab": vocabulary.ids,
+        "merges": [list(pair) for pair in merge_list(vocabulary)],
+    }
+
+
+def _added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
+    # They are found in the normalized text, after the `▁` was put before it: so they get no other.
+    normalized = vocabulary.rule.mode.space_before and vocabulary.normalizer is None
+    return {
+        number: {
+            "content": token.text,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": normalized,
+            "special": token.kind == "special",
+        }
+        for number, token in enumerate(vocabulary.tokens)
+        if token.kind in ("special", "symbol")
+    }
+
+
+def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
+    steps: list[dict[str, Any]] = []
+    if vocabulary.normalizer is not None:
+        steps = [_step_data(step) for step in vocabulary.normalizer.steps[:-1]]
+    elif vocabulary.rule.normalize != "none":
+        steps.append({"type": vocabulary.rule.normalize.upper()})
+    if vocabulary.rule.mode.space_before and vocabulary.normalizer is None:
+        names = [token.text for token in vocabulary.tokens if token.kind in ("special", "symbol")]
+        steps += [_prepend(names), SPACE_TO_MARK]
+    if len(steps) > 1:
+        return {"type": "Sequence", "normalizers": steps}
+    return steps[0] if steps else None
+
+
+def _step_data(step: Step) -> dict[str, Any]:
+    match step:
+        case Bert():
+            return {"type": "BertNormalizer", **asdict(step)}
+        case Precompiled():
+            table = base64.b64encode(step.table).decode()
+            return {"type": "Precompiled", "precompiled_charsmap": table}
+        case Strip():
+            return {"type": "Strip", "strip_left": step.left, "strip_right": step.right}
+        case Replace():
+            return {"type": "Replace", "pattern": {"String": step.text}, "content": step.by}
+        case ReplaceSpaces():
+            return {"type": "Replace", "pattern": {"Regex": MANY_SPACES}, "content": step.by}
+        case Form():
+            return {"type": step.form}
+    return {"type": type(step).__name__}  # Lowercase, StripAccents
+
+
+def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
+    if vocabulary.normalizer is not None:
+        steps = CUTS[cast(Cut, vocabulary.normalizer.last).at]
+        return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
+    mode = vocabulary.rule.mode
+    if mode.pattern is None:
+        return SPLIT_AT_MARK if mode.space_before else SPLIT_AT_BLANKS
+    if mode.pattern == GPT2:
+        return BYTE_LEVEL
+    return {"type": "Sequence", "pretokenizers": [split(mode.pattern), BYTES]}
+
+
+def _prepend(names: list[str]) -> dict[str, Any]:
+    """`▁` before a text that is not empty and does not start with one of the names."""
+    if not names:
+        return PREPEND_MARK
+    alternatives = "|".join(re.sub(r"[\\.^$|?*+()\[\]{}]", r"\\\g<0>", name) for name in names)
+    pattern = rf"\A(?!{alternatives})(?=[\s\S])"
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": SPACE_MARK}
+
+
+def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
+    mode = vocabulary.rule.mode
+    if mode.byte_level:
+        return BYTE_LEVEL
+    if mode.loses_spaces:
+        if vocabulary.look_up is not None:
+            return {"type": "WordPiece", "prefix": vocabulary.look_up.mark, "cleanup": False}
+        return {"type": "BPEDecoder", "suffix": END_MARK}
+    return {
+        "type": "Sequence",
+        "decoders": [
+            {"type": "Replace", "pattern": {"String": SPACE_MARK}, "content": " "},
+            {"type": "ByteFallback"},
+            {"type": "Fuse"},
+            {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+        ],
+    }
+
+
+def config(vocabulary: Vocabulary) -> dict[str, Any]:
+    special = set(vocabulary.of_kind("special"))
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        **{role: name for name, role in reversed(ROLES.items()) if name in special},
+        "added_tokens_decoder": {
+            str(number): added for number, added in _added_tokens(vocabulary).items()
+        },
+    }

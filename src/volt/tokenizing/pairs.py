@@ -1,0 +1,98 @@
+"""Which pairs of tokens merge, and in which order, under the two merge rules (METHOD 7).
+
+Toolkits of rule `pairs` read a list of pairs, the first in the list first. Toolkits of rule
+`concat` rank the tokens, and join any two neighbours that make one.
+
+**A token is only ever merged from one pair.** Take two neighbours that make a token. No merge so
+far crossed the ends of this stretch of text, and every merge inside it was the first due of all
+places, so the first due inside. Hence they are the merges of the same text standing alone, whose
+last two tokens are always the same: its *last pair*. So:
+
+- under rule `concat`, only the last pair of a token is ever merged. A list that contains it, at the
+  rank of the token, is exact, whatever other pairs it contains;
+- a vocabulary of rule `pairs` is encoded the same under `concat` if the pair that each token was
+  learned from is its last pair. This can be seen from the vocabulary, without any text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from itertools import pairwise
+
+from volt.counting.marks import Marks
+from volt.proposing.tokens import Token
+from volt.tokenizing.vocabulary import Vocabulary
+
+Pair = tuple[str, str]
+
+
+def mergeable(vocabulary: Vocabulary) -> dict[str, int]:
+    """The rank of every token that takes part in merging, hidden ones too; -1 for a character."""
+    kinds = ("character", "merged")
+    return {token.text: token.rank for token in vocabulary.pool if token.kind in kinds}
+
+
+def merged_by_rank(vocabulary: Vocabulary) -> list[Token]:
+    merged = [token for token in vocabulary.pool if token.kind == "merged"]
+    return sorted(merged, key=lambda token: token.rank)
+
+
+def own_pairs(vocabulary: Vocabulary) -> list[Pair]:
+    """The pair that each token was learned from, in the order of the merges."""
+    pool = vocabulary.pool
+    return [
+        (pool[token.parents[0]].text, pool[token.parents[1]].text)
+        for token in merged_by_rank(vocabulary)
+        if token.parents
+    ]
+
+
+def last_pairs(vocabulary: Vocabulary) -> dict[str, Pair]:
+    """The pair that each token is merged from under rule `concat`, if it ever is."""
+    ranks, texts = mergeable(vocabulary), [token.text for token in merged_by_rank(vocabulary)]
+    pairs = [last_pair(text, ranks, vocabulary.marks) for text in texts]
+    return {text: pair for text, pair in zip(texts, pairs, strict=True) if pair is not None}
+
+
+def last_pair(token: str, ranks: dict[str, int], marks: Marks) -> Pair | None:
+    symbols = merge(marks.symbols(token), ranks, fewest=2)
+    return (symbols[0], symbols[1]) if len(symbols) == 2 else None
+
+
+def merge(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[str]:
+    """Join neighbours under rule `concat`, the lowest rank first, leftmost on a tie, until `fewest`
+    symbols are left or none can be joined. Characters, of rank -1, are not made by joining."""
+    symbols = list(symbols)
+    while len(symbols) > fewest:
+        due = [
+            (rank, place)
+            for place, (left, right) in enumerate(pairwise(symbols))
+            if (rank := ranks.get(left + right, -1)) >= 0
+        ]
+        if not due:
+            break
+        _, place = min(due)
+        symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
+    return symbols
+
+
+def all_pairs(vocabulary: Vocabulary) -> list[Pair]:
+    """All pairs of tokens that make a token, ordered by the rank of what they make. A token's last
+    pair comes first: subword-nmt splits a token into the first pair in its list."""
+    known = mergeable(vocabulary)
+    last = last_pairs(vocabulary)
+    pairs: list[Pair] = []
+    for token in merged_by_rank(vocabulary):
+        found = pairs_for(token.text, known, vocabulary.marks)
+        pairs += sorted(found, key=lambda pair: pair != last.get(pair[0] + pair[1]))
+    return pairs
+
+
+def pairs_for(token: str, known: Container[str], marks: Marks) -> list[Pair]:
+    """The pairs of known tokens that make a token."""
+    return [pair for pair in marks.cuts(token) if pair[0] in known and pair[1] in known]
+
+
+def merge_list(vocabulary: Vocabulary) -> list[Pair]:
+    """The list for a toolkit of rule `pairs`."""
+    return own_pairs(vocabulary) if vocabulary.merge_rule == "pairs" else all_pairs(vocabulary)

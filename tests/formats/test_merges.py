@@ -1,0 +1,27 @@
+"""volt.formats.merges: what can be seen from a vocabulary, without merging every token's text."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from volt.formats.merges import differing_tokens
+from volt.tokenizing.pairs import last_pairs, own_pairs
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "interop"))
+from samples import made_up
+
+
+@pytest.mark.parametrize("pretokenizer", ["metaspace", "whitespace", "byte-level"])
+def test_tokens_that_concat_merges_from_another_pair(pretokenizer):
+    differing = 0
+    for seed in range(100):
+        vocabulary = made_up(pretokenizer, "pairs", seed)
+        last = last_pairs(vocabulary)
+        expected = ["".join(pair) for pair in own_pairs(vocabulary)
+                    if last.get("".join(pair)) != pair]  # fmt: skip
+        assert differing_tokens(vocabulary) == expected
+        differing += len(expected)
+    assert differing > 200

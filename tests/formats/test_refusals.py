@@ -1,0 +1,162 @@
+"""What a format refuses, the exporter refuses and the report says: all from one place."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from vocabularies import bert_vocabulary, made, scored
+
+import volt
+from volt.counting.normalizers import Normalizer, SentencePiece
+from volt.counting.words import PRETOKENIZERS, alias
+from volt.formats import FORMATS, Format
+from volt.proposing.tokens import Token
+from volt.report.page import uses
+from volt.settings import in_flags
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
+
+TEXT = ["low lower lowest slow slower newer"] * 3
+
+
+def vocabularies() -> dict[str, Vocabulary]:
+    """One of every kind, and some that only one format refuses."""
+    found: dict[str, Vocabulary] = {}
+    for mode, rule, encoding in itertools.product(
+        PRETOKENIZERS, ("pairs", "concat"), ("merge", "split")
+    ):
+        found[f"{mode} {rule} {encoding}"] = made(
+            TEXT, 1, pretokenizer=mode, merge_rule=rule, encoding=encoding
+        )
+    for mode, unknown in (("metaspace", "byte"), ("metaspace", "unk"), ("byte-level", None)):
+        unigram = scored(TEXT, 1, mode, unknown)
+        found[f"unigram {mode} {unknown}"] = unigram
+        look_up = LookUp(unknown_score=-99.0)
+        found[f"unigram {mode} {unknown} score"] = replace(unigram, look_up=look_up)
+        longest = [token._replace(score=0.0) for token in unigram.tokens]
+        found[f"longest {mode} {unknown}"] = replace(
+            unigram, tokens=longest, encoding="longest", look_up=LookUp(), fuse_unknown=False
+        )
+    found["unigram whitespace"] = scored(TEXT, 1, "whitespace", None)
+    found["bert"] = bert_vocabulary()
+    plain = made(TEXT, 1)
+    found["unk"] = made(TEXT, 1, unknown="unk")
+    found["symbol"] = made(TEXT, 1, symbols=["<2de>"])
+    found["symbol with a space"] = made(TEXT, 1, symbols=["a b"])
+    found["symbol that starts with a space"] = made(TEXT, 1, symbols=[" b"])
+    found["no <unk>"] = made(TEXT, 1, special=["<s>"])
+    found["nfkc"] = replace(plain, rule=replace(plain.rule, normalize="nfkc"))
+    step = SentencePiece(b"", True)
+    found["sentencepiece"] = replace(plain, normalizer=Normalizer((step,)))
+    found["names of fairseq"] = made(TEXT, 1, special=["<unk>"], symbols=["<s>"])
+    found["marks in the text"] = made(["a@@ ab a@@ ab"], 1, pretokenizer="whitespace")
+    tokens = [one for one in plain.tokens if one.kind != "merged" and one.text != "▁"]
+    found["no space"] = replace(plain, tokens=tokens)
+    byte_level = made(TEXT, 1, pretokenizer="byte-level")
+    found["whole words"] = replace(byte_level, whole_words=True)
+    numbered = {text: rank for rank, text in enumerate(reversed(byte_level.of_kind("merged")))}
+    found["ids that are not ranks"] = replace(
+        byte_level,
+        merge_rule="concat",
+        tokens=[one._replace(rank=numbered.get(one.text, -1)) for one in byte_level.tokens],
+    )
+    found["not the pair it was learned from"] = _differing()
+    return found
+
+
+def _differing() -> Vocabulary:
+    """`abc` was learned from `a` and `bc`, but `ab` is merged first."""
+    plain = made(TEXT, 1, pretokenizer="byte-level", merge_rule="pairs")
+    tokens = [one for one in plain.tokens if one.kind != "merged"]
+    a, b, c = (next(i for i, one in enumerate(tokens) if one.text == text) for text in "abc")
+    size = len(tokens)
+    tokens += [
+        Token("ab", "merged", (a, b), 0),
+        Token("bc", "merged", (b, c), 1),
+        Token("abc", "merged", (a, size + 1), 2),
+    ]
+    return replace(plain, tokens=tokens)
+
+
+VOCABULARIES = vocabularies()
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_exporter_and_page_agree(name, tmp_path):
+    vocabulary = VOCABULARIES[name]
+    shown = {use["command"].split()[5]: use["refused"] for use in uses(vocabulary)}
+    assert list(shown) == list(FORMATS)
+    for form, entry in FORMATS.items():
+        reason = entry.refuse(vocabulary)
+        assert shown[form] == in_flags(reason or "")
+        assert "`" not in shown[form] or "`check`" in shown[form] or "`▁`" in shown[form]
+        path = tmp_path / form
+        if reason is None:
+            assert volt.export(vocabulary, form, path).files
+        else:
+            with pytest.raises(volt.SettingsError) as error:
+                volt.export(vocabulary, form, path)
+            assert str(error.value) == reason
+            assert not path.exists()
+
+
+def test_every_format_refuses_and_takes_some_of_them():
+    for form, entry in FORMATS.items():
+        refused = [name for name in VOCABULARIES if entry.refuse(VOCABULARIES[name])]
+        assert len(refused) < len(VOCABULARIES)
+        assert refused or form == "text"
+    only = {
+        "hf": "unigram metaspace byte score",
+        "sentencepiece": "symbol with a space",
+        "subword-nmt": "marks in the text",
+        "gpt2": "whole words",
+        "tiktoken": "ids that are not ranks",
+        "fairseq": "names of fairseq",
+        "marian": "names of fairseq",
+    }
+    for form, name in only.items():
+        assert FORMATS[form].refuse(VOCABULARIES[name]), form
+
+
+def test_a_text_to_check_on_lifts_one_refusal():
+    vocabulary = VOCABULARIES["not the pair it was learned from"]
+    tiktoken = FORMATS["tiktoken"]
+    assert "`check`" in (tiktoken.refuse(vocabulary) or "")
+    assert tiktoken.refuse(vocabulary, checked=True) is None
+
+
+def test_a_format_registered_at_run_time_is_everywhere(tmp_path):
+    sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
+    try:
+        import registry_docs
+    finally:
+        sys.path.pop(0)
+    entry = FORMATS.register(
+        Format(
+            "toy", "Toy", "A toy.", "a file", lambda vocabulary, path: {path: b"toy"},
+            FORMATS["text"].read, refusals=lambda vocabulary: iter(["not today"]),
+        )
+    )  # fmt: skip
+    try:
+        assert "| `toy` | A toy. | a file |" in registry_docs.formats()
+        assert uses(VOCABULARIES["bert"])[-1]["refused"] == "not today"
+        with pytest.raises(volt.SettingsError, match="not today"):
+            volt.export(VOCABULARIES["bert"], "toy", tmp_path / "x")
+    finally:
+        FORMATS.unregister(entry.name)
+
+
+def test_an_alias_of_a_pretokenizer_is_exported_like_the_original(tmp_path):
+    entry = PRETOKENIZERS.register(alias("code", "byte-level:llama3", "Words of source code."))
+    try:
+        one = made(TEXT, 1, pretokenizer="code", merge_rule="concat")
+        other = made(TEXT, 1, pretokenizer="byte-level:llama3", merge_rule="concat")
+        for form in ("hf", "tiktoken"):
+            mine = volt.export(one, form, tmp_path / "a" / form).files
+            theirs = volt.export(other, form, tmp_path / "b" / form).files
+            assert [f.read_bytes() for f in mine] == [f.read_bytes() for f in theirs]
+    finally:
+        PRETOKENIZERS.unregister(entry.name)
