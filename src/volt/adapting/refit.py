@@ -5,7 +5,7 @@ size and tokens are chosen as in `learn`. How text is cut into words stays, and 
 every token that stays; old ids are mapped to new ones.
 
 Why every token of a refitted vocabulary is encoded as itself. A token is always merged from the
-same two (volt/formats/merges.py), these from the same two again, and so on. If a vocabulary keeps
+same two (volt/tokenizing/pairs.py), these from the same two again, and so on. If a vocabulary keeps
 all of them, with their ranks, then the merges that were first due in the token's text are there and
 still first due. So tokens are kept with all they are made from. Where tokens are looked up, taking
 others away takes competitors away.
@@ -49,13 +49,13 @@ from volt.counting.inputs import Text, find_inputs
 from volt.counting.words import WordRule
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
-from volt.formats.merges import last_pairs
 from volt.pipeline import counted, some_words
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
 from volt.proposing.tokens import Kind, Token
 from volt.settings import ChoiceSettings
 from volt.tokenizing.check import measure
+from volt.tokenizing.pairs import last_pairs
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary

@@ -11,8 +11,15 @@ import numpy as np
 
 from volt.counting.counts import WordCounts
 from volt.counting.words import MergeRule
-from volt.tokenizing.pairs import Pair, all_pairs, last_pair, merge, mergeable, own_pairs
-from volt.tokenizing.pairs import last_pairs as last_pairs
+from volt.tokenizing.pairs import (
+    Pair,
+    all_pairs,
+    last_pair,
+    last_pairs,
+    merge,
+    mergeable,
+    own_pairs,
+)
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
