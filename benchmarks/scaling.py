@@ -56,9 +56,9 @@ def over_text(paths: list[Path], folder: Path, runs: int, threads: int) -> list[
         text = str(_prepare(paths, megabytes * share, part))
         more = ["--threads", str(threads)]
         row: dict[str, Any] = {"megabytes": Path(text).stat().st_size / MEGABYTE}
-        row["count"] = measure(["count", text, "-o", str(part / "counts"), *more], runs)
+        row["count"] = measure(["count", text, "-o", str(part / "counts"), "--force", *more], runs)
         row["candidates"] = measure(
-            ["candidates", text, "-o", str(part / "candidates"), *more], runs
+            ["candidates", text, "-o", str(part / "candidates"), "--force", *more], runs
         )
         row["learn"] = measure(
             ["learn", text, "-o", str(part / "learned"), "--force", "--no-report", *more], runs
@@ -79,7 +79,8 @@ def over_candidates(
     for merges in CANDIDATES:
         row: dict[str, Any] = {"merges": merges}
         row["candidates"] = measure(
-            ["candidates", counts, "-n", str(merges), "-o", str(folder / "c"), *more], runs
+            ["candidates", counts, "-n", str(merges), "-o", str(folder / "c"), "--force", *more],
+            runs,
         )
         row["learn"] = measure(
             ["learn", counts, "--candidates", f"bpe:{merges}", "--sizes", "500:1000:250",

@@ -67,7 +67,7 @@ def count(
 
     command = [str(Path(sysconfig.get_path("scripts"), "volt")), "count", str(text), *options,
                "--pretokenizer", "whitespace", "--threads", str(threads),
-               "-o", str(output), "--json"]  # fmt: skip
+               "-o", str(output), "--force", "--json"]  # fmt: skip
     started = time.perf_counter()
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(command, preexec_fn=hold, stdout=printed)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from volt.adapting.extend import extend
     from volt.adapting.join import Joined, join
     from volt.adapting.refit import RefitResult, refit
-    from volt.base.errors import InputError, SettingsError, TransportError, VoltError
+    from volt.base.errors import InputError, SettingsError, TransportError, VoltError, VoltWarning
     from volt.comparison import Comparison, compare
     from volt.counting.count import count
     from volt.counting.counts import CountTotals, WordCounts
@@ -49,6 +49,7 @@ __all__ = [
     "TransportError",
     "Vocabulary",
     "VoltError",
+    "VoltWarning",
     "WordCounts",
     "WordRule",
     "__version__",
@@ -75,7 +76,7 @@ _HOMES = {
     "adapting.extend": ("extend",),
     "adapting.join": ("Joined", "join"),
     "adapting.refit": ("RefitResult", "refit"),
-    "base.errors": ("InputError", "SettingsError", "TransportError", "VoltError"),
+    "base.errors": ("InputError", "SettingsError", "TransportError", "VoltError", "VoltWarning"),
     "comparison": ("Comparison", "compare"),
     "counting.count": ("count",),
     "counting.counts": ("CountTotals", "WordCounts"),

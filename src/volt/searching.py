@@ -112,7 +112,9 @@ def bleu_search(
     """
     from volt.trial import trial
     from volt.trial.results import write_json
+    from volt.trial.run import check_output
 
+    check_output(output, [source, target, *options.get("valid", ()), *options.get("test", ())])
     asked = parse_sizes(sizes)
     curve = candidates([source, target], merges=max(asked), threads=options.get("threads")).curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]

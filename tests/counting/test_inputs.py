@@ -16,6 +16,8 @@ import pytest
 import zstandard
 
 import volt
+from volt.base.errors import InputError
+from volt.base.output import atomic_folder
 from volt.counting.inputs import find_inputs
 
 LINES = "".join(f"line {n} of the text, {n * n}\n" for n in range(3000))
@@ -378,3 +380,55 @@ def test_sources_carry_exact_weights(file):
     ]
     assert find_inputs(f"{path}:0.25")[0].weight == Fraction(1, 4)
     assert find_inputs(path)[0].weight == 1
+
+
+# ------------------------------------------------------------------- results of volt in a folder
+
+
+def save_vocabulary(folder, **options):
+    with atomic_folder(folder, **options) as new:
+        (new / "volt.json").write_text("not text")
+        (new / "inner").mkdir()
+        (new / "inner" / "curve.csv").write_text("not text")
+
+
+def test_results_in_a_folder_are_skipped_with_a_warning(tmp_path):
+    (tmp_path / "text").write_text("a b\n")
+    save_vocabulary(tmp_path / "out")
+    (tmp_path / "out" / "inner" / "more").write_text("c\n")  # not one of volt's files
+    with pytest.warns(volt.VoltWarning) as told:
+        counts = volt.count(tmp_path)
+    assert counts.to_dict() == {"▁a": 1, "▁b": 1, "▁c": 1}
+    (warning,) = told
+    assert str(warning.message) == (
+        f"{tmp_path}: skipped 2 files that volt wrote, not text: out/inner/curve.csv, out/volt.json"
+    )
+
+
+def test_a_result_without_a_manifest_is_skipped_by_the_names_of_its_files(tmp_path):
+    (tmp_path / "early" / "source").mkdir(parents=True)
+    for name in ("volt.json", "report.html", "source/volt.json", "thesis.txt"):
+        (tmp_path / "early" / name).write_text("a\n")
+    with pytest.warns(volt.VoltWarning, match="skipped 3 files that volt wrote"):
+        assert [source.name for source in find_inputs(tmp_path)] == [
+            str(tmp_path / "early" / "thesis.txt")
+        ]
+
+
+def test_a_folder_of_nothing_but_results_is_no_corpus(tmp_path):
+    save_vocabulary(tmp_path / "out")
+    with (
+        pytest.warns(volt.VoltWarning, match="skipped 1 file that volt wrote, not text: volt.json"),
+        pytest.raises(InputError, match=r"no other file below .*out matches '\*.json'"),
+    ):
+        find_inputs(tmp_path / "out", glob="*.json")
+
+
+def test_text_that_volt_wrote_is_text(tmp_path):
+    save_vocabulary(tmp_path / "data", holds="text")
+    assert len(find_inputs(tmp_path / "data")) == 2
+
+
+def test_a_result_that_is_named_is_read(tmp_path):
+    save_vocabulary(tmp_path / "out")
+    assert len(find_inputs(tmp_path / "out" / "volt.json")) == 1

@@ -53,7 +53,7 @@ def save(folder: Path, text: str, name: str = "text") -> Path:
 
 def count_small(path, output: Path, memory: int = 40_000, **options) -> bytes:
     """Count with a table of a few words, read a few bytes at a time."""
-    volt.count_to_file(path, output, memory=memory, **options)
+    volt.count_to_file(path, output, memory=memory, force=True, **options)
     assert not output.with_name(output.name + ".spill").exists()
     return output.read_bytes()
 

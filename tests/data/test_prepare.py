@@ -192,6 +192,11 @@ def test_downloads_are_kept_and_nothing_is_overwritten(tmp_path):
         assert len(served.asked) == 2
         with pytest.raises(SettingsError, match="exists"):
             get("d", tmp_path / "one", table={"d": dataset}, cache=tmp_path / "cache")
+        (tmp_path / "one" / "train.en").write_text("edited\n")
+        get("d", tmp_path / "one", table={"d": dataset}, cache=tmp_path / "cache", force=True)
+        (tmp_path / "two" / "notes").write_text("mine")
+        with pytest.raises(SettingsError, match=r"did not write there \(notes\)"):
+            get("d", tmp_path / "two", table={"d": dataset}, cache=tmp_path / "cache", force=True)
     assert lines(tmp_path / "one" / "train.en") == ["one"]
     assert lines(tmp_path / "two" / "valid.en") == ["two"]
     assert sorted(path.name for path in (tmp_path / "cache").rglob("*")) == ["d", "de.gz", "en.gz"]
@@ -212,9 +217,9 @@ def test_data_sets_with_files_of_one_name_share_a_cache(tmp_path):
 @pytest.mark.parametrize(
     ("folder", "cache", "words"),
     [
-        (".", None, "exists"),
-        ("/", None, "exists"),
-        ("no/..", None, "exists"),
+        (".", None, "the folder you are in"),
+        ("/", None, "the folder you are in"),
+        ("no/..", None, "the folder you are in"),
         ("o", "o/c", "lies in"),
     ],
 )
@@ -360,4 +365,7 @@ def test_the_command_line_lists_and_refuses(tmp_path):
     done = subprocess.run(
         [VOLT, "data", "get", "multi30k", "-o", "."], capture_output=True, text=True, cwd=tmp_path
     )
-    assert (done.returncode, done.stderr) == (2, "volt: . exists; name a new folder\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "volt: . is the folder you are in, or around it; name a new one\n",
+    )

@@ -15,7 +15,7 @@ RULES = ["pairs", "concat"]
 
 
 def peer(vocabulary, folder):
-    files = volt.export(vocabulary, "gpt2", folder).files
+    files = volt.export(vocabulary, "gpt2", folder, force=True).files
     assert [file.name for file in files] == ["vocab.json", "merges.txt"]
     return tokenizers.ByteLevelBPETokenizer(*map(str, files))
 

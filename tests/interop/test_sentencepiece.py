@@ -24,7 +24,8 @@ ENCODINGS = ["merge", "split"]
 
 
 def peer(vocabulary, folder):
-    model, vocab = volt.export(vocabulary, "sentencepiece", folder / "spm.model").files
+    path = folder / "spm.model"
+    model, vocab = volt.export(vocabulary, "sentencepiece", path, force=True).files
     assert (model.name, vocab.name) == ("spm.model", "spm.vocab")
     return sentencepiece.SentencePieceProcessor(model_file=str(model))
 
@@ -118,7 +119,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
             continue
         differing += 1
         words = volt.count([texts], pretokenizer="metaspace")
-        result = volt.export(vocabulary, "sentencepiece", tmp_path / "spm", check=words)
+        result = volt.export(vocabulary, "sentencepiece", tmp_path / "spm", check=words, force=True)
         assert "come out differently" in result.messages[0]
         other = sentencepiece.SentencePieceProcessor(model_file=str(result.files[0]))
         wrong = [

@@ -26,7 +26,8 @@ RULES = ["pairs", "concat"]
 
 
 def peer(vocabulary, folder, **options):
-    codes, vocab = volt.export(vocabulary, "subword-nmt", folder / "codes.bpe", **options).files
+    path = folder / "codes.bpe"
+    codes, vocab = volt.export(vocabulary, "subword-nmt", path, force=True, **options).files
     assert (codes.name, vocab.name) == ("codes.bpe", "codes.bpe.vocab")
     with codecs.open(str(vocab), encoding="utf-8") as stream:
         known = apply_bpe.read_vocabulary(stream, None)
@@ -88,7 +89,7 @@ def test_vocabularies_that_no_bpe_would_learn(encoding, rule, tmp_path):
         # All places of a pair at once: the exporter says so, and counts them.
         delayed += 1
         words = volt.count([texts], pretokenizer="whitespace")
-        result = volt.export(vocabulary, "subword-nmt", tmp_path / "x", check=words)
+        result = volt.export(vocabulary, "subword-nmt", tmp_path / "x", check=words, force=True)
         assert any("too early" in message for message in result.messages)
         assert encoding == "split" or result.check.types == len(wrong)
     assert rule == "pairs" or delayed

@@ -57,7 +57,7 @@ def recover(target: Path) -> None:
 
 def _beside(target: Path, number: int, end: str) -> Path:
     key = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]
-    return target.with_name(f".volt-{key}-{number}.{end}")
+    return target.parent / f".volt-{key}-{number}.{end}"
 
 
 # --------------------------------------------------------------------------------- changing places

@@ -1,4 +1,4 @@
-"""The errors a user of volt can meet. Each message says what is wrong, where, and what to do."""
+"""Errors and warnings a user of volt can meet. Each says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 
@@ -17,3 +17,7 @@ class SettingsError(VoltError):
 
 class TransportError(VoltError):
     """A transport problem that has no solution, or whose solution was not reached."""
+
+
+class VoltWarning(UserWarning):
+    """Something the user should know; the work goes on. The command line prints it as a note."""

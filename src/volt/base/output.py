@@ -38,8 +38,8 @@ Place = str | os.PathLike[str]
 
 
 def claim(
-    *paths: Place,
-    inputs: Iterable[Any] = (),
+    *paths: Place | None,
+    inputs: Any = (),
     force: bool = False,
     folder: bool = False,
     parents: bool = False,
@@ -50,17 +50,19 @@ def claim(
     An output is refused if it is an input, contains an input, or is a file in a folder that is read
     (`glob` says which of its files are). Names may be links. A file that exists needs `force`. A
     folder that is not empty needs it too, and must contain nothing but files that volt wrote. With
-    `parents`, missing folders around a file will be made. Inputs that are not paths are ignored.
+    `parents`, missing folders around a file will be made. Lists among the inputs are looked into;
+    what is not a path is ignored, and so is an output that is None (stdout).
     """
-    inputs = [inputs] if isinstance(inputs, (str, os.PathLike)) else list(inputs)
     named: set[Path] = set()
     for path in paths:
+        if path is None:
+            continue
         target = _target(path)
         if target in named:
             raise SettingsError(f"{path} is named for two outputs; name two files")
         named.add(target)
         with _in_words(path):
-            _refuse_inputs(path, target, inputs, folder, glob)
+            _refuse_inputs(path, target, _named(inputs), folder, glob)
             if folder:
                 check_folder(path, force=force)
             elif not _is_stream(path):
@@ -117,11 +119,20 @@ def _check_writable(folder: Path, parents: bool) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def _refuse_inputs(path: Place, target: Path, inputs: list[Any], folder: bool, glob: str) -> None:
+def _named(inputs: Any) -> Iterator[Place]:
+    """The inputs that are paths."""
+    if isinstance(inputs, (str, os.PathLike)):
+        yield inputs
+    elif isinstance(inputs, (list, tuple)):
+        for one in inputs:
+            yield from _named(one)
+
+
+def _refuse_inputs(
+    path: Place, target: Path, inputs: Iterable[Place], folder: bool, glob: str
+) -> None:
     mine = status(target)
     for name in inputs:
-        if not isinstance(name, (str, os.PathLike)):
-            continue
         there, found = _input(name)
         if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
             continue
@@ -146,6 +157,8 @@ def _refuse_inputs(path: Place, target: Path, inputs: list[Any], folder: bool, g
 def _input(name: Place) -> tuple[Path | None, os.stat_result | None]:
     """Where an input lies, and what is there. It may be stdin, or have a weight after a colon."""
     text = os.fspath(name)
+    if not text:
+        return None, None
     if text == "-":
         with suppress(OSError, AttributeError, ValueError):
             return None, os.fstat(sys.stdin.fileno())
@@ -252,11 +265,11 @@ def make_folder(path: Place) -> Path:
 # ------------------------------------------------------------------------------ folders that grow
 
 
-def check_growing(path: Place, *names: str, inputs: Iterable[Any] = ()) -> None:
+def check_growing(path: Place, *names: str, inputs: Any = ()) -> None:
     """Refuse a folder that `grow_folder` would not take."""
     target = _target(path)
     with _in_words(path):
-        _refuse_inputs(path, target, list(inputs), True, "*")
+        _refuse_inputs(path, target, _named(inputs), True, "*")
         if status(target) is None:
             _check_writable(target.parent, parents=True)
             return
@@ -290,12 +303,18 @@ def grow_folder(path: Place, *names: str) -> Path:
 
 
 def record(folder: Place, *names: str) -> None:
-    """List files as volt's own in the manifest of the folder, if it has one."""
-    manifest = read_manifest(Path(folder))
-    if manifest is not None and not manifest.files.issuperset(names):
-        files = manifest.files.union(names)
-        with atomic_write(Path(folder) / MANIFEST) as stream:
-            stream.write(Manifest(manifest.holds, files).to_bytes())
+    """List files as volt's own in the manifest of the folder, if it has one, and in those of the
+    folders around it that list others of its files."""
+    place = _target(folder)
+    for home in (place, *place.parents):
+        manifest = read_manifest(home)
+        below = "" if home == place else f"{place.relative_to(home).as_posix()}/"
+        if manifest is None or not any(name.startswith(below) for name in ("", *manifest.files)):
+            continue
+        files = manifest.files.union(below + name for name in names)
+        if files != manifest.files:
+            with atomic_write(home / MANIFEST) as stream:
+                stream.write(Manifest(manifest.holds, files).to_bytes())
 
 
 # --------------------------------------------------------------------------------------- helpers

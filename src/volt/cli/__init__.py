@@ -8,7 +8,9 @@ import re
 import signal
 import sys
 import traceback
+import warnings
 from contextlib import suppress
+from typing import Any
 
 STOPPING = {"SIGINT": b"interrupted", "SIGTERM": b"terminated", "SIGHUP": b"hung up"}
 """Ctrl-C, a polite kill, a terminal that is closed; not all systems have all."""
@@ -29,6 +31,7 @@ def main() -> None:
             signal.signal(number, _stop)
     # A vocabulary is very many objects and no cycles: don't look through them again and again.
     gc.set_threshold(100_000, 50, 50)
+    _show_warnings(quiet=bool({"-q", "--quiet"} & {*sys.argv[1:]}))
     debug = "--debug" in sys.argv[1:]
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
@@ -65,6 +68,21 @@ def main() -> None:
         # Keep Python from trying, and failing, once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2)
+
+
+def _show_warnings(*, quiet: bool) -> None:
+    """Print what the library warns of as a note."""
+    from volt.base.errors import VoltWarning
+
+    show = warnings.showwarning
+
+    def note(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, VoltWarning):
+            show(message, category, *where, **more)
+        elif not quiet:
+            print(f"note: {message}", file=sys.stderr)
+
+    warnings.showwarning = note
 
 
 def _limit(error: RuntimeError) -> str | None:

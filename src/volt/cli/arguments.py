@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,6 +27,7 @@ INPUTS = (
     "Text or counts files, folders, or - for stdin; gz, bz2, xz and zst are read as they are. "
     "FILE:2.0 gives a file a weight."
 )
+REPLACE = "Replace a file that exists."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +65,13 @@ class File(Settings):
     output: str | None = option(
         None, "Write here.", path("FILE"), group="Output", short="-o", default_words="stdout"
     )
-    force: bool = option(False, "Replace a file that exists.", flag(), group="Output")
+    force: bool = option(False, REPLACE, flag(), group="Output")
 
     def claim(self, *inputs: object, glob: str = "*") -> None:
         """Refuse, before any work, an output that must not be written."""
         from volt.base.output import claim
 
-        if self.output is not None:
-            claim(self.output, inputs=paths(inputs), force=self.force, glob=glob)
+        claim(self.output, inputs=inputs, force=self.force, glob=glob)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,14 +85,7 @@ class Folder(Settings):
         """Refuse, before any work, a folder that must not be written."""
         from volt.base.output import claim
 
-        claim(self.output, inputs=paths(inputs), force=self.force, folder=True)
-
-
-def paths(inputs: object) -> list[str]:
-    """All names in lists of names; what is not given is left out."""
-    if isinstance(inputs, str):
-        return [inputs]
-    return [name for one in inputs for name in paths(one)] if isinstance(inputs, Iterable) else []
+        claim(self.output, inputs=inputs, force=self.force, folder=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ def candidates(
 
     if run.json and target.output is None:
         raise SettingsError("--json and the candidates both go to stdout: name a file with -o")
-    target.claim(inputs.files, glob=counting.glob)
+    target.claim(inputs.files, settings.source.path, glob=counting.glob)
     common: dict[str, Any] = {"threads": run.threads, "progress": progress_for(run.quiet)}
     counts = volt.count(inputs.files, **vars(counting), **common)
     found = volt.candidates(counts, **vars(settings), **common)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import volt
@@ -34,7 +35,8 @@ class CompareCommand(File):
 @command("volt compare out/ other/tokenizer.json --on test.txt")
 def compare(asked: CompareCommand, shown: Told) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
-    asked.claim(asked.vocabularies, asked.on)
+    vocabularies = map(Path, asked.vocabularies)
+    asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], asked.on)
     comparison = volt.compare(asked.vocabularies, asked.on)
     if asked.output is not None:
         from volt.base.output import atomic_write

@@ -91,7 +91,7 @@ def _here(
     if target.output is None:
         raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
     spill = {name: value for name, value in vars(spilling).items() if value is not None}
-    return volt.count_to_file(inputs.files, target.output, **spill, **options)
+    return volt.count_to_file(inputs.files, target.output, force=target.force, **spill, **options)
 
 
 def summary(counts: volt.WordCounts | CountedFile) -> list[str]:

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from volt.base.errors import SettingsError
 from volt.base.options import (
     Settings,
     argument,
@@ -20,7 +19,7 @@ from volt.base.options import (
     text,
     whole,
 )
-from volt.cli.arguments import Quiet
+from volt.cli.arguments import REPLACE, Quiet
 from volt.cli.command import HELP_FLAGS, command
 from volt.cli.console import print_json, progress_for, say
 
@@ -47,6 +46,9 @@ class GetCommand(Settings):
         None, "Where downloads are kept.", path("DIR"), group="Output",
         default_words="DIR.downloads",
     )  # fmt: skip
+    force: bool = option(
+        False, "Replace a folder that volt data get wrote.", flag(), group="Output"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +61,7 @@ class CleanCommand(Settings):
         9.0, "Most words of one side for each word of the other; 0: any.", number(), group="Words"
     )
     output: tuple[str, str] = option(..., "Files to write.", pair(), group="Output", short="-o")
-
-    def _check(self) -> None:
-        if self.output[0] == self.output[1]:
-            raise SettingsError(f"{self.output[0]} is named for both sides: name two files")
+    force: bool = option(False, REPLACE, flag(), group="Output")
 
 
 @command("volt data list", name="list")
@@ -111,6 +110,7 @@ def get(asked: GetCommand, shown: Quiet) -> None:
         languages=list(asked.languages),
         cache=asked.cache,
         clean=not asked.no_clean,
+        force=asked.force,
         progress=progress_for(shown.quiet),
     )
     counts = ", ".join(f"{split} {lines:,}" for split, lines in result.lines.items())
@@ -126,7 +126,7 @@ def clean(asked: CleanCommand, shown: Quiet) -> None:
 
     done = clean_files(
         asked.source, asked.target, *asked.output, minimum=asked.minimum, maximum=asked.maximum,
-        ratio=asked.ratio or None,
+        ratio=asked.ratio or None, force=asked.force,
     )  # fmt: skip
     say(shown.quiet, f"{done.kept:,} of {done.pairs:,} pairs kept")
 

@@ -30,7 +30,8 @@ def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, show
     """Decode what `volt encode` wrote: a line of text for a line of tokens."""
     from volt.base.output import atomic_write
 
-    target.claim(inputs.files, model.file)
+    beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
+    target.claim(inputs.files, beside, model.file)
     decoder = _Decoder(volt.load(model.model), asked.skip_special)
     if asked.form == "npy":
         lines = _npy_lines(inputs.files)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import Settings, choice, option, text
-from volt.cli.arguments import File, Model, QuietRun, Spark, Stdin
+from volt.cli.arguments import File, Folder, Model, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
 from volt.cli.console import progress_for, refuse, write_stdout
 from volt.settings import EncodeSettings
@@ -17,7 +17,7 @@ from volt.settings import EncodeSettings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NOT_WITH_SPARK = ("form", "dropout", "seed", "on_invalid", "threads")
+NOT_WITH_SPARK = ("form", "dropout", "seed", "on_invalid", "threads", "force")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +53,8 @@ def encode(
         refuse(given, NOT_WITH_SPARK, "--engine spark")
         if target.output is None or "files" not in given:
             raise SettingsError("Spark reads and writes Parquet: name inputs, and a folder with -o")
+        if "://" not in target.output:
+            Folder(output=target.output).claim(inputs.files, model.file)
         _with_spark(volt.load(model.model, threads=1), inputs, settings, spark, target.output)
         return
     refuse(given, ("master", "field", "column"), "--engine local")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import volt
-from volt.base.options import Settings, many, one_of, option, path
-from volt.cli.arguments import Model, Told, formats
+from volt.base.options import Settings, flag, many, one_of, option, path
+from volt.cli.arguments import REPLACE, Model, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 
@@ -19,6 +19,7 @@ class ExportCommand(Settings):
         ..., "A folder for hf and gpt2, a file for the others; further files go beside it.",
         path("PATH"), group="Output", short="-o",
     )  # fmt: skip
+    force: bool = option(False, REPLACE, flag(), group="Output")
     check: Sequence[str] = option(
         (), "Count the words of this text that the toolkit encodes differently; may be given "
         "several times.", many(path()), group="Input",
@@ -29,7 +30,10 @@ class ExportCommand(Settings):
 def export(model: Model, asked: ExportCommand, shown: Told) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
     vocabulary = volt.load(model.model).vocabulary
-    result = volt.export(vocabulary, asked.to, asked.output, check=asked.check or None)
+    result = volt.export(
+        vocabulary, asked.to, asked.output, check=asked.check or None, force=asked.force,
+        inputs=[model.file],
+    )  # fmt: skip
     say(shown.quiet, *(f"wrote {file}" for file in result.files), *result.messages)
     if result.check is not None:
         say(shown.quiet, f"encoded otherwise: {result.check}")

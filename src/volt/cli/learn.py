@@ -78,8 +78,9 @@ def learn(
     given: Given,
 ) -> None:
     """Learn a vocabulary, its size included, and write it to a folder."""
-    named = [text.partition("=")[2] for text in (*asked.lang, *(languages.parallel or ()))]
-    asked.claim(asked.inputs, named, languages.parallel)
+    coded = [*asked.lang, *(languages.parallel or ())]
+    by_code = [text.partition("=")[2] or text for text in coded]
+    asked.claim(asked.inputs, by_code, settings.source.path)
     options = {
         **vars(counting), **vars(settings), "threads": run.threads,
         "progress": progress_for(run.quiet),

@@ -11,6 +11,8 @@ from volt.cli.arguments import File, Learned, Quiet
 from volt.cli.command import command
 from volt.cli.console import say
 
+PAGE = "report.html"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReportCommand(Learned, File):
@@ -23,7 +25,8 @@ class ReportCommand(Learned, File):
 @command("volt report out")
 def report(asked: ReportCommand, shown: Quiet) -> None:
     """Make the page of a folder: one file to look at, offline."""
-    from volt.base.output import atomic_write, record
+    from volt.base.manifest import result_files
+    from volt.base.output import atomic_write, claim, record
     from volt.report.page import load_material, make_page
 
     folder = Path(asked.folder)
@@ -33,12 +36,14 @@ def report(asked: ReportCommand, shown: Quiet) -> None:
     if asked.output is not None and len(sides) > 1:
         raise SettingsError("two vocabularies, one page: name DIR/source or DIR/target")
     asked.claim(asked.files)
-    for side in sides:
+    homes = [side.parent if side.name == "volt.json" else side for side in sides]
+    for home in homes if asked.output is None else []:
+        claim(home / PAGE, force=asked.force or PAGE in result_files(home))
+    for side, home in zip(sides, homes, strict=True):
         page = make_page(load_material(side))
-        home = side.parent if side.name == "volt.json" else side
-        target = asked.output or home / "report.html"
+        target = asked.output or home / PAGE
         with atomic_write(target) as stream:
             stream.write(page)
         if asked.output is None:
-            record(home, "report.html")
+            record(home, PAGE)
         say(shown.quiet, f"{target}: {len(page) / 1e6:.2f} MB, opens in any browser")

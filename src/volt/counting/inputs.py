@@ -11,14 +11,16 @@ import os
 import re
 import stat
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.errors import InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
+from volt.base.manifest import result_files, some_of
 from volt.counting.decoding import decompressed
 
 
@@ -73,10 +75,10 @@ def find_inputs(
 ) -> list[TextInput]:
     """List the inputs that are named, in order.
 
-    A `str` or path is a file, a folder (all files below it that match `glob`, sorted by path,
-    without hidden ones), `-` for stdin, or `hf:DATASET:CONFIG:SPLIT:FIELD`; `path:2.0` has a weight
-    of 2. A list or tuple contains several of these, or iterables of strings. Any other iterable is
-    text itself.
+    A `str` or path is a file, a folder (all files below it that match `glob`, sorted by path;
+    hidden ones and, with a warning, results of volt are left out), `-` for stdin, or
+    `hf:DATASET:CONFIG:SPLIT:FIELD`; `path:2.0` has a weight of 2. A list or tuple contains several
+    of these, or iterables of strings. Any other iterable is text itself.
     """
     items: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     found: list[TextInput] = []
@@ -168,14 +170,25 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
         raise InputError(f"no such file: {name[:200]}{hint}")
     if not path.is_dir():
         return [TextInput(str(path), weight, path=path)]
+    results: list[str] = []
     try:
-        names = sorted(filter(_matcher(path, glob), _files_below(path)))
+        matches = _matcher(path, glob)
+        names = sorted(filter(matches, _files_below(path, results)))
+        results = sorted(filter(matches, results))
     except (ValueError, NotImplementedError) as error:
         raise SettingsError(f"`glob` {glob!r}: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
+    if results:
+        number = f"{len(results):,} file" + ("s" if len(results) > 1 else "")
+        warnings.warn(
+            f"{path}: skipped {number} that volt wrote, not text: {some_of(results)}",
+            VoltWarning,
+            stacklevel=2,
+        )
     if not names:
-        raise InputError(f"no file below {path} matches {glob!r}")
+        other = "other " if results else ""
+        raise InputError(f"no {other}file below {path} matches {glob!r}")
     return [TextInput(str(file), weight, path=file) for file in map(path.joinpath, names)]
 
 
@@ -186,19 +199,23 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _files_below(folder: Path) -> Iterator[str]:
-    """Paths of the files in a folder, relative to it, in any order, without hidden ones. Links to
-    folders are not followed. A folder that can't be read is an error, because nobody would notice
-    that its files are missing."""
+def _files_below(folder: Path, results: list[str]) -> Iterator[str]:
+    """Paths of the files in a folder, relative to it, in any order, without hidden ones. What volt
+    wrote is not text and goes to `results`. Links to folders are not followed. A folder that can't
+    be read is an error, because nobody would notice that its files are missing."""
     inner = [""]
+    skipped: set[str] = set()
     while inner:
         below = inner.pop()
+        skipped.update(below + name for name in result_files(folder / below))
         with os.scandir(folder / below) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     inner.append(f"{below}{entry.name}/")
+                elif below + entry.name in skipped:
+                    results.append(below + entry.name)
                 elif os.path.isfile(entry) if entry.is_symlink() else entry.is_file():  # noqa: PTH113
                     yield below + entry.name
 

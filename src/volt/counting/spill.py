@@ -27,7 +27,7 @@ from volt._version import __version__
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
-from volt.base.output import atomic_write, make_folder
+from volt.base.output import atomic_write, claim, make_folder
 from volt.base.progress import Progress
 from volt.counting.count import AfterBlock, BlockEnd, CountPlan, plan_count, report_blocks
 from volt.counting.counts import CountsHeader, CountTotals
@@ -73,6 +73,7 @@ def count_to_file(
     inputs: Text | Iterable[Text],
     output: str | os.PathLike[str],
     *,
+    force: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -81,7 +82,7 @@ def count_to_file(
 
     Runs go to the folder `spill`, which is removed at the end. With `resume`, an unfinished count
     in that folder is continued, if there is one. Counts are exact: `max_types` leaves out the
-    rarest types at the end, none on the way.
+    rarest types at the end, none on the way. A file that exists is replaced only with `force`.
     """
     spilling = SpillSettings.take(options)
     settings = CountSettings(**options)
@@ -91,6 +92,8 @@ def count_to_file(
     progress = progress or Progress()
     output = Path(output)
     folder = Path(spilling.spill or output.with_name(output.name + ".spill"))
+    claim(output, inputs=inputs, force=force, glob=settings.glob)
+    claim(folder / CHECKPOINT, inputs=inputs, force=True, parents=True, glob=settings.glob)
 
     # 1. Which inputs are there, and how much of them was counted before?
     plan = plan_count(inputs, settings)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.output import atomic_write
+from volt.base.output import atomic_files, claim
 from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import find_inputs
 
@@ -60,10 +60,13 @@ def clean_files(
     minimum: int = 1,
     maximum: int = 80,
     ratio: float | None = 9.0,
+    force: bool = False,
 ) -> CleanResult:
-    """Clean two files line by line; packed ones are read as they are."""
+    """Clean two files line by line; packed ones are read as they are. Outputs that exist are
+    replaced only with `force`."""
+    claim(output_source, output_target, inputs=[source, target], force=force)
     total = kept = 0
-    with atomic_write(output_source) as one, atomic_write(output_target) as other:
+    with atomic_files(output_source, output_target) as (one, other):
         pairs = aligned(source, target)
         for pair in cleaned(pairs, minimum=minimum, maximum=maximum, ratio=ratio):
             total += 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.output import atomic_folder, make_folder
+from volt.base.output import atomic_folder, check_folder, make_folder
 from volt.base.progress import Progress
 from volt.counting.inputs import TextInput, find_inputs
 from volt.data.archive import extract
@@ -42,6 +42,7 @@ def get(
     languages: Sequence[str] = (),
     cache: str | Path | None = None,
     clean: bool = True,
+    force: bool = False,
     table: dict[str, Dataset] | None = None,
     progress: Progress | None = None,
 ) -> GetResult:
@@ -50,7 +51,7 @@ def get(
     Downloads are kept in `cache` (by default a folder beside the output), so that a second try
     needs none of them. `languages`: which of the data set's; of TED two, or `*` and one for all
     pairs with that one: then `SPLIT.other` has the text of all others, and `SPLIT.language` says
-    line by line which it is.
+    line by line which it is. A folder that `get` wrote before is replaced with `force`.
     """
     known = DATASETS if table is None else table
     if name not in known:
@@ -58,8 +59,7 @@ def get(
     dataset = known[name]
     chosen = _languages(name, dataset, languages)
     folder = Path(output)
-    if folder.resolve().exists():
-        raise SettingsError(f"{folder} exists; name a new folder")
+    check_folder(folder, force=force, holds="text")
     # A folder for each data set: files of two have the same name.
     store = (Path(cache) if cache else folder.with_name(folder.name + ".downloads")) / name
     if folder.resolve() in store.resolve().parents:
@@ -69,7 +69,7 @@ def get(
     messages: list[str] = []
     dropped = 0
     with (
-        atomic_folder(folder) as temporary,
+        atomic_folder(folder, force=force, holds="text") as temporary,
         TemporaryDirectory(dir=make_folder(store)) as scratch,
         ExitStack() as opened,
     ):

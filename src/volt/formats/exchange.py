@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
-from volt.base.output import atomic_files
+from volt.base.output import atomic_files, claim
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -54,17 +54,22 @@ def export(
     path: str | os.PathLike[str],
     *,
     check: WordCounts | Text | Iterable[Text] | None = None,
+    force: bool = False,
+    inputs: Sequence[str | os.PathLike[str]] = (),
 ) -> ExportResult:
     """Write a vocabulary in the format of another toolkit; `FORMATS` has the names.
 
     If the toolkit may merge differently from the vocabulary, the words of the text `check` are
-    encoded both ways, and the result says how many differ. All files are written, or none.
+    encoded both ways, and the result says how many differ. Files that exist are replaced only with
+    `force`, and never if they are among `inputs`, which the vocabulary was read from. All files are
+    written, or none.
     """
     check_choice("to", to, FORMATS)
     form = FORMATS[to]
     if reason := form.refuse(vocabulary, checked=check is not None):
         raise SettingsError(reason)
     files = form.write(vocabulary, Path(path))
+    claim(*files, inputs=[*inputs, check], force=force, parents=True)
     counts = None
     if check is not None and form.merge_rule is not None and vocabulary.look_up is None:
         rule = vocabulary.rule

@@ -16,7 +16,13 @@ import torch
 
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
-from volt.base.output import atomic_write, make_folder
+from volt.base.output import (
+    atomic_write,
+    check_growing,
+    grow_folder,
+    make_folder,
+    record,
+)
 from volt.base.progress import Progress
 from volt.settings import TrialSettings
 from volt.trial.data import (
@@ -37,8 +43,8 @@ from volt.trial.translation import translate
 from volt.trial.vocabularies import TrialVocabulary, make_vocabulary
 
 Say = Callable[[str], None]
-RUN, TRANSLATION, REFERENCE = "run.json", "test.txt", "reference.txt"
-PAGE = "report.html"
+RUN, TRANSLATION = "run.json", "test.txt"
+REFERENCE, RESULTS, PAGE = "reference.txt", "results.json", "report.html"
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ def trial(
     `output` is a folder; what is in it already of the same trial is not done again.
     """
     # 1. What is asked for; refused before anything is trained.
+    check_output(output, [source, target, *valid, *test, *vocabularies])
     asked = TrialSettings.take(options)
     shape, settings = from_preset(asked)
     if not vocabularies:
@@ -91,7 +98,7 @@ def trial(
     scorer = Scorer(texts.test.target, asked.bleu_tokenize)
 
     # 2. Train, translate, score.
-    folder = make_folder(output)
+    folder = grow_folder(output, REFERENCE, RESULTS, PAGE)
     write_lines(folder / REFERENCE, texts.test.target)
     runs: list[RunResult] = []
     translations: dict[tuple[str, int], list[str]] = {}
@@ -126,11 +133,16 @@ def trial(
         criteria=criteria_choices(lines, shape.width, threads),
         messages=messages,
     )  # fmt: skip
-    results.save(folder / "results.json")
+    results.save(folder / RESULTS)
     if not write_page(results, folder / PAGE):
         (folder / PAGE).unlink(missing_ok=True)  # of an earlier trial
         messages.append(f"no {PAGE}: it needs pip install 'volt-vocab[report]'")
     return results
+
+
+def check_output(output: str | Path, inputs: Sequence[str]) -> None:
+    """Refuse a folder that is an input, or whose files are not those of a trial."""
+    check_growing(output, REFERENCE, RESULTS, PAGE, inputs=list(inputs))
 
 
 def without_too_long(
@@ -196,6 +208,8 @@ def run_one(
         (place / CHECKPOINT).unlink(missing_ok=True)
         return result, translated, notes
     make_folder(place)
+    names = [f"{place.parent.name}/{place.name}/{name}" for name in (RUN, TRANSLATION, CHECKPOINT)]
+    record(folder.parent, *names)
 
     trained = train(
         shape, settings, encoded["train"], encoded["valid"], vocabulary.size + OFFSET, seed=seed,
