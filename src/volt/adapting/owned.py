@@ -2,7 +2,7 @@
 
 Every word type is encoded with the vocabulary, and tokens are counted; the frequencies in its file
 are not used. Tokens that are merged: how often each merge was made follows from the counts. Under
-either merge rule a token is always merged from the same two (volt/tokenizing/pairs.py says why): its
+either merge rule a token is always merged from the same two (tokenizing/pairs.py says why): its
 own pair under `pairs`, its last pair under `concat`. So, from the last merge to the first, a token
 was made as often as it occurs and as often as something was made from it. Tokens that are looked
 up: the words are encoded again with every smaller set.
