@@ -26,8 +26,8 @@ from volt.proposing.tokens import Token
 from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.check import measure
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.vocabulary import FORMAT, Vocabulary
-from volt.tokenizing.volt_json import load_vocabulary
+from volt.tokenizing.vocabulary import Vocabulary
+from volt.tokenizing.volt_json import FORMAT, load_vocabulary
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 ARTIFACTS = ["choices.json", "curve.csv", "signature.txt", "volt.json"]

@@ -295,7 +295,7 @@ def test_the_tokenizer_of_another_model_is_refused(tokenizer: Path, tmp_path: Pa
     file.write_text("{", encoding="utf-8")
     messages = volt.extend(tokenizer, ON, 5, model=folder).messages
     assert len(messages) == 1 and "not checked" in messages[0] and str(file) in messages[0]
-    volt.export(learned("metaspace"), "hf", folder)
+    volt.export(learned("metaspace"), "hf", folder, force=True)
     for call in (lambda: volt.refit(tokenizer, ON, size=400, model=folder),
                  lambda: volt.extend(tokenizer, ON, 5, model=folder)):  # fmt: skip
         with pytest.raises(InputError, match=r"tokenizer\.json: token \d+ is .* not the tokenizer"):

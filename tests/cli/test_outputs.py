@@ -13,7 +13,7 @@ import pytest
 PYTHON = sys.executable
 VOLT = Path(sys.executable).with_name("volt")
 TEXT = "".join(f"the cat{n % 7} sat on mat{n % 5} w{n % 200}\n" for n in range(600))
-SMALL = "--sizes 10:30:10 --candidates bpe:100 --no-report -q"
+SMALL = "--sizes 300:420:20 --candidates bpe:100 --no-report -q"
 LEARN = f"learn text {SMALL} -o OUT"
 
 FILES = {
@@ -272,14 +272,14 @@ def test_a_trial_is_gone_on_with_and_other_files_stay(work):
     for name in ("few", "more"):
         Path(name).write_text(TEXT[:200])
     texts = "--source few --target more --valid few more --test few more"
-    command = f"trial {texts} --vocab bpe:25 --updates 1 --checkpoints 1 -q -o OUT"
+    command = f"trial {texts} --vocab bpe:285 --updates 1 --checkpoints 1 -q -o OUT"
     refused(command, "model", "did not write there")
     Path("mine").mkdir()
     Path("mine/results.json").write_text("years of work")
     refused(command, "mine", "mine contains files that volt did not write there (results.json)")
-    refused(command.replace("--vocab bpe:25", "--vocab model"), "model", "model is an input")
+    refused(command.replace("--vocab bpe:285", "--vocab model"), "model", "model is an input")
     search = command.replace("trial --source few --target more", "search few more --by bleu")
-    refused(search.replace("--vocab bpe:25", "--sizes 25"), "mine", "did not write there")
+    refused(search.replace("--vocab bpe:285", "--sizes 285"), "mine", "did not write there")
     done(command, "trial")
     Path("trial/notes").write_text("mine")
     run_file = next(Path("trial/runs").rglob("run.json"))
@@ -309,7 +309,7 @@ def test_learning_twice_into_the_corpus_learns_the_same(work):
     )
     for other in (
         "count corpus", "candidates corpus -n 9", "curve corpus -n 9", "encode -m model corpus",
-        "search corpus --sizes 30:60:10", "compare model --on corpus",
+        "search corpus --sizes 290:320:10", "compare model --on corpus",
         "refit tok/tokenizer.json --on corpus --size 300 -o refitted",
     ):  # fmt: skip
         result = run(other)

@@ -195,5 +195,5 @@ def test_parquet_is_encoded_to_parquet(cluster, tmp_path):
         spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
     with pytest.raises(SettingsError, match="already a column 'doc'"):
         spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc", column="doc")
-    with pytest.raises(SettingsError, match="no special tokens: <x>"):
+    with pytest.raises(SettingsError, match="not special tokens: <x>"):
         spark_encode(cluster, tokenizer, [out], out, allowed_special=["<x>"])

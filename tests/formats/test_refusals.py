@@ -57,14 +57,19 @@ def vocabularies() -> dict[str, Vocabulary]:
     found["no space"] = replace(plain, tokens=tokens)
     byte_level = made(TEXT, 1, pretokenizer="byte-level")
     found["whole words"] = replace(byte_level, whole_words=True)
-    numbered = {text: rank for rank, text in enumerate(reversed(byte_level.of_kind("merged")))}
-    found["ids that are not ranks"] = replace(
-        byte_level,
-        merge_rule="concat",
-        tokens=[one._replace(rank=numbered.get(one.text, -1)) for one in byte_level.tokens],
-    )
+    found["ids that are not ranks"] = replace(_swapped(byte_level), merge_rule="concat")
     found["not the pair it was learned from"] = _differing()
     return found
+
+
+def _swapped(vocabulary: Vocabulary) -> Vocabulary:
+    """The ranks of two neighbours exchanged, neither of which is made from the other."""
+    tokens = list(vocabulary.tokens)
+    for i, (one, other) in enumerate(itertools.pairwise(tokens)):
+        if one.kind == "merged" and i not in (other.parents or ()):
+            tokens[i], tokens[i + 1] = one._replace(rank=other.rank), other._replace(rank=one.rank)
+            break
+    return replace(vocabulary, tokens=tokens)
 
 
 def _differing() -> Vocabulary:

@@ -142,7 +142,7 @@ def test_real_text(volt_data, tmp_path):
             found = volt.learn(
                 path, pretokenizer=pretokenizer, merge_rule=rule, merges=6000
             ).vocabulary
-            volt.export(found, "hf", tmp_path / "out", check=path)
+            volt.export(found, "hf", tmp_path / "out", check=path, force=True)
             other = tokenizers.Tokenizer.from_file(str(tmp_path / "out/tokenizer.json"))
             expected = Tokenizer(found).encode_batch(lines)
             got = other.encode_batch(lines, add_special_tokens=False)

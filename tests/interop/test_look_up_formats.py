@@ -27,7 +27,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers  # noqa: E4
 
 
 def hugging_face(vocabulary, folder):
-    volt.export(vocabulary, "hf", folder / "hf")
+    volt.export(vocabulary, "hf", folder / "hf", force=True)
     other = tokenizers.Tokenizer.from_file(str(folder / "hf" / "tokenizer.json"))
     return lambda text: other.encode(text, add_special_tokens=False).ids
 

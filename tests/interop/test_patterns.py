@@ -321,7 +321,7 @@ def test_real_text(volt_data, tmp_path):
         lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")[:2000]
         for pretokenizer in PATTERNS:
             vocabulary = volt.learn([lines], pretokenizer=pretokenizer, size=1500).vocabulary
-            file = volt.export(vocabulary, "hf", tmp_path / "x.json").files[0]
+            file = volt.export(vocabulary, "hf", tmp_path / "x.json", force=True).files[0]
             other = tokenizers.Tokenizer.from_file(str(file))
             whole = ["\n".join(lines[i : i + 40]) for i in range(0, len(lines), 40)]
             expected = Tokenizer(vocabulary).encode_batch([*lines, *whole])

@@ -99,7 +99,7 @@ def test_real_text(name, volt_data, tmp_path):
         assert tokenizer.decode_batch(ids) == lines
         others = [hugging_face(vocabulary, tmp_path)]
         if encoding == "unigram":
-            model = volt.export(vocabulary, "sentencepiece", tmp_path / "x").files[0]
+            model = volt.export(vocabulary, "sentencepiece", tmp_path / "x", force=True).files[0]
             others.append(processor(model))
         for other in others:
             assert [other(line) for line in lines] == ids

@@ -81,7 +81,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
             refused += 1
             result = volt.export(vocabulary, "tiktoken", tmp_path / "y", check=[texts], force=True)
             assert result.check.words_of == sum(len(text.split()) for text in texts)
-            assert "come out differently" in result.messages[0]
+            assert "are encoded differently" in result.messages[0]
     assert refused
 
 

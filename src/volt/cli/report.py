@@ -37,10 +37,11 @@ def report(asked: ReportCommand, shown: Quiet) -> None:
         raise SettingsError("two vocabularies, one page: name DIR/source or DIR/target")
     asked.claim(asked.files)
     homes = [side.parent if side.name == "volt.json" else side for side in sides]
+    materials = [load_material(side) for side in sides]
     for home in homes if asked.output is None else []:
         claim(home / PAGE, force=asked.force or PAGE in result_files(home))
-    for side, home in zip(sides, homes, strict=True):
-        page = make_page(load_material(side))
+    for material, home in zip(materials, homes, strict=True):
+        page = make_page(material)
         target = asked.output or home / PAGE
         with atomic_write(target) as stream:
             stream.write(page)
