@@ -10,9 +10,12 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import volt.pipeline  # noqa: F401, registers every source
+from volt.choosing.criteria import CRITERIA
 from volt.counting.normalizers import STEPS
 from volt.counting.words import PRETOKENIZERS, Pretokenizer
 from volt.formats import FORMATS, Format
+from volt.proposing.proposal import SOURCES, Source
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -30,6 +33,26 @@ def pretokenizers() -> str:
 
     return table(
         ["`--pretokenizer`", "text", "merge rule", "`--unknown`"], *map(row, PRETOKENIZERS.values())
+    )
+
+
+def sources() -> str:
+    def row(entry: Source) -> list[str]:
+        form = "PATH" if entry.default_number is None else "N"
+        number = "" if entry.default_number is None else f"{entry.default_number:,}"
+        return [f"`{entry.name}:{form}`", entry.meaning, number,
+                ", ".join(f"`{encoding}`" for encoding in entry.encodings)]  # fmt: skip
+
+    return table(
+        ["`--candidates`", "tokens", "default N", "`--encoding`, the default first"],
+        *map(row, SOURCES.values()),
+    )
+
+
+def criteria() -> str:
+    return table(
+        ["`--criterion`", "the size it chooses"],
+        *([f"`{entry.name}`", entry.meaning] for entry in CRITERIA.values()),
     )
 
 
@@ -51,11 +74,13 @@ def normalizer_steps() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
+    "criteria": criteria,
     "formats": formats,
     "normalizer steps": normalizer_steps,
     "pre-tokenizers": pretokenizers,
+    "sources": sources,
 }
-PAGES = ("formats.md", "words.md")
+PAGES = ("candidates.md", "formats.md", "method.md", "words.md")
 
 
 def written(page: str) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import volt
-from volt.counting.words import PRETOKENIZERS, WordRule, alias
+from volt.counting.words import PRETOKENIZERS, WordRule
 
 
 @pytest.fixture
 def lines():
-    entry = PRETOKENIZERS.register(alias("code", "byte-level:llama3", "Words of source code."))
+    entry = PRETOKENIZERS.register(replace(PRETOKENIZERS["byte-level:llama3"], name="code"))
     yield entry
     PRETOKENIZERS.unregister("code")
 

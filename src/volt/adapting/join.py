@@ -35,7 +35,6 @@ from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder
 from volt.counting.counts import WordCounts
-from volt.counting.marks import END_MARK as WORD_FINAL
 from volt.counting.words import MergeRule, Unknown
 from volt.proposing.pieces import PENALTY, mixed_scores
 from volt.proposing.tokens import SPELLED, Kind, Token
@@ -307,7 +306,7 @@ def _ranks(start: Vocabulary, merges: dict[str, tuple[str, str]]) -> dict[Any, i
 def _encode(ranks: dict[Any, int], start: Vocabulary, text: str) -> list[str]:
     """What the text of a token comes out as: lowest rank first, leftmost on a tie."""
     concat = start.merge_rule == "concat"
-    pieces = _characters(start, text)
+    pieces = start.marks.symbols(text)
     while len(pieces) > 1:
         best, place = min(
             (ranks.get(a + b if concat else (a, b), math.inf), i)
@@ -317,13 +316,6 @@ def _encode(ranks: dict[Any, int], start: Vocabulary, text: str) -> list[str]:
             break
         pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
     return pieces
-
-
-def _characters(start: Vocabulary, text: str) -> list[str]:
-    if start.rule.pretokenizer == "whitespace" and text.endswith(WORD_FINAL):
-        inner = text[: -len(WORD_FINAL)]
-        return [*inner[:-1], inner[-1] + WORD_FINAL]
-    return list(text)
 
 
 def _summed(vocabulary: Vocabulary, parts: Sequence[Vocabulary]) -> Vocabulary:

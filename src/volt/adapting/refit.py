@@ -46,13 +46,14 @@ from volt.choosing.entropy import entropy_per_length
 from volt.choosing.sizes import listed_s
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
+from volt.counting.marks import SPACE_MARK
 from volt.counting.words import WordRule
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.huggingface import rewritten
 from volt.pipeline import counted, some_words
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
-from volt.proposing.tokens import Kind, Token
+from volt.proposing.tokens import Kind, Token, packed
 from volt.settings import ChoiceSettings
 from volt.tokenizing.check import measure
 from volt.tokenizing.pairs import last_pairs
@@ -326,7 +327,7 @@ def count_for(
         return some_words(counted(on, options, threads, progress))
     # Tokens that are looked up may reach over all but spaces, and some that are merged.
     reaching = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
-    spaced = reaching and rule.pretokenizer == "metaspace"
+    spaced = reaching and rule.mode.space_before
     fixed = {
         "pretokenizer": "whitespace" if spaced else rule.pretokenizer,
         "normalize": rule.normalize,
@@ -346,9 +347,8 @@ def count_for(
 def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
     """Words between spaces as metaspace words: with a `▁` before them. A `▁` that is text is in no
     token, and left out, as in metaspace counts."""
-    words = [b"\xe2\x96\x81" + word.replace("▁", "").encode() for word in counts.words]
-    offsets = np.cumsum([0, *map(len, words)], dtype=np.uint64)
-    text = np.frombuffer(b"".join(words), np.uint8)
+    words = [(SPACE_MARK + word.replace(SPACE_MARK, "")).encode() for word in counts.words]
+    text, offsets = packed(words)
     return replace(counts, rule=rule, text=text, offsets=offsets)
 
 

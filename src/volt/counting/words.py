@@ -8,7 +8,7 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from volt import _core
@@ -126,11 +126,6 @@ PRETOKENIZERS = Registry(
         _byte_level("byte-level:o200k", O200K, "GPT-4o"),
     ],
 )
-
-
-def alias(name: str, of: str, description: str) -> Pretokenizer:
-    """Another name for a pre-tokenizer, to be registered: it cuts and marks like `of`."""
-    return replace(PRETOKENIZERS[of], name=name, description=description)
 
 
 @dataclass(frozen=True)

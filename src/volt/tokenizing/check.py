@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from volt.counting.counts import WordCounts
-from volt.counting.marks import END_MARK as WORD_FINAL
+from volt.counting.marks import SPACE_MARK, WORD_END
 from volt.proposing.tokens import SPELLED, packed
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -35,21 +35,17 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     can.
     """
     vocabulary = tokenizer.vocabulary
-    rule, texts = vocabulary.rule, vocabulary.texts
-    mark = vocabulary.look_up.mark if vocabulary.look_up is not None else ""
-    known = {text.removesuffix(WORD_FINAL) for text in vocabulary.of_kind("character")}
+    rule, texts, marks = vocabulary.rule, vocabulary.texts, vocabulary.marks
+    known = {marks.strip(text) for text in vocabulary.of_kind("character")}
     stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
     numbers = [
         number for number in np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
-        if not vocabulary.is_inner(texts[number])
+        if not marks.is_inner(texts[number])
     ]  # fmt: skip
-    if rule.pretokenizer == "metaspace":
-        words = [texts[number].encode() for number in numbers]
-    else:
-        words = [vocabulary.plain_text(texts[number]) for number in numbers]
-    if rule.pretokenizer == "whitespace" and not mark:
+    words = [marks.word(texts[number]) for number in numbers]
+    if marks is WORD_END:
         words = [
-            word if texts[number].endswith(WORD_FINAL) else word + stranger
+            word if marks.position(texts[number]).ends else word + stranger
             for number, word in zip(numbers, words, strict=True)
         ]
     ids, ends = tokenizer.encode_words(
@@ -88,8 +84,8 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
     parts = vocabulary.of_kind(*SPELLED)
     if vocabulary.rule.mode.byte_level:
         parts = [token for token in parts if text_of(token).strip(" \t\r\n")]
-    elif vocabulary.rule.pretokenizer == "metaspace":
-        parts = [token for token in parts if token.strip("▁ \t\r\n")]
+    elif vocabulary.rule.mode.space_before:
+        parts = [token for token in parts if token.strip(f"{SPACE_MARK} \t\r\n")]
     strung = [
         "".join(text_of(parts[(start * 7919 + i * 104729) % len(parts)]) for i in range(5))
         for start in range(24)

@@ -37,7 +37,6 @@ BYTE_LEVEL = {
 }
 BYTES = BYTE_LEVEL | {"use_regex": False}
 """Writes bytes as letters and no more: after a split by another pattern than GPT-2's."""
-MANY_SPACES = " {2,}"
 
 
 def split(pattern: str) -> dict[str, Any]:

@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from volt.base.errors import InputError
-from volt.counting.character_map import character_map
 from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
-from volt.counting.normalizers import (
-    Bert,
-    Cut,
-    Form,
-    Lowercase,
-    Normalizer,
-    Precompiled,
-    Replace,
-    ReplaceSpaces,
-    Step,
-    Strip,
-    StripAccents,
-    UnicodeForm,
-)
+from volt.counting.normalizers import Cut, Normalizer
 from volt.counting.words import Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Pieces
@@ -34,13 +18,13 @@ from volt.formats.huggingface.parts import (
     BYTE_LEVEL,
     BYTES,
     CUTS,
-    MANY_SPACES,
     PREPEND_MARK,
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
     split,
 )
+from volt.formats.huggingface.steps import read_step
 from volt.formats.patterns import known_patterns
 from volt.proposing.tokens import Kind
 from volt.tokenizing.pairs import Pair
@@ -165,7 +149,10 @@ def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
         raise pieces.fail(
             f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does"
         )
-    pieces.normalizer = Normalizer((*(_read_step(pieces, one) for one in steps), cut))
+    try:
+        pieces.normalizer = Normalizer((*map(read_step, steps), cut))
+    except InputError as error:
+        raise pieces.fail(f"normalizer: {error}") from None
     pieces.pretokenizer = pieces.normalizer.pretokenizer
 
 
@@ -183,46 +170,6 @@ def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: s
         known = known_patterns().items()
         return next((rule for text, rule in known if before[0] == split(text)), None)
     return None
-
-
-def _read_step(pieces: Pieces, data: dict[str, Any]) -> Step:
-    """A step of the normaliser."""
-
-    def flag(key: str, default: bool = True) -> bool:
-        if not isinstance(data.get(key, default), bool):
-            raise pieces.fail(f"normalizer: {key}: neither true nor false")
-        return bool(data.get(key, default))
-
-    kind = data.get("type")
-    if kind == "BertNormalizer":
-        lowercase = flag("lowercase")
-        accents = lowercase if data.get("strip_accents") is None else flag("strip_accents")
-        return Bert(flag("clean_text"), flag("handle_chinese_chars"), accents, lowercase)
-    if kind in ("NFC", "NFD", "NFKC", "NFKD"):
-        return Form(cast(UnicodeForm, kind))
-    if kind == "Lowercase":
-        return Lowercase()
-    if kind == "StripAccents":
-        return StripAccents()
-    if kind == "Strip":
-        return Strip(flag("strip_left"), flag("strip_right"))
-    if kind == "Precompiled":
-        try:
-            table = base64.b64decode(str(data.get("precompiled_charsmap")), validate=True)
-            character_map(table)
-        except (binascii.Error, ValueError):
-            raise pieces.fail("normalizer: precompiled_charsmap: no base64") from None
-        except InputError as error:
-            raise pieces.fail(f"normalizer: {error}") from None
-        return Precompiled(table)
-    pattern, by = data.get("pattern"), data.get("content")
-    if kind == "Replace" and isinstance(pattern, dict) and isinstance(by, str):
-        if pattern == {"Regex": MANY_SPACES}:
-            return ReplaceSpaces(by)
-        if isinstance(pattern.get("String"), str) and pattern["String"]:
-            return Replace(pattern["String"], by)
-    shown = json.dumps(data, ensure_ascii=False)[:80]
-    raise pieces.fail(f"normalizer: {shown} is nothing volt does")
 
 
 def _as_written(step: dict[str, Any]) -> dict[str, Any]:

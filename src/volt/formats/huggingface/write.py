@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 from volt.counting.marks import END_MARK, SPACE_MARK
-from volt.counting.normalizers import (
-    Bert,
-    Cut,
-    Form,
-    Precompiled,
-    Replace,
-    ReplaceSpaces,
-    SentencePiece,
-    Step,
-    Strip,
-)
+from volt.counting.normalizers import Cut, SentencePiece
 from volt.counting.words import GPT2
 from volt.formats import reasons
 from volt.formats.base import Files
@@ -30,7 +18,6 @@ from volt.formats.huggingface.parts import (
     BYTE_LEVEL,
     BYTES,
     CUTS,
-    MANY_SPACES,
     PREPEND_MARK,
     ROLES,
     SPACE_TO_MARK,
@@ -38,6 +25,7 @@ from volt.formats.huggingface.parts import (
     SPLIT_AT_MARK,
     split,
 )
+from volt.formats.huggingface.steps import WRITTEN
 from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
@@ -50,6 +38,10 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
             "Hugging Face does not normalize text as SentencePiece does: it applies the shortest "
             "rule of the table, not the longest; export to sentencepiece"
         )
+    elif vocabulary.normalizer:
+        for step in vocabulary.normalizer.steps[:-1]:
+            if type(step) not in WRITTEN:
+                yield f"Hugging Face has no normalizer for the step {step.name}"
     yield from reasons.space_mark(vocabulary, "Hugging Face")
 
 
@@ -160,7 +152,7 @@ def _added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
 def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     steps: list[dict[str, Any]] = []
     if vocabulary.normalizer is not None:
-        steps = [_step_data(step) for step in vocabulary.normalizer.steps[:-1]]
+        steps = [WRITTEN[type(step)](step) for step in vocabulary.normalizer.steps[:-1]]
     elif vocabulary.rule.normalize != "none":
         steps.append({"type": vocabulary.rule.normalize.upper()})
     if vocabulary.rule.mode.space_before and vocabulary.normalizer is None:
@@ -169,24 +161,6 @@ def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     if len(steps) > 1:
         return {"type": "Sequence", "normalizers": steps}
     return steps[0] if steps else None
-
-
-def _step_data(step: Step) -> dict[str, Any]:
-    match step:
-        case Bert():
-            return {"type": "BertNormalizer", **asdict(step)}
-        case Precompiled():
-            table = base64.b64encode(step.table).decode()
-            return {"type": "Precompiled", "precompiled_charsmap": table}
-        case Strip():
-            return {"type": "Strip", "strip_left": step.left, "strip_right": step.right}
-        case Replace():
-            return {"type": "Replace", "pattern": {"String": step.text}, "content": step.by}
-        case ReplaceSpaces():
-            return {"type": "Replace", "pattern": {"Regex": MANY_SPACES}, "content": step.by}
-        case Form():
-            return {"type": step.form}
-    return {"type": type(step).__name__}  # Lowercase, StripAccents
 
 
 def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
