@@ -311,7 +311,7 @@ def test_vocabularies_per_script_are_joined(tmp_path: Path) -> None:
         SettingsError, match=r"only one script has enough words of its own \(Hangul\)"
     ):
         volt.learn_scripts([texts["ko"][0]])
-    with pytest.raises(SettingsError, match="leave size out"):
+    with pytest.raises(SettingsError, match="leave `size` out"):
         volt.learn_scripts([texts["ko"][0]], size=500)
 
 

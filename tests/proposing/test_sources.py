@@ -457,7 +457,7 @@ def test_tokens_without_parents_do_not_merge(source):
 
 
 def test_merge_settings_are_refused():
-    with pytest.raises(SettingsError, match=r"^merge_rule is for tokens that are merged"):
+    with pytest.raises(SettingsError, match=r"^`merge_rule` is for tokens that are merged"):
         volt.learn([[ENGLISH]], candidates="substring:90", merge_rule="pairs", **fast([ENGLISH]))
     with pytest.raises(SettingsError, match="no order of merges"):
         volt.learn([[ENGLISH]], candidates="substring:90", rank="merge", **fast([ENGLISH]))

@@ -185,8 +185,8 @@ def _new_parts(
             return [new for whole, (new, _) in usable.items() if whole in chosen]
         if found.merges < asked:
             raise InputError(
-                f"--add {add:,}: the text gives {len(usable):,} new tokens that occur "
-                f"{min_frequency} times or more; add fewer, or give it more text"
+                f"the text has only {len(usable):,} new tokens that occur {min_frequency} times or "
+                f"more: lower `add`, which is {add:,}, or give more text"
             )
         asked += add
 

@@ -285,7 +285,8 @@ class _Order:
                 if not new:
                     raise InputError(
                         f"{text!r} can't be made from the other vocabulary's tokens: all pairs of "
-                        f"{' '.join(pieces)} are tokens made otherwise; use --merge-rule concat"
+                        f"{' '.join(pieces)} are tokens with other parents; use "
+                        "`merge_rule='concat'`"
                     )
                 merge(*new[0])
                 added += "".join(new[0]) not in known

@@ -371,12 +371,12 @@ def _choose(
                                                              found.ranking()))  # fmt: skip
         if settings.size < least:
             raise SettingsError(
-                f"size {settings.size:,} has no room for the {least:,} special tokens, bytes and "
+                f"`size={settings.size}` has no room for the {least:,} special tokens, bytes and "
                 "characters that always stay: ask for more"
             )
         if settings.size > most:
             raise SettingsError(
-                f"size {settings.size:,}: the tokenizer has {most:,} tokens that text gives; "
+                f"`size={settings.size}`: the tokenizer has {most:,} tokens that text gives; "
                 "extend adds some"
             )
         return fixed_choice(found, settings.size, settings.rank)
@@ -385,7 +385,7 @@ def _choose(
         raise InputError(
             f"of the {droppable:,} tokens that could be dropped, the text has "
             f"{found.in_use or 'none'}: too few to choose a size; is this text that the tokenizer "
-            "was made for? With size there is nothing to choose"
+            "was made for? If you give the `size` there is nothing to choose"
         )
     return choose_size(SizeProblem(found, settings, progress))
 

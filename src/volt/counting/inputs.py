@@ -143,7 +143,7 @@ def exact_weight(value: Weight) -> Fraction:
     except (ValueError, ZeroDivisionError):
         raise SettingsError(f"a weight is a number such as 2 or 0.5, not {value!r}") from None
     if not 0 < weight <= 10**9 or weight.denominator > 10**9:
-        raise SettingsError(f"a weight is above 0, with at most nine digits, not {value!r}")
+        raise SettingsError(f"a weight must be above 0, with at most nine digits, not {value!r}")
     return weight
 
 

@@ -107,8 +107,8 @@ def _languages(name: str, dataset: Dataset, asked: Sequence[str]) -> tuple[str, 
     if dataset.languages == ("*",):
         if len(chosen) != 2 or chosen[1] == "*":
             raise SettingsError(
-                f"{name} has many languages: name two (--languages de,en), or *,en for all pairs "
-                "with English"
+                f"{name} has many languages: `languages` must name two, such as de and en, or * "
+                "and en for all pairs with English"
             )
         return chosen
     unknown = [one for one in chosen if one not in dataset.languages]

@@ -1,8 +1,8 @@
-"""subword-nmt: a codes file (`#version: 0.2`) and the vocabulary for `--vocabulary`.
+"""subword-nmt: a codes file (`#version: 0.2`), and beside it the vocabulary, `CODES.vocab`.
 
-Whitespace text, rule `pairs`, both encodings: for `split`, use the vocabulary (`apply_bpe -c CODES
---vocabulary CODES.vocab`, with any threshold that keeps the tokens you want). A token that does not
-end a word is written with `@@` there.
+Whitespace text, rule `pairs`, both encodings. For `split`, give subword-nmt the vocabulary too,
+with any threshold that keeps the tokens you want. A token that does not end a word has `@@`
+there.
 """
 
 from __future__ import annotations

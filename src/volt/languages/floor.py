@@ -44,12 +44,14 @@ def raise_shares(
     share `floor`; and what to tell."""
     if not 0 < floor <= 1 / len(counts):
         raise SettingsError(
-            f"--min-share {floor:g}: above 0, and at most {1 / len(counts):.4g} for each of "
-            f"{len(counts)} languages"
+            f"`min_share={floor:g}` must be above 0 and, for {len(counts)} languages, at most "
+            f"{1 / len(counts):.4g}"
         )
     found, first = result.candidates, result.vocabulary
     if not isinstance(found, MergeCandidates):
-        raise SettingsError("min_share exchanges tokens that are merged from others")
+        raise SettingsError(
+            "`min_share` needs candidates that are merged from others, such as those of bpe"
+        )
     number_of = {text: number for number, text in enumerate(found.tokens)}
     merged = [t.text for t in first.tokens if t.kind == "merged" and not t.scaffold]
     kept = np.zeros(len(found), bool)
@@ -82,8 +84,8 @@ def raise_shares(
     else:
         least = min(shares, key=lambda code: shares[code])
         raise InputError(
-            f"--min-share {floor:g} is not reached: {least} has {shares[least]:.4f}; ask for less, "
-            "or for more candidates"
+            f"`min_share={floor:g}` can't be reached: {least} has {shares[least]:.4f}; lower it, "
+            "or ask for more candidates"
         )
     if not raised:
         return result, [f"every language has a share of {floor:g} without help"]
@@ -109,7 +111,7 @@ def _tokens(found: MergeCandidates, kept: NDArray[np.bool_]) -> NDArray[np.int64
 def _finest(
     found: MergeCandidates, like: Vocabulary, counts: Mapping[str, WordCounts], threads: int
 ) -> NDArray[np.int64]:
-    """How often each candidate occurs in each language when all of them are used: a row a
+    """How often each candidate occurs in each language when all of them are used: one row per
     language."""
     special = like.of_kind("special") if like.unknown == "unk" else []
     every = build_vocabulary(
@@ -149,8 +151,8 @@ def _additions(
         new |= dict.fromkeys(best[:enough].tolist())
     if not new:
         raise InputError(
-            f"--min-share: the candidates hold no more tokens of {', '.join(wanted)}; "
-            "ask for less, or for more candidates"
+            f"there are no more candidates for {', '.join(wanted)}: lower `min_share`, or ask for "
+            "more candidates"
         )
     return list(new)
 
@@ -204,7 +206,5 @@ def _exchange(
             if children[parent] == 0 and (one := offer(parent)) is not None:
                 heapq.heappush(heap, one)
     if left > size:
-        raise InputError(
-            "--min-share: the other languages have no more tokens to give; ask for less"
-        )
+        raise InputError("the other languages have no more tokens to give: lower `min_share`")
     return kept

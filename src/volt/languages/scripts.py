@@ -181,11 +181,13 @@ def learn_scripts(
     else:
         counts = count(inputs, threads=threads, progress=progress, **options)
     if settings.size is not None:
-        raise SettingsError("with separate_scripts each script chooses its size: leave size out")
+        raise SettingsError(
+            "with `separate_scripts` each script chooses its size: leave `size` out"
+        )
     parts = split_scripts(counts)
     if len(parts) < 2:
         raise SettingsError(
-            "separate_scripts: only one script has enough words of its own "
+            "`separate_scripts`: only one script has enough words of its own "
             f"({next(iter(parts), 'none')}); leave it out"
         )
     results: dict[str, LearnResult] = {}
@@ -220,7 +222,7 @@ def learn_languages_by_script(
     from volt.languages.learning import count_languages, language_table
 
     if options.pop("min_share", None) is not None:
-        raise SettingsError("min_share goes with one vocabulary, not with separate_scripts")
+        raise SettingsError("`min_share` needs one vocabulary: leave out `separate_scripts`")
     options.setdefault("multilingual", True)
     threads, progress = thread_count(options.pop("threads", None)), options.pop("progress", None)
     chosen = {name: options.pop(name, None) for name in ("temperature", "weights")}

@@ -75,7 +75,7 @@ class Curve:
 
     def entropy_by(self, length: str) -> NDArray[np.float64]:
         if length not in ("types", "occurrences"):
-            raise SettingsError(f"length is types or occurrences, not {length!r}")
+            raise SettingsError(f"`length` must be types or occurrences, not {length!r}")
         return self.entropy_types if length == "types" else self.entropy_occurrences
 
     def muv(self, length: str = "types") -> NDArray[np.float64]:

@@ -52,7 +52,7 @@ class Proposal:
         check_at_least("min_frequency", self.min_frequency, 1)
         check_at_least("max_token_length", self.max_token_length, 1)
         if self.coverage is not None and not 0 < self.coverage <= 1:
-            raise SettingsError(f"coverage is above 0 and at most 1, not {self.coverage}")
+            raise SettingsError(f"`coverage` must be above 0 and at most 1, not {self.coverage}")
 
     @property
     def number(self) -> int:
@@ -134,7 +134,7 @@ def propose(proposal: Proposal) -> Candidates:
     source = SOURCES[proposal.source.name]
     if proposal.encoding is not None and proposal.encoding not in source.encodings:
         check_choice("encoding", proposal.encoding, ("merge", "split", "longest", "unigram"))
-        others = " or ".join(f"encoding={one}" for one in source.encodings)
+        others = " or ".join(f"`encoding='{one}'`" for one in source.encodings)
         raise SettingsError(
             f"the tokens of {source.name} have no parents to be merged from: use {others}"
         )

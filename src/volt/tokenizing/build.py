@@ -65,7 +65,8 @@ def build_vocabulary(
     if candidates.encoding in ("longest", "unigram"):
         if merge_rule is not None:
             raise SettingsError(
-                f"merge_rule is for tokens that are merged, not for encoding={candidates.encoding}"
+                f"`merge_rule` is for tokens that are merged: leave it out with "
+                f"`encoding='{candidates.encoding}'`"
             )
         look_up = LookUp(mark=entries.inner_mark, unknown_score=entries.unknown_score)
     return Vocabulary(

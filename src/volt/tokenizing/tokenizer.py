@@ -381,9 +381,9 @@ class Tokenizer:
 
     def _check_dropout(self, dropout: float, seed: int) -> None:
         if not 0 <= dropout <= 1:
-            raise SettingsError(f"`dropout` is between 0 and 1, not {dropout}")
+            raise SettingsError(f"`dropout` must be between 0 and 1, not {dropout}")
         if not 0 <= seed < 1 << 64:
-            raise SettingsError(f"`seed` is between 0 and 2^64 - 1, not {seed}")
+            raise SettingsError(f"`seed` must be between 0 and 2^64 - 1, not {seed}")
         if dropout and not self._merges:
             raise SettingsError(
                 f"`dropout` skips merges, and the encoding {self.vocabulary.encoding} has none"
@@ -394,7 +394,7 @@ class Tokenizer:
         if isinstance(allowed_special, str):
             if allowed_special != "all":
                 raise SettingsError(
-                    f'`allowed_special` is a set of names or "all", not {allowed_special!r}'
+                    f'`allowed_special` must be a set of names or "all", not {allowed_special!r}'
                 )
             return frozenset(self.vocabulary.of_kind("special"))
         return frozenset(allowed_special)

@@ -295,7 +295,7 @@ def find_device(name: str) -> torch.device:
         found.item()  # "meta" holds no numbers
         return found.device
     except (RuntimeError, AssertionError) as error:
-        raise SettingsError(f"device {name!r} is not there: {error}") from error
+        raise SettingsError(f"there is no `device` {name!r}: {error}") from error
 
 
 def criteria_choices(
