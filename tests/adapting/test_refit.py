@@ -517,7 +517,7 @@ def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
         volt.extend(old, volt.count(on, pretokenizer="byte-level"), 3, min_count=2)
     with pytest.raises(SettingsError, match="add"):
         volt.extend(old, on, 0)
-    with pytest.raises(InputError, match="add fewer"):
+    with pytest.raises(InputError, match="lower `add`"):
         volt.extend(old, on, 100_000)
     unigram = looked_up("metaspace", "unigram", "byte")
     with pytest.raises(SettingsError, match="tokens that text gives; extend adds some"):
