@@ -16,14 +16,6 @@ from volt.tokenizing.vocabulary import Vocabulary
 Files = dict[Path, bytes]
 """What is to be written."""
 
-ELSEWHERE = {
-    "split": "sentencepiece or subword-nmt",
-    "longest": "hf",
-    "unigram": "hf or sentencepiece",
-}
-"""The formats that can express an encoding."""
-
-
 def nothing(vocabulary: Vocabulary) -> Iterator[str]:
     return iter(())
 
@@ -74,12 +66,12 @@ class Format:
             yield (
                 f"{self.toolkit} can't express the split encoding: it has no tokens that are "
                 f"merged but never returned ({len(vocabulary.hidden):,} here); learn with "
-                f"`encoding='merge'`, or export to {ELSEWHERE['split']}"
+                f"`encoding='merge'`, or export to {_formats_with('split')}"
             )
         if vocabulary.look_up is not None and encoding not in self.encodings:
             yield (
                 f"{self.toolkit} can't express the encoding {encoding}, which looks tokens up; "
-                f"export to {ELSEWHERE[encoding]}"
+                f"export to {_formats_with(encoding)}"
             )
         yield from self.refusals(vocabulary)
         if self.differs(vocabulary) and not checked and (other := differing_tokens(vocabulary)):
@@ -101,3 +93,11 @@ class Format:
             f"{self.toolkit} merges {len(tokens):,} tokens, such as {tokens[0]!r}, from another "
             "pair than they were learned from (rule concat)"
         )
+
+
+def _formats_with(encoding: Encoding) -> str:
+    """The names of the formats that can express an encoding."""
+    from volt.formats.registry import FORMATS
+
+    forms = [form for form in FORMATS.values() if form.merge_rule and encoding in form.encodings]
+    return " or ".join(form.name for form in forms)
