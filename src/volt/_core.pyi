@@ -201,6 +201,20 @@ def count_pieces(
     bytes_only: bool,
     threads: int,
 ) -> _U64: ...
+def cut_by_pieces(
+    text: _U8,
+    offsets: _U64,
+    inside: _U8,
+    scores: NDArray[np.float64],
+    words: _U8,
+    word_offsets: _U64,
+    matching: Matching,
+    mark: str,
+    pretokenizer: str,
+    unknown: int,
+    byte_fallback: bool,
+    threads: int,
+) -> tuple[_U32, _U64]: ...
 def lift_scores(
     text: _U8, offsets: _U64, inside: _U8, scores: NDArray[np.float64], bytes_only: bool
 ) -> NDArray[np.float64]: ...
@@ -218,6 +232,26 @@ def likelihood_merges(
     min_frequency: int,
     progress: Callable[[int], None],
 ) -> _LikelihoodMerges: ...
+def thin(text: _U8, offsets: _U64, counts: _U64, seed: int, split: int) -> _U64: ...
+def find_words(text: _U8, offsets: _U64, part_text: _U8, part_offsets: _U64) -> _I64: ...
+def cut_by_merges(
+    text: _U8,
+    offsets: _U64,
+    characters: _U32,
+    ends: _U8,
+    left: _U32,
+    right: _U32,
+    pretokenizer: str,
+    unknown: int,
+    byte_fallback: bool,
+    threads: int,
+) -> tuple[_U32, _U64]: ...
+def undo_merges(
+    tokens: _U32, offsets: _U64, left: _U32, right: _U32, alphabet: int, row: int
+) -> tuple[_U32, _U64]: ...
+def kneser_ney(
+    tokens: _U32, offsets: _U64, train: _U64, held: _U64, rows: int, order: int, ends: bool
+) -> tuple[float, int]: ...
 
 class Encoder:
     def __init__(

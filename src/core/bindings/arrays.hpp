@@ -60,5 +60,15 @@ inline void check_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& o
   check_offsets(offsets, text.size());
 }
 
+// The last of the tokens are merged, each from two that come before it.
+inline void check_parents(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, size_t tokens) {
+  const size_t merges = left.size();
+  check_size(right.size(), merges);
+  if (tokens < merges) throw std::invalid_argument("the columns differ in length");
+  for (size_t m = 0; m < merges; ++m)
+    if (left.data()[m] >= tokens - merges + m || right.data()[m] >= tokens - merges + m)
+      throw std::invalid_argument("a merge names a token that does not exist yet");
+}
+
 // Native code trusts that words are valid UTF-8, except where it reads bytes only.
 void check_encodable(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets, bool bytes_only);

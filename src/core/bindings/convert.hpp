@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/function.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
@@ -10,8 +11,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/arrays.hpp"
 #include "counting/pretokenizer.hpp"
-#include "proposing/pieces.hpp"
+#include "proposing/cuts.hpp"
 
 inline volt::Pretokenizer pretokenizer_of(const std::string& name) {
   if (name == "whitespace") return volt::Pretokenizer::whitespace;
@@ -29,6 +31,23 @@ inline volt::WordMark word_mark_of(const std::string& name) {
   if (name == "##") return volt::WordMark::start;
   if (name == "</w>") return volt::WordMark::final;
   throw std::invalid_argument("unknown mark: " + name);
+}
+
+// Words as tokens: the tokens, and where each word starts.
+using Cut = std::pair<Array<uint32_t>, Array<uint64_t>>;
+
+inline Cut cut_to_numpy(volt::CutWords&& cut) {
+  return {to_numpy(std::move(cut.tokens)), to_numpy(std::move(cut.offsets))};
+}
+
+// What becomes of characters without a token. Tokens are numbered up to `tokens`; byte tokens, or one token
+// for all unknown characters if there is none, come after them.
+inline volt::UnknownCharacter unknown_character(int64_t unknown, bool byte_fallback, size_t tokens,
+                                                volt::Pretokenizer mode) {
+  if (tokens + 256 >= volt::kNoToken) throw std::length_error("too many tokens");
+  const auto next = static_cast<uint32_t>(tokens);
+  return {unknown < 0 ? next : static_cast<uint32_t>(unknown), byte_fallback ? next : volt::kNoToken,
+          mode == volt::Pretokenizer::metaspace};
 }
 
 using Progress = std::function<void(uint64_t)>;

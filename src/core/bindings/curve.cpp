@@ -13,16 +13,6 @@ void check_rows(const ArrayIn<uint64_t>& rows, size_t merges) {
       throw std::invalid_argument("rows must rise and lie within the merges");
 }
 
-// The last of the tokens are merged, each from two that come before it.
-void check_parents(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, size_t tokens) {
-  const size_t merges = left.size();
-  check_size(right.size(), merges);
-  if (tokens < merges) throw std::invalid_argument("the columns differ in length");
-  for (size_t m = 0; m < merges; ++m)
-    if (left.data()[m] >= tokens - merges + m || right.data()[m] >= tokens - merges + m)
-      throw std::invalid_argument("a merge names a token that does not exist yet");
-}
-
 nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint32_t>& lengths,
                     const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
                     const ArrayIn<uint64_t>& merge_counts, const ArrayIn<uint64_t>& rows, uint64_t often) {

@@ -46,7 +46,7 @@ Array<uint64_t> count_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_
   check_encodable(words, word_offsets, bytes_only);
   check_size(word_offsets.size(), counts.size() + 1);
   if (threads == 0) throw std::invalid_argument("no threads");
-  const volt::CountedWords counted{words.data(), word_offsets.data(), counts.data(), counts.size()};
+  const volt::WordView counted{words.data(), word_offsets.data(), counts.data(), counts.size()};
   const volt::WordMark where = word_mark_of(mark);
   std::vector<uint64_t> found;
   {
@@ -54,6 +54,28 @@ Array<uint64_t> count_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_
     found = volt::count_pieces(keys, scores.data(), counted, matching, where, bytes_only, threads);
   }
   return to_numpy(std::move(found));
+}
+
+Cut cut_by_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                  const ArrayIn<uint8_t>& inside, const ArrayIn<double>& scores, const ArrayIn<uint8_t>& words,
+                  const ArrayIn<uint64_t>& word_offsets, const volt::Matching& matching,
+                  const std::string& mark, const std::string& pretokenizer, int64_t unknown,
+                  bool byte_fallback, unsigned threads) {
+  const volt::Pretokenizer mode = pretokenizer_of(pretokenizer);
+  const bool bytes_only = volt::is_byte_level(mode);
+  const volt::KeyView keys = check_keys(text, offsets, inside, scores, bytes_only);
+  check_encodable(words, word_offsets, bytes_only);
+  if (threads == 0) throw std::invalid_argument("no threads");
+  const volt::WordMark where = word_mark_of(mark);
+  volt::CutWords cut;
+  {
+    nb::gil_scoped_release release;
+    cut = volt::cut_by_pieces(keys, scores.data(),
+                              {words.data(), word_offsets.data(), nullptr, word_offsets.size() - 1}, matching,
+                              where, bytes_only, unknown_character(unknown, byte_fallback, keys.size, mode),
+                              threads);
+  }
+  return cut_to_numpy(std::move(cut));
 }
 
 Array<double> lift_scores(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
@@ -76,5 +98,8 @@ void register_pieces(nb::module_& m) {
   m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
         "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,
         "The frequency of every token, and after them that of unknown characters.");
+  m.def("cut_by_pieces", &cut_by_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
+        "word_offsets"_a, "matching"_a, "mark"_a, "pretokenizer"_a, "unknown"_a, "byte_fallback"_a, "threads"_a,
+        "The words cut by looking tokens up: tokens and offsets.");
   m.def("lift_scores", &lift_scores, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "bytes_only"_a);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/word_view.hpp"
 #include "counting/pretokenizer.hpp"
 
 namespace volt {
@@ -17,14 +18,6 @@ struct MergeOptions {
   uint32_t max_token_length = 0;  // in characters of text; 0: no limit
   uint64_t min_frequency = 2;     // pairs rarer than this are not merged
   unsigned threads = 1;
-};
-
-// Word w is text[offsets[w]..offsets[w+1]) and occurs counts[w] times.
-struct WordView {
-  const uint8_t* text;
-  const uint64_t* offsets;
-  const uint64_t* counts;
-  size_t words;
 };
 
 // Tokens are numbered. First comes the alphabet, by code point; in `whitespace` mode a character at the

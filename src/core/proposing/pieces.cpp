@@ -7,14 +7,26 @@
 
 namespace volt {
 
-std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const CountedWords& words,
-                                   const Matching& matching, WordMark mark, bool bytes_only,
-                                   unsigned threads) {
+PieceTable piece_table(const KeyView& keys, const double* scores) {
   PieceTable table;
   for (size_t t = 0; t < keys.size; ++t)
     if (keys.inside[t])
       table.add(keys.text + keys.offsets[t], keys.offsets[t + 1] - keys.offsets[t],
                 static_cast<uint32_t>(t), scores[t]);
+  return table;
+}
+
+void marked_key(const WordView& words, size_t w, WordMark mark, std::vector<uint8_t>& key) {
+  key.clear();
+  if (mark == WordMark::start) key.push_back(kStartMark);
+  key.insert(key.end(), words.begin(w), words.end(w));
+  if (mark == WordMark::final) key.push_back(kFinalMark);
+}
+
+std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const WordView& words,
+                                   const Matching& matching, WordMark mark, bool bytes_only,
+                                   unsigned threads) {
+  const PieceTable table = piece_table(keys, scores);
   std::vector<std::vector<uint64_t>> partial(threads);
   run_parallel(threads, [&](unsigned share) {
     std::vector<uint64_t>& frequency = partial[share];
@@ -23,10 +35,7 @@ std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, co
     std::vector<uint8_t> key;
     const size_t begin = words.words * share / threads, end = words.words * (share + 1) / threads;
     for (size_t w = begin; w < end; ++w) {
-      key.clear();
-      if (mark == WordMark::start) key.push_back(kStartMark);
-      key.insert(key.end(), words.text + words.offsets[w], words.text + words.offsets[w + 1]);
-      if (mark == WordMark::final) key.push_back(kFinalMark);
+      marked_key(words, w, mark, key);
       double base = 0;
       for (const Matcher::Piece& piece : matcher.cut(key.data(), key.size(), base))
         frequency[std::min<size_t>(piece.token, keys.size)] += words.counts[w];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/word_view.hpp"
 #include "proposing/match.hpp"
 
 namespace volt {
@@ -19,18 +20,16 @@ struct KeyView {
   size_t size;
 };
 
-// Word w is text[offsets[w]..offsets[w+1]), without marks, and occurs counts[w] times.
-struct CountedWords {
-  const uint8_t* text;
-  const uint64_t* offsets;
-  const uint64_t* counts;
-  size_t words;
-};
-
 enum class WordMark : uint8_t { none, start, final };
 
-// The frequency of every token, and after them that of unknown characters.
-std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const CountedWords& words,
+// The tokens that are used, to be looked up.
+PieceTable piece_table(const KeyView& keys, const double* scores);
+
+// The bytes of word w with its mark.
+void marked_key(const WordView& words, size_t w, WordMark mark, std::vector<uint8_t>& key);
+
+// The words have no marks. The frequency of every token, and after them that of unknown characters.
+std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, const WordView& words,
                                    const Matching& matching, WordMark mark, bool bytes_only,
                                    unsigned threads);
 

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from volt.base.errors import SettingsError
 from volt.base.progress import Report
 from volt.counting.counts import WordCounts
-from volt.counting.marks import UNKNOWN
+from volt.counting.marks import UNKNOWN, byte_of
 from volt.proposing.base import Entries, Frequencies, Ids, Mask
+from volt.proposing.cuts import Cut, Cuts, MergeCuts
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.pieces import PieceCandidates, measure_pieces
 from volt.proposing.tokens import SPELLED, Token
@@ -72,6 +73,12 @@ class OwnedMerges(MergeCandidates):
     def rows(self, kept: Mask) -> int:
         return len(self.kept_ids(np.flatnonzero(kept)))
 
+    def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
+        """As the vocabulary encodes them: its own ranks decide, not the order of the candidates."""
+        ids, offsets = Tokenizer(self.vocabulary, threads=threads).encode_words(words)
+        tokens = _numbers(self.vocabulary, self)[ids]
+        return MergeCuts(tokens, offsets, self.left, self.right, self.alphabet_size)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OwnedPieces(PieceCandidates):
@@ -97,6 +104,12 @@ class OwnedPieces(PieceCandidates):
             spelled = self.lengths.astype(np.uint64) @ frequency
             frequency[self.unknown] = self._characters - np.minimum(spelled, self._characters)
         return frequency
+
+    def cut_words(self, inside: Mask, words: WordCounts, threads: int, byte_fallback: bool) -> Cut:
+        kept = self.kept_ids(np.flatnonzero(inside))
+        smaller, _ = restrict(self.vocabulary, kept)
+        ids, offsets = Tokenizer(smaller, threads=threads).encode_words(words)
+        return _numbers(self.vocabulary, self)[sorted(kept)][ids], offsets
 
     @cached_property
     def _characters(self) -> np.uint64:
@@ -250,6 +263,20 @@ def look_up_for(tokens: Sequence[Token], old: Vocabulary) -> LookUp | None:
 
 def _lowest_score(tokens: Sequence[Token]) -> float:
     return min((token.score for token in tokens if token.kind in SPELLED), default=0.0)
+
+
+def _numbers(vocabulary: Vocabulary, candidates: OwnedMerges | OwnedPieces) -> NDArray[np.uint32]:
+    """The number of each token in `Cuts`, by its id."""
+    after = len(candidates)
+    numbers = np.full(len(vocabulary), after, np.uint32)
+    if candidates.unknown is not None:
+        numbers[:] = candidates.unknown
+    for i, token in enumerate(vocabulary.tokens):
+        if token.kind == "byte":
+            numbers[i] = after + byte_of(token.text)
+    own = (candidates.ids >= 0) & (candidates.ids < len(vocabulary))
+    numbers[candidates.ids[own]] = np.flatnonzero(own)
+    return numbers
 
 
 def token_frequencies(tokenizer: Tokenizer, counts: WordCounts) -> Frequencies:

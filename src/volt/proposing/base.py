@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
+from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
 from volt.counting.words import PRETOKENIZERS, Pretokenizer, Unknown, WordRule
 from volt.proposing.curve import Curve
+from volt.proposing.cuts import Cuts
 from volt.proposing.tokens import Tokens
 
 if TYPE_CHECKING:
@@ -194,6 +196,11 @@ class Candidates(Protocol):
 
     def build(self, chosen: Ids, first_id: int) -> Entries:
         """The rows of a vocabulary of these candidates and the alphabet, from `first_id` on."""
+        ...
+
+    def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
+        """The words, which may be others than the candidates were made from, as tokens at every row
+        of the curve. `byte_fallback`: are there byte tokens for characters outside the alphabet?"""
         ...
 
     def __len__(self) -> int: ...

@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import SettingsError, VoltError
+from volt.counting.counts import WordCounts
 from volt.counting.words import WordRule
 from volt.proposing.base import Entries, Frequencies, Ids, Mask, Rank, SetFrequencies
 from volt.proposing.curve import FREQUENT, Curve
+from volt.proposing.cuts import Cuts, MergeCuts
 from volt.proposing.tokens import NO_TOKEN, Tokens
 
 MergeEncoding = Literal["merge", "split"]
+OTHER = np.uint32(0xFFFFFFFF)
+"""What native code calls a symbol that is not a character."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +187,24 @@ class MergeCandidates:
         made = np.concatenate([[words[:alphabet].sum()], words[alphabet:]])
         share: NDArray[np.float64] = np.cumsum(made) / running_words
         return share
+
+    def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
+        """By merging the pair of the lowest rank, leftmost on a tie, as the run did it."""
+        marks = self.rule.mode.marks
+        characters = np.full(self.alphabet_size, OTHER, np.uint32)
+        ends = np.zeros(self.alphabet_size, np.uint8)
+        for symbol, text in enumerate(self.tokens[: self.alphabet_size]):
+            if symbol == self.unknown:
+                continue
+            word = marks.word(text)
+            characters[symbol] = word[0] if self.rule.mode.byte_level else ord(word.decode())
+            ends[symbol] = marks.position(text).ends is True
+        tokens, offsets = _core.cut_by_merges(
+            words.text, words.offsets, characters, ends, self.left, self.right,
+            self.rule.mode.native, NO_TOKEN if self.unknown is None else self.unknown,
+            byte_fallback, threads,
+        )  # fmt: skip
+        return MergeCuts(tokens, offsets, self.left, self.right, self.alphabet_size)
 
     def plain_texts(self, tokens: Ids) -> list[str]:
         marks = self.rule.mode.marks

@@ -33,6 +33,7 @@ from volt.proposing.base import (
     token_set,
 )
 from volt.proposing.curve import FREQUENT, Curve
+from volt.proposing.cuts import Cut, Cuts, PieceCuts
 from volt.proposing.tokens import NO_TOKEN, Token, Tokens, packed
 
 LookUpEncoding = Literal["longest", "unigram"]
@@ -87,6 +88,10 @@ class PieceCandidates(ABC):
         """How often each token occurs in the words cut with the tokens of the mask."""
 
     @abstractmethod
+    def cut_words(self, inside: Mask, words: WordCounts, threads: int, byte_fallback: bool) -> Cut:
+        """The words cut with the tokens of the mask."""
+
+    @abstractmethod
     def plain_texts(self, tokens: Ids) -> list[str]: ...
 
     @abstractmethod
@@ -136,6 +141,15 @@ class PieceCandidates(ABC):
     def one_token_words(self, running_words: int) -> None:
         """Without merges it is not known from which size on a word is one token."""
         return
+
+    def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
+        ranking, sizes = self.ranking(), self.curve.learned - self.alphabet_size
+
+        def cut(row: int) -> Cut:
+            inside = token_set(self, ranking[: sizes[row]])
+            return self.cut_words(inside, words, threads, byte_fallback)
+
+        return PieceCuts(cut)
 
     def rows(self, kept: Mask) -> int:
         """Nothing else is needed to look tokens up."""
@@ -224,13 +238,9 @@ class LearnedPieces(PieceCandidates):
 
     def _count(self, inside: Mask, scores: NDArray[np.float64]) -> Frequencies:
         mask = self._mask(inside)
-        lowest = float(scores[mask > 0].min(initial=0.0))
-        matching = _core.Matching(
-            self.encoding, self.marks is INNER, 0, False, True, lowest - PENALTY, 0.0, False, False
-        )
         found = _core.count_pieces(
-            *self.keys, mask, scores, self.words.text, self.words.offsets,
-            self.words.counts, matching, self.marks.native, self.rule.mode.byte_level,
+            *self.keys, mask, scores, self.words.text, self.words.offsets, self.words.counts,
+            self._matching(mask, scores), self.marks.native, self.rule.mode.byte_level,
             self.threads,
         )  # fmt: skip
         frequency = found[:-1].copy()
@@ -244,6 +254,23 @@ class LearnedPieces(PieceCandidates):
                 "this is a defect of volt, please report it"
             )
         return frequency
+
+    def _matching(self, mask: NDArray[np.uint8], scores: NDArray[np.float64]) -> _core.Matching:
+        lowest = float(scores[mask > 0].min(initial=0.0))
+        return _core.Matching(
+            self.encoding, self.marks is INNER, 0, False, True, lowest - PENALTY, 0.0, False, False
+        )
+
+    def cut_words(self, inside: Mask, words: WordCounts, threads: int, byte_fallback: bool) -> Cut:
+        """With the scores that the tokens of the mask have in the words they were measured on."""
+        mask, scores = self._mask(inside), -np.ones(len(self))
+        if self.encoding == "unigram":
+            scores = self.cut_scored(inside)[1]
+        return _core.cut_by_pieces(
+            *self.keys, mask, scores, words.text, words.offsets, self._matching(mask, scores),
+            self.marks.native, self.rule.mode.native,
+            NO_TOKEN if self.unknown is None else self.unknown, byte_fallback, threads,
+        )  # fmt: skip
 
     @cached_property
     def _characters(self) -> int:

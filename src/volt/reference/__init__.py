@@ -6,9 +6,11 @@ They follow the text on its way to a vocabulary and back:
 2. `merges`     byte-pair encoding and WordPiece: the words' characters are merged into tokens
 3. `pieces`     candidates that are not merged from others, and how words are cut with them
 4. `curve`      how often each token occurs, entropy, and the criteria that compare sizes
-5. `transport`  the sums of one iteration of the optimal transport solver
-6. `encode`     text becomes tokens by merging; `look_up` finds tokens in a word instead
-7. `volt_json`  the tokens as they are written to a file
+5. `splits`     how many occurrences of each word are held out
+6. `quality`    how well tokens predict the held-out words
+7. `transport`  the sums of one iteration of the optimal transport solver
+8. `encode`     text becomes tokens by merging; `look_up` finds tokens in a word instead
+9. `volt_json`  the tokens as they are written to a file
 
 Only tests import this package.
 
@@ -25,9 +27,22 @@ from volt.reference import (
     look_up,
     merges,
     pieces,
+    quality,
+    splits,
     transport,
     volt_json,
     words,
 )
 
-__all__ = ["curve", "encode", "look_up", "merges", "pieces", "transport", "volt_json", "words"]
+__all__ = [
+    "curve",
+    "encode",
+    "look_up",
+    "merges",
+    "pieces",
+    "quality",
+    "splits",
+    "transport",
+    "volt_json",
+    "words",
+]
