@@ -16,7 +16,7 @@ import volt
 from volt.base.errors import SettingsError
 from volt.choosing.criteria import CRITERIA, Criterion, Evidence, Score
 from volt.cli.app import app
-from volt.counting.normalizers import STEPS, Cut, Normalizer, Step
+from volt.counting.normalizers import NORMALIZERS, Cut, Normalizer, NormalizerStep
 from volt.counting.words import PRETOKENIZERS, WordRule
 from volt.formats import FORMATS, Format
 from volt.proposing.proposal import SOURCES, Proposal, Source
@@ -202,7 +202,7 @@ def test_a_pretokenizer(native, text, tmp_path):
 
 
 @dataclass(frozen=True)
-class Shout(Step):
+class Shout(NormalizerStep):
     name = "shout"
     description = "`Uppercase`, which is not there"
 
@@ -218,7 +218,7 @@ def test_a_step_of_normalizers(tmp_path):
         WordRule("whitespace"), tokens, unknown="unk",
         normalizer=Normalizer((Shout("!"), Cut("words"))),
     )  # fmt: skip
-    with registered(STEPS, Shout):
+    with registered(NORMALIZERS, Shout):
         assert "| `shout` | `Uppercase`, which is not there |\n" in registry_docs.normalizer_steps()
         (tmp_path / "m").mkdir()
         vocabulary.save(tmp_path / "m" / "volt.json")

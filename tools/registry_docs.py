@@ -12,7 +12,7 @@ from pathlib import Path
 
 import volt.pipeline  # noqa: F401, registers every source
 from volt.choosing.criteria import CRITERIA
-from volt.counting.normalizers import STEPS
+from volt.counting.normalizers import NORMALIZERS
 from volt.counting.words import PRETOKENIZERS, Pretokenizer
 from volt.formats import FORMATS, Format
 from volt.proposing.proposal import SOURCES, Source
@@ -70,7 +70,9 @@ def formats() -> str:
 
 
 def normalizer_steps() -> str:
-    return table(["step", "is"], *([f"`{step.name}`", step.description] for step in STEPS.values()))
+    return table(
+        ["step", "is"], *([f"`{step.name}`", step.description] for step in NORMALIZERS.values())
+    )
 
 
 TABLES: dict[str, Callable[[], str]] = {

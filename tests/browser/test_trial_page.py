@@ -2,7 +2,7 @@
 
 import pytest
 
-from volt.trial.page import make_page
+from volt.trial.page import make_trial_page
 from volt.trial.results import RunResult, TrialResults
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -44,7 +44,7 @@ def results(seeds):
 def page(request, open_page, tmp_path_factory):
     found = results(request.param)
     path = tmp_path_factory.mktemp("trial") / "report.html"
-    path.write_bytes(make_page(found))
+    path.write_bytes(make_trial_page(found))
     return open_page(path, keep=True), found, request.param
 
 

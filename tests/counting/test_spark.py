@@ -16,7 +16,7 @@ import pytest
 import volt
 from volt.base.errors import InputError, SettingsError
 from volt.counting import spark
-from volt.tokenizing.spark import encode as spark_encode
+from volt.tokenizing.spark import encode_on_spark
 
 pytest.importorskip("pyspark", reason="needs Spark: make large")
 pytest.importorskip("pyarrow", reason="needs pyarrow")
@@ -87,14 +87,14 @@ def test_files_are_read_as_on_one_machine(cluster, tmp_path):
     (folder / "packed.bz2").write_bytes(bz2.compress(text))
     (folder / "bad.txt").write_bytes(b"fine\nb\xffad \xe2\x28\xa1\n\xef\xbb\xbfend\n")
     rule = {"on_invalid": "replace", "normalize": "nfkc", "min_count": 2, "max_word_length": 6}
-    found = spark.count(cluster, [str(folder)], **rule)
+    found = spark.count_on_spark(cluster, [str(folder)], **rule)
     assert saved(found, tmp_path / "found") == saved(
         volt.count(folder, **rule), tmp_path / "expected"
     )
     with pytest.raises(
         InputError, match=r"bad\.txt: invalid UTF-8 \(0xFF\) in the line b'b\\xffad"
     ):
-        spark.count(cluster, [str(folder)])
+        spark.count_on_spark(cluster, [str(folder)])
 
 
 def test_kinds_of_files_and_weights_are_added_up(cluster, tmp_path):
@@ -104,23 +104,23 @@ def test_kinds_of_files_and_weights_are_added_up(cluster, tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "plain").write_text("c c\n")
     names = [str(tmp_path / name) for name in ("table.parquet", "rows.jsonl", "plain")]
-    found = spark.count(cluster, [names[0], names[1] + ":0.5", names[2]], field="doc")
+    found = spark.count_on_spark(cluster, [names[0], names[1] + ":0.5", names[2]], field="doc")
     expected = volt.count([["a b\nc", "b\r"], ["b ü"], ["c c"]], weights=["1", "0.5", "1"])
     assert saved(found, tmp_path / "found") == saved(expected, tmp_path / "expected")
 
     with pytest.raises(InputError, match=r"no column 'text'; there are: doc"):
-        spark.count(cluster, [names[0]])
+        spark.count_on_spark(cluster, [names[0]])
     with pytest.raises(InputError, match=r"rows\.jsonl: a line that is not a JSON object"):
-        spark.count(cluster, [names[1]])
+        spark.count_on_spark(cluster, [names[1]])
     with pytest.raises(InputError, match="does not exist"):
-        spark.count(cluster, [str(tmp_path / "nothing")])
+        spark.count_on_spark(cluster, [str(tmp_path / "nothing")])
     with pytest.raises(InputError, match="does not read xz"):
-        spark.count(cluster, ["text.xz"])
+        spark.count_on_spark(cluster, ["text.xz"])
 
 
 def test_nothing_is_counted_where_there_is_nothing(cluster, tmp_path):
     (tmp_path / "empty").write_bytes(b"")
-    found = spark.count(cluster, [str(tmp_path / "empty")])
+    found = spark.count_on_spark(cluster, [str(tmp_path / "empty")])
     expected = volt.count(tmp_path / "empty")
     assert saved(found, tmp_path / "found") == saved(expected, tmp_path / "expected")
 
@@ -169,7 +169,7 @@ def test_a_worker_killed_in_mid_job_changes_nothing(cluster, tmp_path, victim):
         killer = threading.Thread(target=kill_one)
         killer.start()
         try:
-            found = spark.count(cluster, [str(file)])
+            found = spark.count_on_spark(cluster, [str(file)])
         finally:
             over.set()
             killer.join()
@@ -186,14 +186,14 @@ def test_parquet_is_encoded_to_parquet(cluster, tmp_path):
     rows = list(enumerate(texts))
     cluster.createDataFrame(rows, "id long, doc string").write.parquet(str(tmp_path / "in"))
     out = str(tmp_path / "out")
-    spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
+    encode_on_spark(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
     written = {row["id"]: (row["doc"], row["ids"]) for row in cluster.read.parquet(out).collect()}
     expected = {i: (t, None if t is None else tokenizer.encode(t)) for i, t in rows}
     assert written == expected
 
     with pytest.raises(InputError, match="already exists"):
-        spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
+        encode_on_spark(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc")
     with pytest.raises(SettingsError, match="already a column 'doc'"):
-        spark_encode(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc", column="doc")
+        encode_on_spark(cluster, tokenizer, [str(tmp_path / "in")], out, field="doc", column="doc")
     with pytest.raises(SettingsError, match="not special tokens: <x>"):
-        spark_encode(cluster, tokenizer, [out], out, allowed_special=["<x>"])
+        encode_on_spark(cluster, tokenizer, [out], out, allowed_special=["<x>"])

@@ -255,14 +255,20 @@ def test_weights_scale_merges_without_changing_them(tmp_path):
 # ------------------------------------------------------------------------------------ save and load
 
 
-@given(st.lists(any_text, max_size=10), st.sampled_from(PRETOKENIZERS))
-def test_saved_candidates_load_to_the_same(tmp_path_factory, lines, pretokenizer):
+@given(
+    st.lists(any_text, max_size=10),
+    st.sampled_from(PRETOKENIZERS),
+    st.sampled_from(["merge", "split"]),
+)
+def test_saved_candidates_load_to_the_same(tmp_path_factory, lines, pretokenizer, encoding):
     path = tmp_path_factory.getbasetemp() / "saved.tsv"
-    found = volt.candidates([lines], pretokenizer=pretokenizer, min_frequency=1, coverage=0.9)
+    found = volt.candidates(
+        [lines], pretokenizer=pretokenizer, min_frequency=1, coverage=0.9, encoding=encoding
+    )
     save_candidates(found, path)
     loaded = volt.load_candidates(path)
     assert loaded.tokens == found.tokens
-    assert loaded.rule == found.rule
+    assert (loaded.rule, loaded.encoding) == (found.rule, encoding)
     assert (loaded.unknown, loaded.left_out, loaded.unit) == (found.unknown, found.left_out, 1)
     assert loaded.fixed_rows == found.fixed_rows
     assert loaded.curve.size.tolist() == found.curve.size.tolist()
@@ -284,6 +290,14 @@ DAMAGE = {
     "a wrong text": lambda lines: [*lines[:-1], lines[-1].replace("aa", "ba")],
     "a negative count": lambda lines: [*lines[:-1], lines[-1].replace("\t2\t", "\t-2\t")],
     "a header that is no JSON": lambda lines: ["# volt candidates {\n", *lines[1:]],
+    "a pre-tokenizer that is not there": lambda lines: [
+        lines[0].replace('"byte-level"', '"bytes"'),
+        *lines[1:],
+    ],
+    "an encoding that is not there": lambda lines: [
+        lines[0].replace('"fixed_rows"', '"encoding": "x", "fixed_rows"'),
+        *lines[1:],
+    ],
     "another format": lambda lines: [lines[0].replace('"format": 1', '"format": 9'), *lines[1:]],
 }
 

@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="needs torch: make large")
 import torch
 
 from volt.settings import TrialSettings
-from volt.trial.data import OFFSET, Parallel, encode
+from volt.trial.data import OFFSET, Parallel, encode_pairs
 from volt.trial.models import build_model
 from volt.trial.presets import from_preset
 from volt.trial.training import (
@@ -44,7 +44,7 @@ def settings(**changes):
 
 def run(training, *, seed=0, folder=None, progress=None, key="k", shape=SHAPE):
     return train(
-        shape, training, encode(TEXT, VOCABULARY), encode(VALID, VOCABULARY),
+        shape, training, encode_pairs(TEXT, VOCABULARY), encode_pairs(VALID, VOCABULARY),
         VOCABULARY.size + OFFSET, seed=seed, device=CPU, folder=folder, key=key, progress=progress,
     )  # fmt: skip
 
@@ -122,7 +122,7 @@ def test_measuring_does_not_change_training():
 
 def test_accumulated_batches_are_one_large_batch():
     """Without dropout the step over two batches is that over both together."""
-    text = encode(TEXT, VOCABULARY)
+    text = encode_pairs(TEXT, VOCABULARY)
     weights = []
     for group in ([np.arange(7), np.arange(7, 30)], [np.arange(30)]):
         torch.manual_seed(0)
@@ -171,7 +171,7 @@ def test_loss_per_character_is_the_same_sum_for_every_vocabulary():
     """A model that knows nothing spends ln V on every token: that is known exactly."""
     for spec in ("char", "bpe:320"):
         vocabulary = make_vocabulary(spec, LINES)
-        text = encode(VALID, vocabulary)
+        text = encode_pairs(VALID, vocabulary)
         tokens = vocabulary.size + OFFSET
         model = build_model(SHAPE, tokens)
         with torch.no_grad():

@@ -245,7 +245,7 @@ def test_what_can_not_be_is_refused_before_training(corpus, tmp_path):
     with pytest.raises(SettingsError, match="no tokenizer"):
         trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", bleu_tokenize="x")
     for device in ("wibble", "meta"):
-        with pytest.raises(SettingsError, match="not there"):
+        with pytest.raises(SettingsError, match="no `device`"):
             trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", device=device)
     with pytest.raises(InputError, match="raise `max_tokens`"):
         trial(**texts(corpus), vocabularies=["char"], output=tmp_path / "o", max_tokens=2)

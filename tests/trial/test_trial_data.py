@@ -12,7 +12,7 @@ from volt.trial.data import (
     POOL,
     Parallel,
     batches,
-    encode,
+    encode_pairs,
     padded,
     read_parallel,
     without_empty,
@@ -50,7 +50,7 @@ def test_pairs_with_an_empty_side_are_not_trained_on():
 
 def test_too_long_lines_are_cut_and_counted():
     vocabulary = make_vocabulary("byte", [])
-    encoded = encode(Parallel(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
+    encoded = encode_pairs(Parallel(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
     assert encoded.cut == 1
     assert len(encoded.source[0]) == MOST_TOKENS - 1
     # 511 letters, half of one, and the line end: what the loss is counted on.
@@ -69,7 +69,7 @@ def test_a_pair_that_is_too_long_for_one_vocabulary_is_left_out_for_all():
 
 
 def test_batches_hold_every_pair_once_and_no_more_than_their_size():
-    encoded = encode(TEXT, make_vocabulary("char", LINES))
+    encoded = encode_pairs(TEXT, make_vocabulary("char", LINES))
     everything = np.arange(len(encoded))
     found = list(batches(encoded, 200, "tokens", np.random.default_rng(1)))
     assert sorted(np.concatenate(found).tolist()) == everything.tolist()
@@ -87,7 +87,7 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
         [
             one.tolist()
             for one in batches(
-                encode(TEXT, make_vocabulary(spec, LINES)), 300, "characters",
+                encode_pairs(TEXT, make_vocabulary(spec, LINES)), 300, "characters",
                 np.random.default_rng([0, 3]),
             )
         ]
@@ -100,7 +100,7 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
 def test_batches_by_tokens_draw_the_same_sentences_at_a_time_for_every_vocabulary():
     pools = []
     for spec in ("byte", "bpe:320"):
-        encoded = encode(TEXT, make_vocabulary(spec, LINES))
+        encoded = encode_pairs(TEXT, make_vocabulary(spec, LINES))
         found = batches(encoded, 20, "tokens", np.random.default_rng([0, 3]))
         pool = int(POOL * 20 * CHARACTERS_A_TOKEN / encoded.source_characters.mean())
         assert pool < len(LINES)

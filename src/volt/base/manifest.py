@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 MANIFEST = ".volt-files.json"
-FORMAT = 1
+FORMAT_VERSION = 1
 NAMED = 3
 """Files that a message names; the others are counted."""
 COUNTED = 1000
@@ -56,7 +56,7 @@ class Manifest:
         return name.endswith("/") and any(file.startswith(name) for file in self.files)
 
     def to_bytes(self) -> bytes:
-        data = {"format": FORMAT, "holds": self.holds, "files": sorted(self.files)}
+        data = {"format": FORMAT_VERSION, "holds": self.holds, "files": sorted(self.files)}
         return json.dumps(data, indent=1).encode() + b"\n"
 
 

@@ -35,7 +35,7 @@ SIZE = re.compile(r"\s*([0-9](?:_?[0-9]){0,11})([kK]?)\s*")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """A kind of value: how it is read, be it a Python object or text from the command line."""
 
     read: Callable[[Any], Any]
@@ -55,63 +55,63 @@ class Kind:
         return f"one of {', '.join(self.names())}" if self.names and self.closed else self.meaning
 
 
-def text(metavar: str = "TEXT") -> Kind:
-    return Kind(_text, "text", metavar)
+def text(metavar: str = "TEXT") -> ValueKind:
+    return ValueKind(_text, "text", metavar)
 
 
-def path(metavar: str = "FILE") -> Kind:
-    return Kind(_text, "a path", metavar)
+def path(metavar: str = "FILE") -> ValueKind:
+    return ValueKind(_text, "a path", metavar)
 
 
-def flag() -> Kind:
-    return Kind(_truth, "True or False", "", flag=True)
+def flag() -> ValueKind:
+    return ValueKind(_truth, "True or False", "", flag=True)
 
 
-def whole(least: int | None = None, most: int | None = None) -> Kind:
+def whole(least: int | None = None, most: int | None = None) -> ValueKind:
     """A whole number between two bounds."""
-    return Kind(_bounded(_whole, least, most), _range("a whole number", least, most), "N")
+    return ValueKind(_bounded(_whole, least, most), _range("a whole number", least, most), "N")
 
 
-def number(least: float | None = None, most: float | None = None) -> Kind:
-    return Kind(_bounded(_number, least, most), _range("a number", least, most), "X")
+def number(least: float | None = None, most: float | None = None) -> ValueKind:
+    return ValueKind(_bounded(_number, least, most), _range("a number", least, most), "X")
 
 
-def share() -> Kind:
+def share() -> ValueKind:
     """A part of a whole."""
     return _number_if(lambda found: 0 < found <= 1, "above 0 and at most 1")
 
 
-def chance() -> Kind:
+def chance() -> ValueKind:
     """A probability that is not certainty."""
     return _number_if(lambda found: 0 <= found < 1, "at least 0 and below 1")
 
 
-def positive() -> Kind:
+def positive() -> ValueKind:
     return _number_if(lambda found: 0 < found < float("inf"), "a number above 0")
 
 
-def _number_if(fits: Callable[[float], bool], meaning: str) -> Kind:
+def _number_if(fits: Callable[[float], bool], meaning: str) -> ValueKind:
     def read(value: Any) -> float:
         found = _number(value)
         if not fits(found):
             raise ValueError
         return found
 
-    return Kind(read, meaning, "X")
+    return ValueKind(read, meaning, "X")
 
 
-def size(least: int = 1, most: int | None = None) -> Kind:
+def size(least: int = 1, most: int | None = None) -> ValueKind:
     """A size of a vocabulary, or a number of tokens: 32000, 32k, 32K."""
     meaning = _range("a whole number such as 32000 or 32k", least, most)
-    return Kind(_bounded(parse_size, least, most), meaning, "N")
+    return ValueKind(_bounded(parse_size, least, most), meaning, "N")
 
 
-def choice(*names: str) -> Kind:
+def choice(*names: str) -> ValueKind:
     """One of a fixed list of names."""
     return one_of(lambda: names)
 
 
-def one_of(names: Callable[[], Iterable[str]]) -> Kind:
+def one_of(names: Callable[[], Iterable[str]]) -> ValueKind:
     """One of the names that a registry has when it is asked."""
 
     def read(value: Any) -> str:
@@ -119,20 +119,20 @@ def one_of(names: Callable[[], Iterable[str]]) -> Kind:
             raise ValueError
         return cast(str, value)
 
-    return Kind(read, "", "NAME", lambda: tuple(names()))
+    return ValueKind(read, "", "NAME", lambda: tuple(names()))
 
 
-def form_of(names: Callable[[], Iterable[str]], check: Callable[[str], Any]) -> Kind:
+def form_of(names: Callable[[], Iterable[str]], check: Callable[[str], Any]) -> ValueKind:
     """Text of one of some forms, such as `bpe:N`."""
 
     def read(value: Any) -> str:
         check(_text(value))
         return _text(value)
 
-    return Kind(read, "text", "TEXT", lambda: tuple(names()), closed=False)
+    return ValueKind(read, "text", "TEXT", lambda: tuple(names()), closed=False)
 
 
-def listed() -> Kind:
+def listed() -> ValueKind:
     """Several names: separated by commas, or a sequence; `all` stands for itself."""
 
     def read(value: Any) -> Any:
@@ -142,25 +142,25 @@ def listed() -> Kind:
             return tuple(name for name in value.split(",") if name)
         return tuple(map(_text, value))
 
-    return Kind(read, "names separated by commas", "NAME,...")
+    return ValueKind(read, "names separated by commas", "NAME,...")
 
 
-def many(kind: Kind) -> Kind:
+def many(kind: ValueKind) -> ValueKind:
     """Several values, as often as the option is given; one is fine too."""
 
     def read(value: Any) -> tuple[Any, ...]:
         single = isinstance(value, (str, os.PathLike))
         return tuple(map(kind.read, [value] if single else value))
 
-    return Kind(read, f"one or more values, each {kind.meaning}", kind.metavar, values=None)
+    return ValueKind(read, f"one or more values, each {kind.meaning}", kind.metavar, values=None)
 
 
-def anything(metavar: str = "TEXT", *, many: bool = False) -> Kind:
+def anything(metavar: str = "TEXT", *, many: bool = False) -> ValueKind:
     """A value that is checked where it is used."""
-    return Kind(lambda value: value, "", metavar, values=None if many else 1)
+    return ValueKind(lambda value: value, "", metavar, values=None if many else 1)
 
 
-def pair(metavar: str = "SOURCE TARGET") -> Kind:
+def pair(metavar: str = "SOURCE TARGET") -> ValueKind:
     """Two values, one per side."""
 
     def read(value: Any) -> tuple[str, str]:
@@ -169,7 +169,7 @@ def pair(metavar: str = "SOURCE TARGET") -> Kind:
         first, second = value
         return _text(first), _text(second)
 
-    return Kind(read, "two files, one per side", metavar, values=2)
+    return ValueKind(read, "two files, one per side", metavar, values=2)
 
 
 def registered(module: str, name: str) -> Callable[[], tuple[str, ...]]:
@@ -256,7 +256,7 @@ class Option:
 
     name: str
     help: str
-    kind: Kind
+    kind: ValueKind
     group: Group
     default: Any = None
     required: bool = False
@@ -298,7 +298,7 @@ class Option:
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
 
-def option(default: Any, help: str, kind: Kind, *, group: Group, **more: Any) -> Any:
+def option(default: Any, help: str, kind: ValueKind, *, group: Group, **more: Any) -> Any:
     """A field of a settings class; `default` is `...` where there is none.
 
     `more`: `flag`, where it is not the name with dashes; `short`; `metavar`; `default_words`.
@@ -307,7 +307,9 @@ def option(default: Any, help: str, kind: Kind, *, group: Group, **more: Any) ->
     return field(default=MISSING if default is ... else default, metadata={"option": about})
 
 
-def argument(default: Any, help: str, kind: Kind, *, metavar: str, group: Group = "Input") -> Any:
+def argument(
+    default: Any, help: str, kind: ValueKind, *, metavar: str, group: Group = "Input"
+) -> Any:
     """A field that is given by its position on the command line."""
     return option(default, help, kind, group=group, metavar=metavar, argument=True)
 

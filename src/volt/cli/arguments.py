@@ -120,7 +120,7 @@ class Spark(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tokenizer(Settings):
+class TokenizerInput(Settings):
     """A tokenizer of any toolkit, the text to fit it to, and the model that uses it."""
 
     tokenizer: str = argument(

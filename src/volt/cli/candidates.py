@@ -10,7 +10,7 @@ from volt.base.errors import SettingsError
 from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say, write_stdout
-from volt.cli.count import summary as count_summary
+from volt.cli.count import count_summary
 from volt.settings import CandidateSettings, CountSettings
 
 
@@ -39,14 +39,14 @@ def candidates(
                     "asked": settings.source.number, **last,
                     "muv_types": _or_none(last["muv_types"]),
                     "muv_occurrences": _or_none(last["muv_occurrences"])})  # fmt: skip
-    say(run.quiet, *count_summary(counts), *summary(found), *found.messages)
+    say(run.quiet, *count_summary(counts), *candidates_summary(found), *found.messages)
 
 
 def _or_none(value: float) -> float | None:
     return value if value == value else None
 
 
-def summary(found: volt.Candidates) -> list[str]:
+def candidates_summary(found: volt.Candidates) -> list[str]:
     what = "merges" if found.exact else "candidates"
     lines = [f"{found.alphabet_size:,} symbols, {found.merges:,} {what}, {len(found):,} tokens"]
     if found.left_out:

@@ -57,7 +57,7 @@ def count(
     if run.json:
         print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
                     **asdict(counts.totals)})  # fmt: skip
-    say(run.quiet, *summary(counts))
+    say(run.quiet, *count_summary(counts))
 
 
 def _with_spark(inputs: Inputs, settings: CountOptions, spark: Spark) -> volt.WordCounts:
@@ -69,7 +69,7 @@ def _with_spark(inputs: Inputs, settings: CountOptions, spark: Spark) -> volt.Wo
     options = {name: getattr(settings, name) for name in (*names, "glob")}
     options = {name: value for name, value in options.items() if value is not None}
     with engine.session(spark.master) as session:
-        return engine.count(
+        return engine.count_on_spark(
             session, inputs.files, form=settings.input_format, field=spark.field or "text",
             **options,
         )  # fmt: skip
@@ -94,7 +94,7 @@ def _here(
     return volt.count_to_file(inputs.files, target.output, force=target.force, **spill, **options)
 
 
-def summary(counts: volt.WordCounts | CountedFile) -> list[str]:
+def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
     """What was counted and, where anything was, what was lost."""
     totals = counts.totals
     words = totals.words / counts.unit

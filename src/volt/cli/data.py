@@ -25,7 +25,7 @@ from volt.cli.console import print_json, progress_for, say
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsJson(Settings):
+class ListCommand(Settings):
     json: bool = option(
         False, "As JSON, with addresses, checksums, splits and cleaning.", flag(), group="Output"
     )
@@ -65,7 +65,7 @@ class CleanCommand(Settings):
 
 
 @command("volt data list", name="list")
-def list_(shown: AsJson) -> None:
+def list_(shown: ListCommand) -> None:
     """List the data sets: languages, licence, where to read about them."""
     from volt.data import DATASETS
 

@@ -14,14 +14,14 @@ from volt.base.options import flag, option
 from volt.cli.arguments import File, Model, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say, write_stdout
-from volt.cli.encode import Form, offsets_path
+from volt.cli.encode import IdForm, offsets_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodeCommand(Form):
+class DecodeCommand(IdForm):
     skip_special: bool = option(False, "Leave special tokens out.", flag(), group="Tokens")
 
 
@@ -55,7 +55,7 @@ def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, show
     say(shown.quiet, *decoder.losses())
 
 
-Line = tuple[bytes, list[int], bytes]
+EncodedLine = tuple[bytes, list[int], bytes]
 """The ids of a line; before it the line end that a file before it lacked, and its own, if any."""
 
 
@@ -85,7 +85,7 @@ class _Decoder:
         return [f"{self._lost:,} unknown characters were lost, the first in line "
                 f"{self._first_lost:,}; they are <unk> in the text"]  # fmt: skip
 
-    def text_lines(self, inputs: Sequence[str], form: str) -> Iterator[Line]:
+    def text_lines(self, inputs: Sequence[str], form: str) -> Iterator[EncodedLine]:
         from volt.counting.inputs import find_inputs
 
         size = len(self._tokenizer)
@@ -111,7 +111,7 @@ class _Decoder:
                     yield before, ids, b"" if unfinished else b"\n"
 
 
-def _npy_lines(names: Sequence[str]) -> Iterator[Line]:
+def _npy_lines(names: Sequence[str]) -> Iterator[EncodedLine]:
     for path in map(Path, names):
         ids, offsets = _npy_arrays(path)
         for start in range(0, len(offsets) - 1, 100_000):

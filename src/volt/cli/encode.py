@@ -21,7 +21,7 @@ NOT_WITH_SPARK = ("form", "dropout", "seed", "on_invalid", "threads", "force")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Form(Settings):
+class IdForm(Settings):
     form: Literal["tokens", "ids", "npy"] = option(
         "tokens", "Tokens or ids with a space between; or NumPy files: X.npy with all ids and "
         "X.offsets.npy with where lines begin", choice("tokens", "ids", "npy"), group="Output",
@@ -42,7 +42,7 @@ def encode(
     inputs: Stdin,
     settings: EncodeSettings,
     spark: SparkColumns,
-    form: Form,
+    form: IdForm,
     target: File,
     run: QuietRun,
     given: Given,
@@ -79,10 +79,10 @@ def _with_spark(
     output: str,
 ) -> None:
     from volt.counting.spark import session as spark_session
-    from volt.tokenizing.spark import encode as encode_parquet
+    from volt.tokenizing.spark import encode_on_spark
 
     with spark_session(spark.master) as session:
-        encode_parquet(
+        encode_on_spark(
             session, tokenizer, inputs.files, output, field=spark.field or "text",
             column=spark.column or "ids", allowed_special=settings.allowed_special,
         )  # fmt: skip
@@ -106,7 +106,7 @@ def _write_arrays(
 
 
 def _write_text(
-    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: Form, target: File
+    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: IdForm, target: File
 ) -> None:
     from volt.base.output import atomic_write
 

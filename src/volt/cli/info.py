@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AsJson(Settings):
+class InfoCommand(Settings):
     json: bool = option(False, "Print it as JSON.", flag(), group="Output")
 
 
 @command("volt info out")
-def info(learned: Learned, shown: AsJson) -> None:
+def info(learned: Learned, shown: InfoCommand) -> None:
     """Print what a vocabulary is, its signature and its diagnostics."""
     from volt.report.page import load_material
 

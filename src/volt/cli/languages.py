@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from volt.languages.scripts import ScriptsResult
 
 
-def texts_of(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list[str]]:
+def language_texts(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list[str]]:
     """The files of each language: those of `--lang CODE=FILE`, and those whose name tells it."""
     from volt.languages.learning import find_languages
 

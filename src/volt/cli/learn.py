@@ -14,8 +14,8 @@ from volt.base.options import argument, choice, flag, many, option, path
 from volt.cli.arguments import INPUTS, Folder, Run
 from volt.cli.command import Given, command
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
-from volt.cli.count import summary as count_summary
-from volt.cli.languages import parallel_of, table_lines, tell_scripts, texts_of, weights_of
+from volt.cli.count import count_summary
+from volt.cli.languages import language_texts, parallel_of, table_lines, tell_scripts, weights_of
 from volt.settings import CountSettings, LanguageSettings, LearnSettings
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _texts(
     """The files of each language."""
     if asked.source or asked.target or (asked.files and not settings.multilingual):
         raise SettingsError("every file belongs to a language: --lang CODE=FILE")
-    return texts_of(asked.lang, list(asked.files), counting.glob)
+    return language_texts(asked.lang, list(asked.files), counting.glob)
 
 
 def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import volt
 from volt.base.errors import SettingsError
-from volt.cli.arguments import Folder, Run, Tokenizer
+from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
 from volt.settings import ChoiceSettings, ReadSettings
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @command("volt refit tokenizer.json --on medical.txt --model checkpoint/ -o smaller/")
 def refit(
-    tokenizer: Tokenizer, settings: ChoiceSettings, reading: ReadSettings, target: Folder, run: Run
+    tokenizer: TokenizerInput,
+    settings: ChoiceSettings,
+    reading: ReadSettings,
+    target: Folder,
+    run: Run,
 ) -> None:
     """Shrink a tokenizer to the tokens that fit a text, and a model with it."""
     result = volt.refit(
-        tokenizer.tokenizer, texts_of(tokenizer, target), model=tokenizer.model,
+        tokenizer.tokenizer, fitting_texts(tokenizer, target), model=tokenizer.model,
         form=tokenizer.form, **vars(settings), **vars(reading), threads=run.threads,
         progress=progress_for(run.quiet),
     )  # fmt: skip
@@ -30,10 +34,10 @@ def refit(
     chose = "as asked" if decided == "size" else f"chosen by {decided}"
     head = f"{result.before.size:,} tokens -> {result.after.size:,} ({chose})"
     stays = "every special token, byte and character stays: what could be encoded still can"
-    tell(result, [head, stays], target, run)
+    tell_refit(result, [head, stays], target, run)
 
 
-def texts_of(tokenizer: Tokenizer, target: Folder) -> list[str]:
+def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> list[str]:
     """All text that was named; before any work, a look at the folder to write."""
     texts = [*tokenizer.on, *tokenizer.files]
     if not texts:
@@ -42,7 +46,7 @@ def texts_of(tokenizer: Tokenizer, target: Folder) -> list[str]:
     return texts
 
 
-def tell(result: RefitResult, head: list[str], target: Folder, run: Run) -> None:
+def tell_refit(result: RefitResult, head: list[str], target: Folder, run: Run) -> None:
     """Save it, and say what it is."""
     messages = [*result.messages, *result.save(target.output, force=target.force)]
     files = [path.name for path in Path(target.output).iterdir()]

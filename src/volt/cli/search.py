@@ -78,7 +78,7 @@ def _by_bleu(
     asked: SearchCommand, settings: SearchSettings, training: TrialSettings, run: Run
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
-    from volt.cli.trial import tell
+    from volt.cli.trial import tell_trial
     from volt.searching import bleu_search
 
     if len(asked.files) != 2 or not (asked.valid and asked.test and asked.output):
@@ -103,7 +103,7 @@ def _by_bleu(
     say(run.quiet, f"bleu: {found.size:,} (BLEU {found.bleu:.2f})")
     say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and translation")
     _tell_left_out(found.left_out, run.quiet)
-    tell(found.results, asked.output, run.quiet)
+    tell_trial(found.results, asked.output, run.quiet)
 
 
 def _tell_left_out(sizes: list[int], quiet: bool) -> None:

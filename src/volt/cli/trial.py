@@ -53,10 +53,10 @@ def trial(asked: TrialCommand, settings: TrialSettings, run: Run) -> None:
         print_json(results.plain())
     else:
         print(results.table())
-    tell(results, asked.output, run.quiet)
+    tell_trial(results, asked.output, run.quiet)
 
 
-def tell(results: TrialResults, output: str, quiet: bool) -> None:
+def tell_trial(results: TrialResults, output: str, quiet: bool) -> None:
     """What people should know after a trial."""
     say(quiet, *(f"note: {message}" for message in results.messages))
     say(quiet, *(f"{name}: {one}" for name, one in results.signatures.items()))

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import BinaryIO, get_args
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.output import atomic_write
-from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
+from volt.counting.words import WordRule, read_rule
 from volt.settings import MOST
 
-FORMAT = 1
+FORMAT_VERSION = 1
 COUNTS_HEAD = b"# volt counts "
 """The start of a counts file."""
 LARGEST = 1 << 63
@@ -136,8 +136,8 @@ class CountsHeader:
     totals: CountTotals = field(default_factory=CountTotals)
 
     def line(self) -> bytes:
-        data = {"format": FORMAT, "volt": __version__, **asdict(self.rule), "unit": self.unit,
-                "types": self.types, **asdict(self.totals)}  # fmt: skip
+        data = {"format": FORMAT_VERSION, "volt": __version__, **asdict(self.rule),
+                "unit": self.unit, "types": self.types, **asdict(self.totals)}  # fmt: skip
         return COUNTS_HEAD + json.dumps(data).encode() + b"\n"
 
     @staticmethod
@@ -145,25 +145,17 @@ class CountsHeader:
         """Read the first line of the file `name`, which is not trusted."""
         try:
             data = json.loads(line[len(COUNTS_HEAD) :])
-            if data["format"] != FORMAT:
+            if data["format"] != FORMAT_VERSION:
                 raise InputError(
-                    f"{name}: counts format {data['format']!r}; this volt reads format {FORMAT}"
+                    f"{name}: counts format {data['format']!r}; this volt reads {FORMAT_VERSION}"
                 )
             totals = {one.name: data[one.name] for one in fields(CountTotals)}
-            rule = WordRule(**{one.name: data[one.name] for one in fields(WordRule)})
-            if rule.pretokenizer not in PRETOKENIZERS or rule.normalize not in get_args(
-                Normalization
-            ):
-                raise ValueError("unknown pre-tokenizer or normalization")
-            numbers = {"max_word_length": rule.max_word_length, "unit": data["unit"],
-                       "types": data["types"], **totals}  # fmt: skip
-            for key, value in numbers.items():
+            rule = read_rule(data)
+            for key, value in {"unit": data["unit"], "types": data["types"], **totals}.items():
                 if type(value) is not int or not 0 <= value < LARGEST:
                     raise ValueError(f"{key} is not a count")
-            if not 2 <= rule.max_word_length <= MOST or not 0 < data["unit"] <= MOST:
-                raise ValueError("max_word_length or unit out of range")
-            if not isinstance(rule.unicode, str):
-                raise ValueError("unicode is not a version")
+            if not 0 < data["unit"] <= MOST:
+                raise ValueError("unit out of range")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{name}, line 1: a damaged counts header ({error})") from None
         return CountsHeader(rule, data["unit"], data["types"], CountTotals(**totals))

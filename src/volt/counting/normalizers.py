@@ -30,7 +30,7 @@ Names = re.Pattern[str]
 """Finds special tokens and symbols, in one group: these are not normalized."""
 
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
-Place = Literal[
+CutPlace = Literal[
     "bert", "blanks", "words", "metaspace", "metaspace-first", "blanks-metaspace", "bytes",
     "bytes-prefix",
 ]  # fmt: skip
@@ -52,7 +52,7 @@ class _Table(dict[int, str]):
         return self.setdefault(code_point, self._become(chr(code_point)))
 
 
-class Step:
+class NormalizerStep:
     """One step of a normalizer. Its fields are stored in volt.json under its name."""
 
     name: ClassVar[str]
@@ -67,7 +67,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Bert(Step):
+class Bert(NormalizerStep):
     """Hugging Face's `BertNormalizer`. Its tables are those of Unicode 8, ours are Python's. They
     differ on newer characters."""
 
@@ -136,7 +136,7 @@ _CHINESE = (
 
 
 @dataclass(frozen=True)
-class Form(Step):
+class Form(NormalizerStep):
     name = "form"
     description = "`NFC`, `NFD`, `NFKC`, `NFKD`"
 
@@ -147,7 +147,7 @@ class Form(Step):
 
 
 @dataclass(frozen=True)
-class Lowercase(Step):
+class Lowercase(NormalizerStep):
     name = "lowercase"
     description = "`Lowercase`"
 
@@ -156,7 +156,7 @@ class Lowercase(Step):
 
 
 @dataclass(frozen=True)
-class StripAccents(Step):
+class StripAccents(NormalizerStep):
     """Removes all marks, where `Bert` removes those that are not spacing."""
 
     name = "strip-accents"
@@ -167,7 +167,7 @@ class StripAccents(Step):
 
 
 @dataclass(frozen=True)
-class Strip(Step):
+class Strip(NormalizerStep):
     name = "strip"
     description = "`Strip`"
 
@@ -180,7 +180,7 @@ class Strip(Step):
 
 
 @dataclass(frozen=True)
-class Replace(Step):
+class Replace(NormalizerStep):
     name = "replace"
     description = "`Replace` of a string"
 
@@ -192,7 +192,7 @@ class Replace(Step):
 
 
 @dataclass(frozen=True)
-class ReplaceSpaces(Step):
+class ReplaceSpaces(NormalizerStep):
     """Replaces runs of two spaces or more."""
 
     name = "replace-spaces"
@@ -210,7 +210,7 @@ _MANY_SPACES = re.compile(" {2,}")
 
 
 @dataclass(frozen=True)
-class Precompiled(Step):
+class Precompiled(NormalizerStep):
     """SentencePiece's table as Hugging Face applies it: to clusters of a letter and its marks with
     less than six bytes, otherwise to single characters. Of several rules the shortest applies, and
     it replaces the whole cluster."""
@@ -227,7 +227,7 @@ class Precompiled(Step):
 # -------------------------------------------------------------------------------------- last steps
 
 
-class LastStep(Step):
+class LastStep(NormalizerStep):
     """A step that ends a normalizer, because it decides where words end."""
 
     @property
@@ -284,7 +284,7 @@ class Cut(LastStep):
         "and `Metaspace`; `ByteLevel`, with and without `add_prefix_space` (RoBERTa, BART)"
     )
 
-    at: Place
+    at: CutPlace
 
     def __call__(self, text: str, first: bool = True) -> str:
         if self.at == "bert":
@@ -341,7 +341,7 @@ def _word_pattern() -> re.Pattern[str]:
 # -------------------------------------------------------------------------------------- normalizer
 
 
-STEPS: Registry[type[Step]] = Registry(
+NORMALIZERS: Registry[type[NormalizerStep]] = Registry(
     "normalizer step",
     [
         Bert, Form, Lowercase, StripAccents, Strip, Replace, ReplaceSpaces, Precompiled,
@@ -354,7 +354,7 @@ STEPS: Registry[type[Step]] = Registry(
 class Normalizer:
     """Steps, applied one after the other."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[NormalizerStep, ...]
 
     @property
     def last(self) -> LastStep:
@@ -402,7 +402,7 @@ class Normalizer:
         ]
 
 
-_CHOICES = {"form": get_args(UnicodeForm), "at": get_args(Place)}
+_CHOICES = {"form": get_args(UnicodeForm), "at": get_args(CutPlace)}
 
 
 def read_normalizer(data: Any) -> Normalizer:
@@ -420,11 +420,11 @@ def read_normalizer(data: Any) -> Normalizer:
     return Normalizer(steps)
 
 
-def _read_step(where: str, data: Any) -> Step:
+def _read_step(where: str, data: Any) -> NormalizerStep:
     name = data.get("step") if isinstance(data, dict) else None
-    if not isinstance(name, str) or name not in STEPS:
-        raise InputError(f"{where}.step: not one of {', '.join(STEPS)}")
-    kind: Any = STEPS[name]
+    if not isinstance(name, str) or name not in NORMALIZERS:
+        raise InputError(f"{where}.step: not one of {', '.join(NORMALIZERS)}")
+    kind: Any = NORMALIZERS[name]
     if data.keys() != {"step", *(field.name for field in fields(kind))}:
         raise InputError(f"{where}: not the fields of the step {name}")
     values: dict[str, Any] = {}
@@ -447,4 +447,4 @@ def _read_step(where: str, data: Any) -> Step:
     for value in values.values():
         if isinstance(value, str) and ("\n" in value or not value.isprintable()):
             raise InputError(f"{where}: a character that is not printable")
-    return cast(Step, kind(**values))
+    return cast(NormalizerStep, kind(**values))

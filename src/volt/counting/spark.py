@@ -37,7 +37,7 @@ from volt.counting.inputs import Weight, weight_in_name, weight_of_each
 from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
 from volt.settings import MOST
 
-Form = Literal["auto", "text", "jsonl", "parquet"]
+InputForm = Literal["auto", "text", "jsonl", "parquet"]
 
 FORM_OF = {"parquet": "parquet", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl"}
 """The form of a file by the end of its name, compressed or not (`x.jsonl.gz`). All else is text."""
@@ -88,7 +88,7 @@ def session(master: str | None = None) -> Iterator[Any]:
 # ------------------------------------------------------------------------------------------- count
 
 
-def count(
+def count_on_spark(
     spark: Any,
     inputs: Sequence[str],
     *,
@@ -99,7 +99,7 @@ def count(
     min_count: int = 1,
     weights: Iterable[Weight] | None = None,
     glob: str = "*",
-    form: Form = "auto",
+    form: InputForm = "auto",
     field: str = "text",
 ) -> WordCounts:
     """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
@@ -110,7 +110,7 @@ def count(
     check_choice("pretokenizer", pretokenizer, PRETOKENIZERS)
     check_choice("normalize", normalize, get_args(Normalization))
     check_choice("on_invalid", on_invalid, get_args(OnInvalid))
-    check_choice("form", form, get_args(Form))
+    check_choice("form", form, get_args(InputForm))
     check_at_least("max_word_length", max_word_length, 2)
     check_at_least("min_count", min_count, 1)
     if max_word_length > MOST:

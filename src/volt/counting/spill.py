@@ -51,7 +51,7 @@ OURS = re.compile(
     rf"{re.escape(CHECKPOINT)}|{LOCK}|run-[0-9]+(-[0-9]+)?|ranked-[0-9]+|\.volt-[0-9a-f-]+\.(tmp|old)"
 )
 """Names of files in the folder; if there are others, nothing is deleted."""
-FORMAT = 1
+FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class _Spill:
 
     def save(self, state: _State) -> None:
         """From here on the count can be resumed from this state."""
-        content = {"format": FORMAT, "volt": __version__, "settings": self._settings,
+        content = {"format": FORMAT_VERSION, "volt": __version__, "settings": self._settings,
                    "state": asdict(state)}  # fmt: skip
         with atomic_write(self.folder / CHECKPOINT) as stream:
             stream.write(json.dumps(content, indent=1).encode() + b"\n")
@@ -385,7 +385,7 @@ class _Spill:
             raise InputError(
                 f"{path}: a damaged checkpoint ({error}); delete {self.folder}"
             ) from None
-        if made_by != (FORMAT, __version__):
+        if made_by != (FORMAT_VERSION, __version__):
             raise SettingsError(
                 f"{path} was written by volt {made_by[1]}; delete {self.folder} and count again"
             )

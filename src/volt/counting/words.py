@@ -8,13 +8,15 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from volt import _core
 from volt.base.registry import Registry
 from volt.counting import marks
 from volt.counting.marks import Marks
+from volt.settings import MOST
 
 Normalization = Literal["none", "nfc", "nfkc"]
 MergeRule = Literal["pairs", "concat"]
@@ -141,3 +143,16 @@ class WordRule:
     def mode(self) -> Pretokenizer:
         """The entry in the table."""
         return PRETOKENIZERS[self.pretokenizer]
+
+
+def read_rule(data: Mapping[str, Any]) -> WordRule:
+    """The rule in the header of a file, which is not trusted: a ValueError or KeyError if it is
+    damaged."""
+    rule = WordRule(**{one.name: data[one.name] for one in fields(WordRule)})
+    if rule.pretokenizer not in PRETOKENIZERS or rule.normalize not in get_args(Normalization):
+        raise ValueError("unknown pre-tokenizer or normalization")
+    if type(rule.max_word_length) is not int or not 2 <= rule.max_word_length <= MOST:
+        raise ValueError("max_word_length out of range")
+    if not isinstance(rule.unicode, str):
+        raise ValueError("unicode is not a version")
+    return rule

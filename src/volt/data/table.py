@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Form = Literal["lines", "tagged", "segments", "columns"]
+Layout = Literal["lines", "tagged", "segments", "columns"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Side:
     language: str
     member: str | None = None
     """The file inside an archive; None: the download is the text, packed or not."""
-    form: Form = "lines"
+    form: Layout = "lines"
     """`lines`: text. `tagged`: IWSLT's training text, where lines of metadata are left out and
     titles are kept. `segments`: <seg> elements. `columns`: a table with a column a language."""
     sha256: str | None = None
@@ -69,7 +69,7 @@ class Dataset:
     """What the paper's pipeline does beyond this, with tools of others."""
 
 
-def _pair(download: str, member: str, form: Form, languages: tuple[str, ...]) -> tuple[Side, ...]:
+def _pair(download: str, member: str, form: Layout, languages: tuple[str, ...]) -> tuple[Side, ...]:
     return tuple(
         Side(download, language, member.format(language=language), form) for language in languages
     )

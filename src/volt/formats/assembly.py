@@ -43,7 +43,7 @@ MOST_UNUSED = 1000
 
 
 @dataclass
-class Pieces:
+class Parsed:
     """What a file says. Tokens are texts; `pairs` are the merges in order. If the file has none,
     `ranked` are the merged tokens in order."""
 
@@ -105,104 +105,104 @@ class Pieces:
         return texts
 
 
-def assemble(pieces: Pieces) -> Vocabulary:
+def assemble(parsed: Parsed) -> Vocabulary:
     """Find the kind, the rank and the parents of every token."""
-    if pieces.encoding is not None:
-        return _assemble_look_up(pieces)
-    listed = [*pieces.texts, *pieces.hidden]
-    _check_texts(pieces, listed)
+    if parsed.encoding is not None:
+        return _assemble_look_up(parsed)
+    listed = [*parsed.texts, *parsed.hidden]
+    _check_texts(parsed, listed)
     number_of = {text: number for number, text in enumerate(listed)}
-    kinds = _kinds(pieces, listed)
+    kinds = _kinds(parsed, listed)
     characters = {text for text in listed if kinds.get(text) == "character"}
     unnamed = [text for text in listed if text not in kinds]
-    if pieces.pairs is not None and pieces.whole_words:
-        pieces.pairs = _with_parts(pieces.pairs, characters)
-    if pieces.pairs is not None:
-        rule, ranks, parents = _from_pairs(pieces, characters, set(unnamed))
+    if parsed.pairs is not None and parsed.whole_words:
+        parsed.pairs = _with_parts(parsed.pairs, characters)
+    if parsed.pairs is not None:
+        rule, ranks, parents = _from_pairs(parsed, characters, set(unnamed))
     else:
-        rule, ranks, parents = _from_ranked(pieces, characters, set(unnamed))
+        rule, ranks, parents = _from_ranked(parsed, characters, set(unnamed))
 
     lost = [text for text in unnamed if text not in ranks]
-    if pieces.whole_words:
-        whole = list(filter(pieces.marks.is_spelled, lost))
+    if parsed.whole_words:
+        whole = list(filter(parsed.marks.is_spelled, lost))
         kinds |= dict.fromkeys(whole, "piece")
         lost = [text for text in lost if text not in kinds]
-        known = {*characters, *unnamed} if pieces.pairs is None else set()
-        if late := [text for text in whole if pairs_for(text, known, pieces.marks)]:
-            pieces.messages.append(
+        known = {*characters, *unnamed} if parsed.pairs is None else set()
+        if late := [text for text in whole if pairs_for(text, known, parsed.marks)]:
+            parsed.messages.append(
                 f"{len(late):,} tokens, such as {_brief(late[0])}, are made from tokens of a later "
                 "rank only: volt uses them for a word that is just that, but does not merge them"
             )
     if lost:
-        hidden = set(pieces.hidden)
+        hidden = set(parsed.hidden)
         if any(text in hidden for text in lost):
-            raise pieces.fail(f"no two tokens make {_brief(lost[0])}")
+            raise parsed.fail(f"no two tokens make {_brief(lost[0])}")
         kinds |= dict.fromkeys(lost, "special")
         shown = ", ".join(map(_brief, lost[:5])) + (", ..." if len(lost) > 5 else "")
-        pieces.messages.append(
+        parsed.messages.append(
             f"no two tokens make {shown} ({len(lost):,}): taken for special tokens, "
             "which text never gives"
         )
 
     def token(text: str) -> Token:
-        frequency = pieces.frequencies.get(text, 0)
+        frequency = parsed.frequencies.get(text, 0)
         if text not in ranks:
             return Token(text, kinds[text], frequency=frequency)
         left, right = parents[text]
         both = (number_of[left], number_of[right])
         return Token(text, "merged", both, ranks[text], frequency=frequency)
 
-    encoding: Encoding = "split" if pieces.hidden else "merge"
+    encoding: Encoding = "split" if parsed.hidden else "merge"
     vocabulary = Vocabulary(
-        rule=WordRule(pieces.pretokenizer, pieces.normalize),
-        tokens=[token(text) for text in pieces.texts],
-        hidden=[token(text) for text in pieces.hidden],
+        rule=WordRule(parsed.pretokenizer, parsed.normalize),
+        tokens=[token(text) for text in parsed.texts],
+        hidden=[token(text) for text in parsed.hidden],
         encoding=encoding,
         merge_rule=rule,
-        unknown=pieces.unknown,
-        unknown_token=pieces.unknown_token,
-        fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
-        word_ends=_word_ends(pieces, ranks),
-        whole_words=pieces.whole_words,
-        normalizer=pieces.normalizer,
+        unknown=parsed.unknown,
+        unknown_token=parsed.unknown_token,
+        fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
+        word_ends=_word_ends(parsed, ranks),
+        whole_words=parsed.whole_words,
+        normalizer=parsed.normalizer,
     )
-    check_vocabulary(vocabulary, pieces.name)
-    if pieces.pairs is not None and rule == "concat":
-        _check_concat(vocabulary, pieces, pieces.pairs)
-    return _measured(vocabulary, pieces)
+    check_vocabulary(vocabulary, parsed.name)
+    if parsed.pairs is not None and rule == "concat":
+        _check_concat(vocabulary, parsed, parsed.pairs)
+    return _measured(vocabulary, parsed)
 
 
-def _assemble_look_up(pieces: Pieces) -> Vocabulary:
+def _assemble_look_up(parsed: Parsed) -> Vocabulary:
     """Tokens that are looked up: only their kinds have to be found."""
-    _check_texts(pieces, pieces.texts)
-    kinds = _kinds(pieces, pieces.texts)
+    _check_texts(parsed, parsed.texts)
+    kinds = _kinds(parsed, parsed.texts)
     vocabulary = Vocabulary(
-        rule=WordRule(pieces.pretokenizer, pieces.normalize),
+        rule=WordRule(parsed.pretokenizer, parsed.normalize),
         tokens=[
-            Token(text, kinds.get(text, "piece"), score=pieces.scores.get(text, 0.0))
-            for text in pieces.texts
+            Token(text, kinds.get(text, "piece"), score=parsed.scores.get(text, 0.0))
+            for text in parsed.texts
         ],
-        encoding=cast(Encoding, pieces.encoding),
-        unknown=pieces.unknown,
-        unknown_token=pieces.unknown_token,
-        fuse_unknown=pieces.fuse_unknown and pieces.unknown == "unk",
-        look_up=pieces.look_up,
-        normalizer=pieces.normalizer,
+        encoding=cast(Encoding, parsed.encoding),
+        unknown=parsed.unknown,
+        unknown_token=parsed.unknown_token,
+        fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
+        look_up=parsed.look_up,
+        normalizer=parsed.normalizer,
     )
-    check_vocabulary(vocabulary, pieces.name)
-    return _measured(vocabulary, pieces)
+    check_vocabulary(vocabulary, parsed.name)
+    return _measured(vocabulary, parsed)
 
 
-def _word_ends(pieces: Pieces, merged: Iterable[str]) -> WordEnds:
+def _word_ends(parsed: Parsed, merged: Iterable[str]) -> WordEnds:
     """SentencePiece and Hugging Face merge up to the next `▁`. If no token spans what volt cuts
     into two words, that makes no difference."""
-    if not pieces.mode.space_before:
+    if not parsed.mode.space_before:
         return "kinds"
     texts = (text for text in merged if SPACE_MARK not in text[1:])
-    return "spaces" if any(map(pieces.mode.cuts_inside, texts)) else "kinds"
+    return "spaces" if any(map(parsed.mode.cuts_inside, texts)) else "kinds"
 
 
-def _check_concat(vocabulary: Vocabulary, pieces: Pieces, pairs: list[Pair]) -> None:
+def _check_concat(vocabulary: Vocabulary, parsed: Parsed, pairs: list[Pair]) -> None:
     """A list with several pairs for a token works like rule `concat` if it contains the last pair
     of every token, in the same order."""
     place_of = {pair: place for place, pair in enumerate(pairs)}
@@ -210,40 +210,40 @@ def _check_concat(vocabulary: Vocabulary, pieces: Pieces, pairs: list[Pair]) -> 
     for text, pair in last_pairs(vocabulary).items():
         place = place_of.get(pair, -1)
         if place < before:
-            raise pieces.fail(
+            raise parsed.fail(
                 f"{_brief(text)} is merged in more than one way, but not in all, or they stand "
                 "apart; volt knows one way (rule pairs) or all ways (rule concat)"
             )
         before = place
 
 
-def _check_texts(pieces: Pieces, listed: list[str]) -> None:
+def _check_texts(parsed: Parsed, listed: list[str]) -> None:
     if len(listed) > MOST_TOKENS:
-        raise pieces.fail(f"more than {MOST_TOKENS:,} tokens")
+        raise parsed.fail(f"more than {MOST_TOKENS:,} tokens")
     seen: set[str] = set()
     for number, text in enumerate(listed):
         if not text:
-            raise pieces.fail(f"token {number} is empty")
+            raise parsed.fail(f"token {number} is empty")
         if text in seen:
-            raise pieces.fail(f"token {number}, {_brief(text)}, is there twice")
+            raise parsed.fail(f"token {number}, {_brief(text)}, is there twice")
         seen.add(text)
         if len(text) > LONGEST_TOKEN:
-            raise pieces.fail(f"token {number} has more than {LONGEST_TOKEN:,} characters")
+            raise parsed.fail(f"token {number} has more than {LONGEST_TOKEN:,} characters")
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise pieces.fail(f"token {number}: a lone surrogate is no text")
+            raise parsed.fail(f"token {number}: a lone surrogate is no text")
 
 
-def _kinds(pieces: Pieces, listed: list[str]) -> dict[str, Kind]:
+def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
     """The kinds of all tokens except those that must be merged."""
-    kinds = dict(pieces.kinds)
-    kinds |= dict.fromkeys(pieces.mode.byte_tokens(pieces.unknown), "byte")
-    if pieces.unknown == "unk":
-        kinds.setdefault(pieces.unknown_token, "special")
+    kinds = dict(parsed.kinds)
+    kinds |= dict.fromkeys(parsed.mode.byte_tokens(parsed.unknown), "byte")
+    if parsed.unknown == "unk":
+        kinds.setdefault(parsed.unknown_token, "special")
     for text in listed:
-        if text not in kinds and pieces.marks.is_character(text):
+        if text not in kinds and parsed.marks.is_character(text):
             kinds[text] = "character"
-    if pieces.encoding is None and not any(kinds.get(text) == "character" for text in listed):
-        raise pieces.fail("not one token is a character")
+    if parsed.encoding is None and not any(kinds.get(text) == "character" for text in listed):
+        raise parsed.fail("not one token is a character")
     return kinds
 
 
@@ -261,18 +261,18 @@ Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
 """The rule, and the rank and parents of every merged token."""
 
 
-def _from_pairs(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made:
+def _from_pairs(parsed: Parsed, characters: set[str], unnamed: set[str]) -> Made:
     ranks: dict[str, int] = {}
     parents: dict[str, Pair] = {}
     rule: MergeRule = "pairs"
     waiting: list[str] = []  # tokens whose first pair has a part of a later rank
-    for number, (left, right) in enumerate(pieces.pairs or []):
+    for number, (left, right) in enumerate(parsed.pairs or []):
         text = left + right
         for part in (left, right):
             if part not in characters and part not in unnamed:
-                raise pieces.fail(f"merge {number}: {_brief(part)} is no token of the vocabulary")
+                raise parsed.fail(f"merge {number}: {_brief(part)} is no token of the vocabulary")
         if text not in unnamed:
-            raise pieces.fail(f"merge {number}: {_brief(text)} is no token of the vocabulary")
+            raise parsed.fail(f"merge {number}: {_brief(text)} is no token of the vocabulary")
         if text in ranks:
             rule = "concat"
         else:
@@ -286,19 +286,19 @@ def _from_pairs(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made
             waiting.append(text)
     for text in waiting:
         if text not in parents:
-            raise pieces.fail(f"{_brief(text)} is merged before what it is made from")
+            raise parsed.fail(f"{_brief(text)} is merged before what it is made from")
     return rule, ranks, parents
 
 
-def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Made:
+def _from_ranked(parsed: Parsed, characters: set[str], unnamed: set[str]) -> Made:
     """Rule `concat` does not care which pair the parents are: the first that is known is taken."""
     ranks: dict[str, int] = {}
     parents: dict[str, Pair] = {}
     known = set(characters)
-    for text in pieces.ranked or []:
+    for text in parsed.ranked or []:
         if text not in unnamed:
             continue
-        pair = next(iter(pairs_for(text, known, pieces.marks)), None)
+        pair = next(iter(pairs_for(text, known, parsed.marks)), None)
         if pair is not None:
             ranks[text] = len(ranks)
             parents[text] = pair
@@ -306,7 +306,7 @@ def _from_ranked(pieces: Pieces, characters: set[str], unnamed: set[str]) -> Mad
     return "concat", ranks, parents
 
 
-def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
+def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
     from volt.tokenizing.check import find_unreachable, self_test_texts
 
     if vocabulary.whole_words and not vocabulary.of_kind("piece"):
@@ -319,16 +319,16 @@ def _measured(vocabulary: Vocabulary, pieces: Pieces) -> Vocabulary:
     crossing = [
         number
         for number in np.flatnonzero(vocabulary.columns.are("merged", "piece")).tolist()
-        if pieces.mode.cuts_inside(vocabulary.texts[number], at_spaces)
+        if parsed.mode.cuts_inside(vocabulary.texts[number], at_spaces)
     ]
     if crossing:
         example = vocabulary.tokens[crossing[0]].text
-        pieces.messages.append(
+        parsed.messages.append(
             f"{len(crossing):,} tokens, such as {_brief(example)}, span what volt cuts into two "
             "words: it never uses them, and text with them comes out differently"
         )
     signature: dict[str, Any] = {
-        "from": pieces.form,
+        "from": parsed.form,
         "pre": vocabulary.rule.pretokenizer,
         "norm": (
             vocabulary.normalizer.summary if vocabulary.normalizer else vocabulary.rule.normalize

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import get_args
 
 from volt.counting.words import PRETOKENIZERS, MergeRule, Pretokenizer
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.merges import differing_tokens
 from volt.proposing.base import Encoding
 from volt.tokenizing.vocabulary import Vocabulary
 
 Files = dict[Path, bytes]
 """What is to be written."""
+
 
 def nothing(vocabulary: Vocabulary) -> Iterator[str]:
     return iter(())
@@ -32,7 +33,7 @@ class Format:
     """Which files, for the docs."""
     write: Callable[[Vocabulary, Path], Files]
     """The files at a path, for a vocabulary that is not refused."""
-    read: Callable[[Path], Pieces]
+    read: Callable[[Path], Parsed]
     takes: Callable[[Pretokenizer], bool] = lambda mode: True
     """Which text the toolkit knows."""
     encodings: tuple[Encoding, ...] = get_args(Encoding)

@@ -121,8 +121,8 @@ def import_vocabulary(
     if form is None:
         form = detect(file)
     check_choice("form", form, FORMATS)
-    pieces = FORMATS[form].read(file)
-    vocabulary = assemble(pieces)
+    parsed = FORMATS[form].read(file)
+    vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
-        pieces.messages.append("the list has no merges: any two tokens that make a token do")
-    return vocabulary, pieces.messages
+        parsed.messages.append("the list has no merges: any two tokens that make a token do")
+    return vocabulary, parsed.messages

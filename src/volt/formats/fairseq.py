@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import parsed_count, read_lines, read_token
 from volt.formats.text import from_list, tokens_only
@@ -42,9 +42,9 @@ def taken_names(vocabulary: Vocabulary, toolkit: str, built_in: tuple[str, ...])
             )
 
 
-def read(path: Path) -> Pieces:
+def read(path: Path) -> Parsed:
     counts: dict[str, int] = {}
-    empty = Pieces(str(path), "fairseq", "metaspace", [])
+    empty = Parsed(str(path), "fairseq", "metaspace", [])
     for number, line in enumerate(read_lines(path), 1):
         text, _, count = line.removesuffix(" #fairseq:overwrite").rpartition(" ")
         text = read_token(text, path, number)
@@ -54,9 +54,9 @@ def read(path: Path) -> Pieces:
         if text in counts or text in BUILT_IN:
             raise empty.fail(f"line {number}: {text[:60]!r} is there already")
         counts[text] = frequency
-    pieces = from_list(str(path), "fairseq", [*BUILT_IN, *counts])
-    pieces.frequencies = counts
-    return pieces
+    parsed = from_list(str(path), "fairseq", [*BUILT_IN, *counts])
+    parsed.frequencies = counts
+    return parsed
 
 
 FORMAT = Format(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from volt.formats import reasons
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import read_json, read_lines
 from volt.tokenizing.pairs import Pair, merge_list
@@ -31,28 +31,28 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     }
 
 
-def read(path: Path) -> Pieces:
+def read(path: Path) -> Parsed:
     """The folder, or either file with the other one beside it."""
     folder = path if path.is_dir() else path.parent
     file = folder / "vocab.json"
-    pieces = Pieces(str(file), "gpt2", "byte-level", [], unknown="byte")
+    parsed = Parsed(str(file), "gpt2", "byte-level", [], unknown="byte")
     numbers = read_json(file)
     if not isinstance(numbers, dict) or not all(type(i) is int for i in numbers.values()):
-        raise pieces.fail("no table of tokens and ids")
-    pieces.texts = pieces.by_number(numbers)
-    pieces.pairs = read_pairs(folder / "merges.txt", pieces)
-    return pieces
+        raise parsed.fail("no table of tokens and ids")
+    parsed.texts = parsed.by_number(numbers)
+    parsed.pairs = read_pairs(folder / "merges.txt", parsed)
+    return parsed
 
 
-def read_pairs(file: Path, pieces: Pieces) -> list[Pair]:
+def read_pairs(file: Path, parsed: Parsed) -> list[Pair]:
     pairs: list[Pair] = []
     for number, line in enumerate(read_lines(file)):
         if number == 0 and line.startswith("#version"):
             continue
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
-            pieces.name = str(file)
-            raise pieces.fail(f"line {number + 1}: {line[:60]!r} is no pair of tokens")
+            parsed.name = str(file)
+            raise parsed.fail(f"line {number + 1}: {line[:60]!r} is no pair of tokens")
         pairs.append((parts[0], parts[1]))
     return pairs
 

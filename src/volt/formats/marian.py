@@ -10,7 +10,7 @@ import json
 import re
 from pathlib import Path
 
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.fairseq import others, taken_names
 from volt.formats.files import read_lines, read_token
@@ -43,10 +43,10 @@ def _quoted(text: str) -> str:
     return '"' + _ESCAPED.sub(escape, text) + '"'
 
 
-def read(path: Path) -> Pieces:
+def read(path: Path) -> Parsed:
     """One `token: id` per line, the token plain or in double quotes; no other YAML."""
     number_of: dict[str, int] = {}
-    empty = Pieces(str(path), "marian", "metaspace", [])
+    empty = Parsed(str(path), "marian", "metaspace", [])
     for number, line in enumerate(read_lines(path), 1):
         found = _LINE.fullmatch(line)
         try:

@@ -16,7 +16,7 @@ from volt.tokenizing.pairs import (
     all_pairs,
     last_pair,
     last_pairs,
-    merge,
+    merge_symbols,
     mergeable,
     own_pairs,
 )
@@ -141,7 +141,7 @@ def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
         tokens = symbols
         while due := [pair for pair in pairwise(tokens) if pair in order]:
             tokens = _join(tokens, min(due, key=lambda pair: order[pair]))
-        if tokens != merge(symbols, ranks):
+        if tokens != merge_symbols(symbols, ranks):
             differing.append(number)
     return _tally(counts, differing)
 

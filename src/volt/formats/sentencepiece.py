@@ -1,7 +1,7 @@
 """SentencePiece: a `.model` and its `.vocab`, metaspace text. BPE (rule `concat`, the encodings
 `merge` and `split`) and Unigram.
 
-Pieces have the ids of volt. The score of a merged piece is minus its place in the order of merges,
+Parsed have the ids of volt. The score of a merged piece is minus its place in the order of merges,
 and hidden tokens of the `split` encoding are UNUSED pieces after all others. The protobuf is read
 and written by the classes that come with the package `sentencepiece`.
 """
@@ -21,7 +21,7 @@ from volt.counting import normalizers
 from volt.counting.character_map import character_map
 from volt.counting.marks import SPACE
 from volt.formats import reasons
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import read_bytes
 from volt.proposing.tokens import SPELLED, Kind
@@ -153,8 +153,8 @@ def _one_line(text: str) -> str:
 # --------------------------------------------------------------------------------------------- read
 
 
-def read(path: Path) -> Pieces:
-    pieces = Pieces(str(path), "sentencepiece", "metaspace", [])
+def read(path: Path) -> Parsed:
+    parsed = Parsed(str(path), "sentencepiece", "metaspace", [])
     proto = _proto()
     model = proto.ModelProto()
     try:
@@ -162,34 +162,34 @@ def read(path: Path) -> Pieces:
     except Exception as error:
         if type(error).__name__ != "DecodeError":  # of google.protobuf.message
             raise
-        raise pieces.fail("no SentencePiece model: it can't be parsed") from None
+        raise parsed.fail("no SentencePiece model: it can't be parsed") from None
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     if not model.pieces:
-        raise pieces.fail("no SentencePiece model: it has no pieces")
+        raise parsed.fail("no SentencePiece model: it has no pieces")
     if trainer.model_type not in (UNIGRAM, BPE):
         name = proto.TrainerSpec.ModelType.Name(trainer.model_type)
-        raise pieces.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}")
+        raise parsed.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}")
     if (
         not normalizer.add_dummy_prefix
         or not normalizer.escape_whitespaces
         or trainer.treat_whitespace_as_suffix
     ):
-        raise pieces.fail(
+        raise parsed.fail(
             "normalizer_spec: volt puts a space before the text, as `▁`: add_dummy_prefix, "
             "escape_whitespaces, no treat_whitespace_as_suffix"
         )
-    _read_normalizer(pieces, normalizer)
-    pieces.unknown = "byte" if any(piece.type == BYTE for piece in model.pieces) else "unk"
-    pieces.fuse_unknown = True
-    _read_pieces(pieces, model)
+    _read_normalizer(parsed, normalizer)
+    parsed.unknown = "byte" if any(piece.type == BYTE for piece in model.pieces) else "unk"
+    parsed.fuse_unknown = True
+    _read_pieces(parsed, model)
     if trainer.model_type == UNIGRAM:
-        _read_unigram(pieces, model)
+        _read_unigram(parsed, model)
     else:
-        _read_ranks(pieces, model)
-    return pieces
+        _read_ranks(parsed, model)
+    return parsed
 
 
-def _read_normalizer(pieces: Pieces, spec: Any) -> None:
+def _read_normalizer(parsed: Parsed, spec: Any) -> None:
     table = bytes(spec.precompiled_charsmap)
     if not table and not spec.remove_extra_whitespaces:
         return
@@ -197,59 +197,59 @@ def _read_normalizer(pieces: Pieces, spec: Any) -> None:
         if table:
             character_map(table)
     except InputError as error:
-        raise pieces.fail(f"normalizer_spec: {error}") from None
+        raise parsed.fail(f"normalizer_spec: {error}") from None
     step = normalizers.SentencePiece(table, bool(spec.remove_extra_whitespaces))
-    pieces.normalizer = normalizers.Normalizer((step,))
+    parsed.normalizer = normalizers.Normalizer((step,))
 
 
-def _read_pieces(pieces: Pieces, model: Any) -> None:
+def _read_pieces(parsed: Parsed, model: Any) -> None:
     unigram = model.trainer_spec.model_type == UNIGRAM
     unused: list[str] = []
     for number, piece in enumerate(model.pieces):
         text = piece.piece
         if not isinstance(text, str):  # protobuf gives bytes where they are no UTF-8
-            raise pieces.fail(f"pieces[{number}].piece: invalid UTF-8")
+            raise parsed.fail(f"pieces[{number}].piece: invalid UTF-8")
         if not math.isfinite(piece.score):
-            raise pieces.fail(f"pieces[{number}].score: {piece.score} is no score")
+            raise parsed.fail(f"pieces[{number}].score: {piece.score} is no score")
         if piece.type == UNUSED and not unigram:
-            pieces.hidden.append(text)
-        elif pieces.hidden:
-            raise pieces.fail(
+            parsed.hidden.append(text)
+        elif parsed.hidden:
+            raise parsed.fail(
                 f"pieces[{number}]: after an UNUSED piece; volt can't keep its id, since hidden "
                 "tokens come last"
             )
         else:
-            pieces.texts.append(text)
+            parsed.texts.append(text)
         if piece.type == UNKNOWN_TYPE:
-            pieces.unknown_token = text
+            parsed.unknown_token = text
         if piece.type in (CONTROL, UNKNOWN_TYPE):
-            pieces.kinds[text] = "special"
+            parsed.kinds[text] = "special"
         elif piece.type == USER_DEFINED:
-            pieces.kinds[text] = "symbol"
+            parsed.kinds[text] = "symbol"
         elif piece.type == UNUSED and unigram:
-            pieces.kinds[text] = "special"
+            parsed.kinds[text] = "special"
             unused.append(text)
     if unused:
-        pieces.messages.append(
+        parsed.messages.append(
             f"{len(unused):,} unused pieces, such as {unused[0][:40]!r}: taken for special tokens, "
             "which text never gives"
         )
 
 
-def _read_unigram(pieces: Pieces, model: Any) -> None:
-    pieces.encoding = "unigram"
-    pieces.scores = {piece.piece: piece.score for piece in model.pieces if piece.type == NORMAL}
-    if not pieces.scores:
-        raise pieces.fail("pieces: none is NORMAL")
-    lowest = np.float32(min(pieces.scores.values()))
-    pieces.look_up = LookUp(
+def _read_unigram(parsed: Parsed, model: Any) -> None:
+    parsed.encoding = "unigram"
+    parsed.scores = {piece.piece: piece.score for piece in model.pieces if piece.type == NORMAL}
+    if not parsed.scores:
+        raise parsed.fail("pieces: none is NORMAL")
+    lowest = np.float32(min(parsed.scores.values()))
+    parsed.look_up = LookUp(
         unknown_score=float(lowest - np.float32(reasons.UNKNOWN_PENALTY)),
         arithmetic=ADDS.arithmetic,
         restart=ADDS.restart,
     )
 
 
-def _read_ranks(pieces: Pieces, model: Any) -> None:
+def _read_ranks(parsed: Parsed, model: Any) -> None:
     """The order of the merges is that of the scores."""
     scored = sorted(
         (-piece.score, number, piece.piece)
@@ -258,8 +258,8 @@ def _read_ranks(pieces: Pieces, model: Any) -> None:
     )
     for (score, _, one), (next_score, _, other) in pairwise(scored):
         if score == next_score:
-            raise pieces.fail(f"{one[:40]!r} and {other[:40]!r} have the same score")
-    pieces.ranked = [text for _, _, text in scored]
+            raise parsed.fail(f"{one[:40]!r} and {other[:40]!r} have the same score")
+    parsed.ranked = [text for _, _, text in scored]
 
 
 FORMAT = Format(

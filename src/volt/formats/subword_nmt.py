@@ -13,7 +13,7 @@ from pathlib import Path
 
 from volt.counting.marks import WORD_END
 from volt.formats import reasons
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import parsed_count, read_lines
 from volt.formats.gpt2 import HEAD, read_pairs
@@ -56,39 +56,39 @@ def _written(text: str) -> str:
     return WORD_END.strip(text) if WORD_END.position(text).ends else text + JOINER
 
 
-def read(path: Path) -> Pieces:
+def read(path: Path) -> Parsed:
     """A codes file, and its vocabulary if that is beside it. What is merged but not in the
     vocabulary is hidden. Without it the alphabet is all that the merges have."""
-    pieces = Pieces(str(path), "subword-nmt", "whitespace", [])
+    parsed = Parsed(str(path), "subword-nmt", "whitespace", [])
     first = next(iter(read_lines(path)), "")
     if first != HEAD:
-        raise pieces.fail(f"line 1: {first[:40]!r}, not {HEAD!r}; volt reads codes of version 0.2")
-    pairs = read_pairs(path, pieces)
+        raise parsed.fail(f"line 1: {first[:40]!r}, not {HEAD!r}; volt reads codes of version 0.2")
+    pairs = read_pairs(path, parsed)
     made = dict.fromkeys(left + right for left, right in pairs)
     beside = vocabulary_path(path)
     if beside.exists():
-        listed = _read_vocabulary(beside, pieces)
-        pieces.frequencies = listed
+        listed = _read_vocabulary(beside, parsed)
+        parsed.frequencies = listed
     else:
         parts = {part for pair in pairs for part in pair}
         alphabet = {part for part in parts if WORD_END.is_character(part)}
         listed = dict.fromkeys([*sorted(alphabet), *made], 0)
-        pieces.messages.append(f"no {beside.name}: the alphabet is what the merges have")
-    pieces.texts = [*DEFAULT_SPECIAL, *listed]
-    pieces.kinds = dict.fromkeys(DEFAULT_SPECIAL, "special")
-    pieces.hidden = [text for text in made if text not in listed]
-    pieces.pairs = pairs
-    return pieces
+        parsed.messages.append(f"no {beside.name}: the alphabet is what the merges have")
+    parsed.texts = [*DEFAULT_SPECIAL, *listed]
+    parsed.kinds = dict.fromkeys(DEFAULT_SPECIAL, "special")
+    parsed.hidden = [text for text in made if text not in listed]
+    parsed.pairs = pairs
+    return parsed
 
 
-def _read_vocabulary(file: Path, pieces: Pieces) -> dict[str, int]:
+def _read_vocabulary(file: Path, parsed: Parsed) -> dict[str, int]:
     listed: dict[str, int] = {}
     for number, line in enumerate(read_lines(file), 1):
         text, _, frequency = line.rpartition(" ")
         count = parsed_count(frequency)
         if not text or count is None:
-            pieces.name = str(file)
-            raise pieces.fail(f"line {number}: {line[:60]!r} is no token with its frequency")
+            parsed.name = str(file)
+            raise parsed.fail(f"line {number}: {line[:60]!r} is no token with its frequency")
         inner = len(text) > len(JOINER) and text.endswith(JOINER)
         (marked,) = WORD_END.spell(text.removesuffix(JOINER) if inner else text, ends=not inner)
         listed[marked] = count

@@ -12,7 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from volt.counting.marks import BYTE_TOKENS, UNKNOWN
-from volt.formats.assembly import LONGEST_TOKEN, Pieces, guess_pretokenizer
+from volt.formats.assembly import LONGEST_TOKEN, Parsed, guess_pretokenizer
 from volt.formats.base import Files, Format
 from volt.formats.files import read_lines, read_token
 from volt.proposing.base import DEFAULT_SPECIAL
@@ -37,32 +37,32 @@ def tokens_only(vocabulary: Vocabulary) -> Iterator[str]:
         yield "tokens only: tokens that are merged on the way (split encoding) are not in the file"
 
 
-def read(path: Path) -> Pieces:
+def read(path: Path) -> Parsed:
     texts = [read_token(line, path, number) for number, line in enumerate(read_lines(path), 1)]
     return from_list(str(path), "text", texts)
 
 
-def from_list(name: str, form: str, texts: list[str]) -> Pieces:
-    """Pieces of tokens in order, with nothing else known."""
+def from_list(name: str, form: str, texts: list[str]) -> Parsed:
+    """Parsed of tokens in order, with nothing else known."""
     known = set(texts)
-    pieces = Pieces(name, form, guess_pretokenizer(name, texts), texts)
-    spelled = pieces.mode.byte_level or known.issuperset(BYTE_TOKENS)
-    pieces.unknown = "byte" if spelled else "unk"
-    if pieces.unknown == "unk" and UNKNOWN not in known:
-        raise pieces.fail(f"there is neither {UNKNOWN} nor are there all 256 byte tokens")
-    pieces.kinds = dict.fromkeys((text for text in DEFAULT_SPECIAL if text in known), "special")
-    _rank(pieces)
-    return pieces
+    parsed = Parsed(name, form, guess_pretokenizer(name, texts), texts)
+    spelled = parsed.mode.byte_level or known.issuperset(BYTE_TOKENS)
+    parsed.unknown = "byte" if spelled else "unk"
+    if parsed.unknown == "unk" and UNKNOWN not in known:
+        raise parsed.fail(f"there is neither {UNKNOWN} nor are there all 256 byte tokens")
+    parsed.kinds = dict.fromkeys((text for text in DEFAULT_SPECIAL if text in known), "special")
+    _rank(parsed)
+    return parsed
 
 
-def _rank(pieces: Pieces) -> None:
+def _rank(parsed: Parsed) -> None:
     """In the order of the list. A token that no two others make gets hidden ones to be made from,
     its beginnings; but a name such as `<mask>` is taken for a special token."""
-    ranked = pieces.ranked = []
-    marks, listed = pieces.marks, set(pieces.texts)
-    known = {text for text in pieces.texts if marks.is_character(text)}
-    names = {*pieces.kinds, *BYTE_TOKENS}
-    for text in pieces.texts:
+    ranked = parsed.ranked = []
+    marks, listed = parsed.marks, set(parsed.texts)
+    known = {text for text in parsed.texts if marks.is_character(text)}
+    names = {*parsed.kinds, *BYTE_TOKENS}
+    for text in parsed.texts:
         if len(text) > LONGEST_TOKEN or text in known or text in names:
             continue
         if not pairs_for(text, known, marks):
@@ -74,7 +74,7 @@ def _rank(pieces: Pieces) -> None:
                     ranked.append(beginning)
                     known.add(beginning)
                     if beginning not in listed:
-                        pieces.hidden.append(beginning)
+                        parsed.hidden.append(beginning)
         ranked.append(text)
         known.add(text)
 

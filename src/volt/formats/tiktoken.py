@@ -15,7 +15,7 @@ from pathlib import Path
 from volt.counting.marks import byte_letters
 from volt.counting.words import PRETOKENIZERS
 from volt.formats import reasons
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import read_json, read_lines
 from volt.formats.patterns import known_to_tiktoken
@@ -68,8 +68,8 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     }
 
 
-def read(path: Path) -> Pieces:
-    pieces = Pieces(str(path), "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
+def read(path: Path) -> Parsed:
+    parsed = Parsed(str(path), "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
     number_of: dict[str, int] = {}
     for number, line in enumerate(read_lines(path), 1):
         code, _, rank = line.partition(" ")
@@ -78,38 +78,38 @@ def read(path: Path) -> Pieces:
         except (binascii.Error, ValueError):
             data = b""
         if not data or not (rank.isascii() and rank.isdigit() and len(rank) < 10):
-            raise pieces.fail(f"line {number}: {line[:60]!r} is no token in base64 with its rank")
+            raise parsed.fail(f"line {number}: {line[:60]!r} is no token in base64 with its rank")
         text = byte_letters(data)
         if text in number_of:
-            raise pieces.fail(f"line {number}: the token {text[:60]!r} is there twice")
+            raise parsed.fail(f"line {number}: the token {text[:60]!r} is there twice")
         number_of[text] = int(rank)
-    pieces.ranked = sorted(number_of, key=lambda text: number_of[text])
+    parsed.ranked = sorted(number_of, key=lambda text: number_of[text])
     settings = settings_path(path)
     if settings.exists():
         data_of = read_json(settings)
         special = data_of.get("special_tokens") if isinstance(data_of, dict) else None
         if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
-            raise pieces.fail(f"{settings.name}: special_tokens: no table of names and ids")
+            raise parsed.fail(f"{settings.name}: special_tokens: no table of names and ids")
         pattern = data_of.get("pat_str")
         pretokenizer = known_to_tiktoken().get(pattern) if isinstance(pattern, str) else None
         if pretokenizer is None:
-            raise pieces.fail(
+            raise parsed.fail(
                 f"{settings.name}: pat_str: {str(pattern)[:400]!r} is no pattern volt knows: those "
                 "of GPT-2, GPT-4 (cl100k), GPT-4o (o200k), Llama 3 and Qwen 2"
             )
-        pieces.pretokenizer = pretokenizer
+        parsed.pretokenizer = pretokenizer
         if special.keys() & number_of.keys():
-            raise pieces.fail(f"{settings.name}: special_tokens: one is a token as well")
+            raise parsed.fail(f"{settings.name}: special_tokens: one is a token as well")
         number_of |= special
-        pieces.kinds = dict.fromkeys(special, "special")
+        parsed.kinds = dict.fromkeys(special, "special")
     else:
-        pieces.pretokenizer = _guess(list(number_of))
-        pieces.messages.append(
-            f"no {settings.name}: no special tokens, and {GUESSES[pieces.pretokenizer]}'s pattern, "
+        parsed.pretokenizer = _guess(list(number_of))
+        parsed.messages.append(
+            f"no {settings.name}: no special tokens, and {GUESSES[parsed.pretokenizer]}'s pattern, "
             "by the look of the tokens"
         )
-    pieces.texts = pieces.by_number(number_of)
-    return pieces
+    parsed.texts = parsed.by_number(number_of)
+    return parsed
 
 
 def _guess(texts: list[str]) -> str:

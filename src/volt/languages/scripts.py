@@ -99,13 +99,13 @@ def split_scripts(counts: WordCounts) -> dict[str, WordCounts]:
         if name != main and (not name or int(mask.sum()) < FEWEST_TYPES):
             scripts[mask] = main
     return {
-        name or "Common": select(counts, np.flatnonzero(scripts == name))
+        name or "Common": pick_words(counts, np.flatnonzero(scripts == name))
         for name in names
         if (scripts == name).any()
     }
 
 
-def select(counts: WordCounts, words: NDArray[np.int64]) -> WordCounts:
+def pick_words(counts: WordCounts, words: NDArray[np.int64]) -> WordCounts:
     """Some of the words, in their order."""
     bounds = counts.offsets.astype(np.int64)
     lengths = np.diff(bounds)[words]

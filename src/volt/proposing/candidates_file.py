@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, fields
-from typing import Any, BinaryIO
+from dataclasses import asdict, dataclass
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -13,13 +13,12 @@ from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.output import atomic_write
-from volt.counting.words import WordRule
-from volt.proposing.base import Candidates
-from volt.proposing.base import fixed_rows as fixed_rows_of
+from volt.counting.words import WordRule, read_rule
+from volt.proposing.base import Candidates, fixed_rows
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.tokens import packed
 
-FORMAT = 1
+FORMAT_VERSION = 1
 HEAD = "# volt candidates "
 COLUMNS = ["id", "token", "left", "right", "pairs", "count", "frequency", "length"]
 
@@ -33,11 +32,12 @@ def write_candidates(candidates: Candidates, stream: BinaryIO) -> None:
     """A row per symbol of the alphabet, then one per merge or piece, in order."""
     others = len(candidates) - candidates.alphabet_size
     header: dict[str, Any] = {
-        "format": FORMAT, "volt": __version__, **asdict(candidates.rule), "unit": candidates.unit,
-        "alphabet": candidates.alphabet_size, "merges": others, "unknown": candidates.unknown,
-        "left_out": candidates.left_out, "fixed_rows": candidates.fixed_rows,
+        "format": FORMAT_VERSION, "volt": __version__, **asdict(candidates.rule),
+        "unit": candidates.unit, "alphabet": candidates.alphabet_size, "merges": others,
+        "unknown": candidates.unknown, "left_out": candidates.left_out,
+        "fixed_rows": candidates.fixed_rows,
     }  # fmt: skip
-    if not candidates.exact:
+    if candidates.encoding != "merge":
         header["encoding"] = candidates.encoding
     stream.write(f"{HEAD}{json.dumps(header)}\n".encode())
     stream.write(("\t".join(COLUMNS) + "\n").encode())
@@ -58,43 +58,62 @@ def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
         raise InputError(f"cannot read {name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: byte offset {error.start}: invalid UTF-8") from None
-    if not lines[0].startswith(HEAD):
+    header = _read_header(name, lines[0])
+    rows = header.alphabet + header.merges
+    if lines[1:2] != ["\t".join(COLUMNS)] or lines[-1] != "" or len(lines) != rows + 3:
+        raise InputError(
+            f"{name}: {len(lines) - 3} rows where the header says {rows}; the file is cut short or "
+            "edited"
+        )
+    return _read_rows(name, header, lines[2:-1])
+
+
+@dataclass(frozen=True)
+class _Header:
+    rule: WordRule
+    alphabet: int
+    merges: int
+    unknown: int | None
+    left_out: int
+    unit: int
+    fixed_rows: int
+    encoding: Literal["merge", "split"]
+
+
+def _read_header(name: str, line: str) -> _Header:
+    if not line.startswith(HEAD):
         raise InputError(f"{name}: not a candidates file (its first line starts with {HEAD!r})")
     try:
-        header = json.loads(lines[0][len(HEAD) :])
-        if header["format"] != FORMAT:
-            raise ValueError(f"format {header['format']!r}; this volt reads {FORMAT}")
-        if "encoding" in header:
+        data = json.loads(line[len(HEAD) :])
+        if data["format"] != FORMAT_VERSION:
+            raise ValueError(f"format {data['format']!r}; this volt reads {FORMAT_VERSION}")
+        encoding = data.get("encoding", "merge")
+        if encoding in ("longest", "unigram"):
             raise InputError(
                 f"{name}: these candidates have no parents, and without the text they can't be "
                 "measured; name the text instead"
             )
-        rule = WordRule(**{one.name: header[one.name] for one in fields(WordRule)})
-        alphabet, merges, unit = header["alphabet"], header["merges"], header["unit"]
-        unknown, left_out = header["unknown"], header["left_out"]
-        fixed_rows = header.get("fixed_rows", fixed_rows_of(rule.pretokenizer))
-        if not all(
-            type(n) is int and n >= 0 for n in (alphabet, merges, unit, left_out, fixed_rows)
-        ):
+        if encoding not in ("merge", "split"):
+            raise ValueError(f"encoding {encoding!r}")
+        rule = read_rule(data)
+        counts = {key: data[key] for key in ("alphabet", "merges", "left_out", "unit")}
+        counts["fixed_rows"] = data.get("fixed_rows", fixed_rows(rule.pretokenizer))
+        if not all(type(count) is int and count >= 0 for count in counts.values()):
             raise ValueError("a count is not a whole number")
-        if unknown is not None and (type(unknown) is not int or unknown != alphabet - 1):
+        unknown = data["unknown"]
+        if unknown is not None and (type(unknown) is not int or unknown != counts["alphabet"] - 1):
             raise ValueError("unknown is not the last symbol")
+        return _Header(rule=rule, unknown=unknown, encoding=encoding, **counts)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{name}, line 1: a damaged header ({error})") from None
-    if (
-        lines[1:2] != ["\t".join(COLUMNS)]
-        or lines[-1] != ""
-        or (len(lines) != alphabet + merges + 3)
-    ):
-        raise InputError(
-            f"{name}: {len(lines) - 3} rows where the header says {alphabet + merges}; "
-            "the file is cut short or edited"
-        )
+
+
+def _read_rows(name: str, header: _Header, lines: list[str]) -> MergeCandidates:
     tokens: list[str] = []
     lengths: list[int] = []
     alphabet_counts: list[int] = []
     columns: list[list[int]] = [[], [], [], []]
-    for number, line in enumerate(lines[2:-1], 3):
+    for number, line in enumerate(lines, 3):
         try:
             identifier, text, *numbers = line.split("\t")
             text = _unescape(text)
@@ -103,7 +122,7 @@ def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
                 raise ValueError(f"id {identifier} where {len(tokens)} comes next")
             if not (0 <= k < 1 << 63 and 0 <= pairs < 1 << 63 and 0 < length < 1 << 31):
                 raise ValueError("a number out of range")
-            if len(tokens) < alphabet:
+            if len(tokens) < header.alphabet:
                 if (a, b) != (-1, -1):
                     raise ValueError("a symbol of the alphabet with parents")
                 alphabet_counts.append(k)
@@ -121,8 +140,9 @@ def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
     left, right = (np.array(column, np.uint32) for column in columns[:2])
     pair_counts, merge_counts = (np.array(column, np.uint64) for column in columns[2:])
     return MergeCandidates(
-        rule, tokens, np.array(lengths, np.uint32), np.array(alphabet_counts, np.uint64),
-        left, right, pair_counts, merge_counts, unknown, left_out, unit, fixed_rows=fixed_rows,
+        header.rule, tokens, np.array(lengths, np.uint32), np.array(alphabet_counts, np.uint64),
+        left, right, pair_counts, merge_counts, header.unknown, header.left_out, header.unit,
+        encoding=header.encoding, fixed_rows=header.fixed_rows,
     )  # fmt: skip
 
 
@@ -140,6 +160,6 @@ def _unescape(text: str) -> str:
             continue
         escaped = next(characters, "")
         if escaped not in _UNESCAPES:
-            raise ValueError("a backslash that is no escape")
+            raise ValueError("an unknown escape after a backslash")
         out.append(_UNESCAPES[escaped])
     return "".join(out)

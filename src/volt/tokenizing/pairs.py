@@ -55,11 +55,11 @@ def last_pairs(vocabulary: Vocabulary) -> dict[str, Pair]:
 
 
 def last_pair(token: str, ranks: dict[str, int], marks: Marks) -> Pair | None:
-    symbols = merge(marks.symbols(token), ranks, fewest=2)
+    symbols = merge_symbols(marks.symbols(token), ranks, fewest=2)
     return (symbols[0], symbols[1]) if len(symbols) == 2 else None
 
 
-def merge(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[str]:
+def merge_symbols(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[str]:
     """Join neighbours under rule `concat`, the lowest rank first, leftmost on a tie, until `fewest`
     symbols are left or none can be joined. Characters, of rank -1, are not made by joining."""
     symbols = list(symbols)

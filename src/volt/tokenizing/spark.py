@@ -12,7 +12,7 @@ from volt.counting.spark import spark_errors, text_column
 from volt.tokenizing.tokenizer import AllowedSpecial, Tokenizer
 
 
-def encode(
+def encode_on_spark(
     spark: Any,
     tokenizer: Tokenizer,
     inputs: Sequence[str],

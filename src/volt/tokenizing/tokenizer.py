@@ -42,7 +42,7 @@ from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
-Ids = Sequence[int] | NDArray[Any]
+TokenIds = Sequence[int] | NDArray[Any]
 OnInvalid = Literal["error", "replace"]
 """What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
 
@@ -413,7 +413,7 @@ class Tokenizer:
 
     # ------------------------------------------------------------------------------------- decode
 
-    def decode(self, ids: Ids, *, skip_special: bool = False, errors: str = "replace") -> str:
+    def decode(self, ids: TokenIds, *, skip_special: bool = False, errors: str = "replace") -> str:
         """The text of ids. What `encode` returned becomes the text again, except for unknown
         characters (`<unk>`) and, in whitespace mode, the white space between words: one space.
 
@@ -422,16 +422,16 @@ class Tokenizer:
         """
         return self.decode_bytes(ids, skip_special=skip_special).decode(errors=errors)
 
-    def decode_bytes(self, ids: Ids, *, skip_special: bool = False) -> bytes:
+    def decode_bytes(self, ids: TokenIds, *, skip_special: bool = False) -> bytes:
         """The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`."""
         return b"".join(self._decoded_pieces(ids, skip_special))
 
     def decode_batch(
-        self, batch: Iterable[Ids], *, skip_special: bool = False, errors: str = "replace"
+        self, batch: Iterable[TokenIds], *, skip_special: bool = False, errors: str = "replace"
     ) -> list[str]:
         return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
 
-    def decode_with_losses(self, ids: Ids) -> tuple[str, list[tuple[int, int]]]:
+    def decode_with_losses(self, ids: TokenIds) -> tuple[str, list[tuple[int, int]]]:
         """The text of ids, and where in it `(start, end)` an unknown character was lost."""
         parts: list[str] = []
         losses = []
@@ -448,7 +448,7 @@ class Tokenizer:
         parts.append(b"".join(waiting).decode(errors="replace"))
         return "".join(parts), losses
 
-    def _decoded_pieces(self, ids: Ids, skip_special: bool) -> list[bytes]:
+    def _decoded_pieces(self, ids: TokenIds, skip_special: bool) -> list[bytes]:
         """For each id, the bytes it adds to the text."""
         ids = _as_list(ids)
         self._check_ids(ids)
@@ -512,7 +512,7 @@ class Tokenizer:
         )
 
 
-def _as_list(ids: Ids) -> list[int]:
+def _as_list(ids: TokenIds) -> list[int]:
     return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
 
 

@@ -38,7 +38,7 @@ from volt.proposing.tokens import (
 )
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
 
-FORMAT = 1
+FORMAT_VERSION = 1
 LOOK_UP_FORMAT = 2
 """For vocabularies that look tokens up, have another unknown token than `<unk>`, or one for a run
 of unknown characters. volt 0.1 could not read these."""
@@ -67,7 +67,7 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
         normalizer["whole_words"] = True
     if vocabulary.normalizer is not None:
         normalizer["normalizer"] = vocabulary.normalizer.to_data()
-    version = LOOK_UP_FORMAT if look_up else FORMAT
+    version = LOOK_UP_FORMAT if look_up else FORMAT_VERSION
     head = {
         "format": NORMALIZER_FORMAT if normalizer else version,
         "volt": __version__,
@@ -194,7 +194,7 @@ class _Reader:
 
     def vocabulary(self) -> Vocabulary:
         version = self._get("", self._data, "format", int)
-        if not FORMAT <= version <= NORMALIZER_FORMAT:
+        if not FORMAT_VERSION <= version <= NORMALIZER_FORMAT:
             raise self._fail("format", f"{version}; this volt reads up to {NORMALIZER_FORMAT}")
         for key in ("word_ends", "whole_words", "normalizer"):
             if key in self._data and version < NORMALIZER_FORMAT:
@@ -213,7 +213,7 @@ class _Reader:
         if len(rows) + len(hidden_rows) > MOST_TOKENS:
             raise self._fail("tokens", f"more than {MOST_TOKENS:,}")
         encoding = self._choice(
-            "encoding", get_args(Encoding if version > FORMAT else MergeEncoding)
+            "encoding", get_args(Encoding if version > FORMAT_VERSION else MergeEncoding)
         )
         scored = encoding == "unigram"
         vocabulary = Vocabulary(

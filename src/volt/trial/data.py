@@ -116,7 +116,7 @@ class Encoded:
         )
 
 
-def encode(text: Parallel, vocabulary: TrialVocabulary) -> Encoded:
+def encode_pairs(text: Parallel, vocabulary: TrialVocabulary) -> Encoded:
     unknown = cut = 0
     sides = []
     characters = []

@@ -19,13 +19,13 @@ def write_page(results: TrialResults, path: Path) -> bool:
     """Write the page; False if the charting library is not installed."""
     if not is_installed():
         return False
-    page = make_page(results)
+    page = make_trial_page(results)
     with atomic_write(path) as stream:
         stream.write(page)
     return True
 
 
-def make_page(results: TrialResults) -> bytes:
+def make_trial_page(results: TrialResults) -> bytes:
     about = results.settings
     model = about["model"]
     bars = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from volt.base.output import atomic_write
 
-FORMAT = 1
+FORMAT_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class TrialResults:
 
     def plain(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
+            "format": FORMAT_VERSION,
             "settings": self.settings,
             "signatures": self.signatures,
             "vocabularies": self.rows(),

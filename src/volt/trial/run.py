@@ -29,7 +29,7 @@ from volt.trial.data import (
     OFFSET,
     Encoded,
     Parallel,
-    encode,
+    encode_pairs,
     read_parallel,
     without_empty,
     without_long,
@@ -191,7 +191,7 @@ def run_one(
     short = re.sub(r"[^A-Za-z0-9]+", "-", vocabulary.name).strip("-")[-60:]
     place = folder / f"{short}-{seed}-{key[:8]}"
     encoded = {
-        name: encode(getattr(texts, name), vocabulary) for name in ("train", "valid", "test")
+        name: encode_pairs(getattr(texts, name), vocabulary) for name in ("train", "valid", "test")
     }
     notes = _notes(vocabulary, encoded)
     if (place / RUN).exists():

@@ -24,14 +24,14 @@ from volt.base.extras import need
 from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
+from volt.counting.marks import UNKNOWN
 from volt.formats.files import read_bytes
 from volt.pipeline import candidates
 from volt.proposing.base import fill
 from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.tokenizer import Tokenizer, load
 
-KINDS = ("bpe", "spm-bpe", "spm-unigram", "wordpiece", "char", "byte")
-UNKNOWN = "<unk>"
+MADE_HERE = ("bpe", "spm-bpe", "spm-unigram", "wordpiece", "char", "byte")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def make_vocabulary(
     kind, _, number = spec.partition(":")
     if Path(spec).exists():
         return _from_path(spec, threads)
-    if kind not in KINDS:
+    if kind not in MADE_HERE:
         raise SettingsError(
             f"{spec}: no such file or folder, and no vocabulary such as bpe:8000, spm-bpe:8000, "
             "spm-unigram:8000, wordpiece:8000, char or byte"

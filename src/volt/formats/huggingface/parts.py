@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from volt.counting.marks import SPACE_MARK
-from volt.counting.normalizers import Place
+from volt.counting.normalizers import CutPlace
 
 ANY_LENGTH = 1_000_000_000
 """`max_input_chars_per_word` for words of any length."""
@@ -39,23 +39,23 @@ BYTES = BYTE_LEVEL | {"use_regex": False}
 """Writes bytes as letters and no more: after a split by another pattern than GPT-2's."""
 
 
-def split(pattern: str) -> dict[str, Any]:
+def split_part(pattern: str) -> dict[str, Any]:
     return {
         "type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False,
     }  # fmt: skip
 
 
-def metaspace(scheme: str) -> dict[str, Any]:
+def metaspace_part(scheme: str) -> dict[str, Any]:
     return {"type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": True}
 
 
-CUTS: dict[Place, list[dict[str, Any]]] = {
+CUTS: dict[CutPlace, list[dict[str, Any]]] = {
     "bert": [{"type": "BertPreTokenizer"}],
     "blanks": [{"type": "WhitespaceSplit"}],
     "words": [{"type": "Whitespace"}],
-    "metaspace": [metaspace("always")],
-    "metaspace-first": [metaspace("first")],
-    "blanks-metaspace": [{"type": "WhitespaceSplit"}, metaspace("always")],
+    "metaspace": [metaspace_part("always")],
+    "metaspace-first": [metaspace_part("first")],
+    "blanks-metaspace": [{"type": "WhitespaceSplit"}, metaspace_part("always")],
     "bytes": [BYTE_LEVEL],
     "bytes-prefix": [BYTE_LEVEL | {"add_prefix_space": True}],
 }

@@ -11,7 +11,7 @@ from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
 from volt.counting.words import Normalization
 from volt.formats import reasons
-from volt.formats.assembly import Pieces
+from volt.formats.assembly import Parsed
 from volt.formats.files import read_json
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
@@ -22,7 +22,7 @@ from volt.formats.huggingface.parts import (
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
-    split,
+    split_part,
 )
 from volt.formats.huggingface.steps import read_step
 from volt.formats.patterns import known_patterns
@@ -31,79 +31,79 @@ from volt.tokenizing.pairs import Pair
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
 
 
-def read(path: Path) -> Pieces:
+def read(path: Path) -> Parsed:
     """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
     data = read_json(file)
-    pieces = Pieces(str(file), "hf", "metaspace", [])
+    parsed = Parsed(str(file), "hf", "metaspace", [])
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
-        raise pieces.fail("no Hugging Face tokenizer: it has no model")
+        raise parsed.fail("no Hugging Face tokenizer: it has no model")
     model = data["model"]
     kind = model.get("type", "BPE")
     readers = {"BPE": _read_bpe, "WordPiece": _read_word_piece, "Unigram": _read_unigram}
     if not isinstance(kind, str) or kind not in readers:
-        raise pieces.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
+        raise parsed.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
     added = data.get("added_tokens") or []
-    _read_text_rule(pieces, data, kind)
-    pieces.kinds = _added_kinds(pieces, added)
-    readers[kind](pieces, model, added)
-    return pieces
+    _read_text_rule(parsed, data, kind)
+    parsed.kinds = _added_kinds(parsed, added)
+    readers[kind](parsed, model, added)
+    return parsed
 
 
-def _read_bpe(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
-    pieces.whole_words = pieces.mode.byte_level and model.get("ignore_merges") is True
+def _read_bpe(parsed: Parsed, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    parsed.whole_words = parsed.mode.byte_level and model.get("ignore_merges") is True
     for key in ("dropout", "continuing_subword_prefix", "ignore_merges"):
-        if model.get(key) and not (key == "ignore_merges" and pieces.whole_words):
-            raise pieces.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
-    if pieces.mode.loses_spaces and model.get("end_of_word_suffix") != END_MARK:
-        raise pieces.fail(f"model.end_of_word_suffix: volt needs {END_MARK!r}")
-    if not pieces.mode.loses_spaces and model.get("end_of_word_suffix"):
-        raise pieces.fail("model.end_of_word_suffix: only with text that is split at blanks")
-    byte = bool(model.get("byte_fallback")) or pieces.mode.byte_level
-    pieces.unknown = "byte" if byte else "unk"
-    _read_unknown(pieces, model.get("unk_token"))
-    pieces.fuse_unknown = bool(model.get("fuse_unk"))
-    pieces.texts = _texts(pieces, model.get("vocab"), added)
-    pieces.pairs = _merges(pieces, model.get("merges"))
+        if model.get(key) and not (key == "ignore_merges" and parsed.whole_words):
+            raise parsed.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
+    if parsed.mode.loses_spaces and model.get("end_of_word_suffix") != END_MARK:
+        raise parsed.fail(f"model.end_of_word_suffix: volt needs {END_MARK!r}")
+    if not parsed.mode.loses_spaces and model.get("end_of_word_suffix"):
+        raise parsed.fail("model.end_of_word_suffix: only with text that is split at blanks")
+    byte = bool(model.get("byte_fallback")) or parsed.mode.byte_level
+    parsed.unknown = "byte" if byte else "unk"
+    _read_unknown(parsed, model.get("unk_token"))
+    parsed.fuse_unknown = bool(model.get("fuse_unk"))
+    parsed.texts = _texts(parsed, model.get("vocab"), added)
+    parsed.pairs = _merges(parsed, model.get("merges"))
 
 
-def _read_unknown(pieces: Pieces, name: Any) -> None:
+def _read_unknown(parsed: Parsed, name: Any) -> None:
     if name is not None and not isinstance(name, str):
-        raise pieces.fail(f"model.unk_token: {str(name)[:40]!r} is no token")
+        raise parsed.fail(f"model.unk_token: {str(name)[:40]!r} is no token")
     if name is not None:
-        pieces.unknown_token = name
-        pieces.kinds.setdefault(name, "special")
+        parsed.unknown_token = name
+        parsed.kinds.setdefault(name, "special")
 
 
-def _read_word_piece(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
-    pieces.encoding = "longest"
-    pieces.unknown = "byte" if pieces.mode.byte_level else "unk"
-    _read_unknown(pieces, model.get("unk_token", "[UNK]"))
+def _read_word_piece(parsed: Parsed, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    parsed.encoding = "longest"
+    parsed.unknown = "byte" if parsed.mode.byte_level else "unk"
+    _read_unknown(parsed, model.get("unk_token", "[UNK]"))
     mark = model.get("continuing_subword_prefix", "##")
-    expected: Literal["", "##"] = "##" if pieces.mode.loses_spaces else ""
+    expected: Literal["", "##"] = "##" if parsed.mode.loses_spaces else ""
     if mark != expected:
-        raise pieces.fail(
+        raise parsed.fail(
             f"model.continuing_subword_prefix: {str(mark)[:40]!r}; volt needs {expected!r} with "
-            f"{pieces.pretokenizer} words"
+            f"{parsed.pretokenizer} words"
         )
     longest = model.get("max_input_chars_per_word", 100)
     if type(longest) is not int or longest < 0:
-        raise pieces.fail("model.max_input_chars_per_word: no number")
+        raise parsed.fail("model.max_input_chars_per_word: no number")
     if longest == 0:
-        raise pieces.fail("model.max_input_chars_per_word: 0 makes every word unknown")
-    if pieces.mode.byte_level and longest < ANY_LENGTH:
-        pieces.unknown = "unk"
-    pieces.look_up = LookUp(mark=expected, longest_word=0 if longest >= ANY_LENGTH else longest)
-    pieces.texts = _texts(pieces, model.get("vocab"), added)
+        raise parsed.fail("model.max_input_chars_per_word: 0 makes every word unknown")
+    if parsed.mode.byte_level and longest < ANY_LENGTH:
+        parsed.unknown = "unk"
+    parsed.look_up = LookUp(mark=expected, longest_word=0 if longest >= ANY_LENGTH else longest)
+    parsed.texts = _texts(parsed, model.get("vocab"), added)
 
 
-def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
-    pieces.encoding = "unigram"
-    if pieces.mode.loses_spaces:
-        raise pieces.fail("pre_tokenizer: in volt a Unigram model needs metaspace or byte-level")
+def _read_unigram(parsed: Parsed, model: dict[str, Any], added: list[dict[str, Any]]) -> None:
+    parsed.encoding = "unigram"
+    if parsed.mode.loses_spaces:
+        raise parsed.fail("pre_tokenizer: in volt a Unigram model needs metaspace or byte-level")
     vocab = model.get("vocab")
     if not isinstance(vocab, list) or not vocab:
-        raise pieces.fail("model.vocab: no list of tokens and scores")
+        raise parsed.fail("model.vocab: no list of tokens and scores")
     for number, one in enumerate(vocab):
         if not (
             isinstance(one, list)
@@ -112,25 +112,25 @@ def _read_unigram(pieces: Pieces, model: dict[str, Any], added: list[dict[str, A
             and type(one[1]) in (int, float)
             and abs(one[1]) <= HIGHEST_SCORE
         ):
-            raise pieces.fail(f"model.vocab[{number}]: {str(one)[:40]!r} is no token and score")
+            raise parsed.fail(f"model.vocab[{number}]: {str(one)[:40]!r} is no token and score")
     unknown = model.get("unk_id")
     if type(unknown) is not int or not 0 <= unknown < len(vocab):
-        raise pieces.fail(f"model.unk_id: {str(unknown)[:40]!r} is no token")
-    _read_unknown(pieces, vocab[unknown][0])
+        raise parsed.fail(f"model.unk_id: {str(unknown)[:40]!r} is no token")
+    _read_unknown(parsed, vocab[unknown][0])
     texts = [text for text, _ in vocab]
-    pieces.texts = _texts(pieces, dict(zip(texts, range(len(texts)), strict=True)), added)
-    if len(pieces.texts) < len(vocab):
-        raise pieces.fail("model.vocab: a token is there twice")
+    parsed.texts = _texts(parsed, dict(zip(texts, range(len(texts)), strict=True)), added)
+    if len(parsed.texts) < len(vocab):
+        raise parsed.fail("model.vocab: a token is there twice")
     spelled = bool(model.get("byte_fallback")) and set(BYTE_TOKENS) <= set(texts)
-    byte = spelled or pieces.mode.byte_level
-    pieces.unknown, pieces.fuse_unknown = "byte" if byte else "unk", True
-    named = {*pieces.kinds, *(BYTE_TOKENS if spelled else ())}
-    pieces.scores = {text: float(score) for text, score in vocab if text not in named}
+    byte = spelled or parsed.mode.byte_level
+    parsed.unknown, parsed.fuse_unknown = "byte" if byte else "unk", True
+    named = {*parsed.kinds, *(BYTE_TOKENS if spelled else ())}
+    parsed.scores = {text: float(score) for text, score in vocab if text not in named}
     lowest = min(float(score) for _, score in vocab)
-    pieces.look_up = LookUp(unknown_score=lowest - reasons.UNKNOWN_PENALTY)
+    parsed.look_up = LookUp(unknown_score=lowest - reasons.UNKNOWN_PENALTY)
 
 
-def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
+def _read_text_rule(parsed: Parsed, data: dict[str, Any], kind: str) -> None:
     """How text is normalised and cut: as volt does it, or by steps that come to the same."""
     steps = _sequence(data.get("normalizer"), "normalizers")
     before = _sequence(data.get("pre_tokenizer"), "pretokenizers")
@@ -140,20 +140,20 @@ def _read_text_rule(pieces: Pieces, data: dict[str, Any], kind: str) -> None:
     else:
         form, rule = "none", _own_rule(steps, before, kind)
     if rule is not None:
-        pieces.pretokenizer, pieces.normalize = rule, form
+        parsed.pretokenizer, parsed.normalize = rule, form
         return
     before = [_as_written(one) for one in before]
     cut = next((Cut(at) for at, shown in CUTS.items() if before == shown), None)
     if cut is None:
         found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
-        raise pieces.fail(
+        raise parsed.fail(
             f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does"
         )
     try:
-        pieces.normalizer = Normalizer((*map(read_step, steps), cut))
+        parsed.normalizer = Normalizer((*map(read_step, steps), cut))
     except InputError as error:
-        raise pieces.fail(f"normalizer: {error}") from None
-    pieces.pretokenizer = pieces.normalizer.pretokenizer
+        raise parsed.fail(f"normalizer: {error}") from None
+    parsed.pretokenizer = parsed.normalizer.pretokenizer
 
 
 def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: str) -> str | None:
@@ -168,7 +168,7 @@ def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: s
         return "byte-level"
     if not steps and before[1:] == [BYTES]:
         known = known_patterns().items()
-        return next((rule for text, rule in known if before[0] == split(text)), None)
+        return next((rule for text, rule in known if before[0] == split_part(text)), None)
     return None
 
 
@@ -211,31 +211,31 @@ def _is_prepend(step: dict[str, Any]) -> bool:
     )
 
 
-def _added_kinds(pieces: Pieces, added: Any) -> dict[str, Kind]:
+def _added_kinds(parsed: Parsed, added: Any) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
     if not isinstance(added, list):
-        raise pieces.fail("added_tokens: no list")
+        raise parsed.fail("added_tokens: no list")
     for number, one in enumerate(added):
         content = one.get("content") if isinstance(one, dict) else None
         if not isinstance(content, str) or type(one.get("id")) is not int:
-            raise pieces.fail(f"added_tokens[{number}]: needs an id and its content")
+            raise parsed.fail(f"added_tokens[{number}]: needs an id and its content")
         kinds[content] = "special" if one.get("special") else "symbol"
     return kinds
 
 
-def _texts(pieces: Pieces, vocab: Any, added: list[dict[str, Any]]) -> list[str]:
+def _texts(parsed: Parsed, vocab: Any, added: list[dict[str, Any]]) -> list[str]:
     if not isinstance(vocab, dict) or not all(type(i) is int for i in vocab.values()):
-        raise pieces.fail("model.vocab: no table of tokens and ids")
+        raise parsed.fail("model.vocab: no table of tokens and ids")
     number_of = dict(vocab)
     for one in added:
         if number_of.setdefault(one["content"], one["id"]) != one["id"]:
-            raise pieces.fail(f"added_tokens: {one['content'][:40]!r} has two ids")
-    return pieces.by_number(number_of)
+            raise parsed.fail(f"added_tokens: {one['content'][:40]!r} has two ids")
+    return parsed.by_number(number_of)
 
 
-def _merges(pieces: Pieces, merges: Any) -> list[Pair]:
+def _merges(parsed: Parsed, merges: Any) -> list[Pair]:
     if not isinstance(merges, list):
-        raise pieces.fail("model.merges: no list")
+        raise parsed.fail("model.merges: no list")
     pairs: list[Pair] = []
     for number, merge in enumerate(merges):
         parts = merge.split(" ") if isinstance(merge, str) else merge
@@ -244,6 +244,6 @@ def _merges(pieces: Pieces, merges: Any) -> list[Pair]:
             and len(parts) == 2
             and all(isinstance(part, str) and part for part in parts)
         ):
-            raise pieces.fail(f"model.merges[{number}]: {str(merge)[:40]!r} is no pair")
+            raise parsed.fail(f"model.merges[{number}]: {str(merge)[:40]!r} is no pair")
         pairs.append((parts[0], parts[1]))
     return pairs

@@ -15,10 +15,10 @@ from volt.counting.normalizers import (
     Bert,
     Form,
     Lowercase,
+    NormalizerStep,
     Precompiled,
     Replace,
     ReplaceSpaces,
-    Step,
     Strip,
     StripAccents,
 )
@@ -27,7 +27,7 @@ Data = dict[str, Any]
 
 MANY_SPACES = " {2,}"
 
-WRITTEN: dict[type[Step], Callable[[Any], Data]] = {
+WRITTEN: dict[type[NormalizerStep], Callable[[Any], Data]] = {
     Bert: lambda step: {"type": "BertNormalizer", **asdict(step)},
     Form: lambda step: {"type": step.form},
     Lowercase: lambda step: {"type": "Lowercase"},
@@ -47,7 +47,7 @@ def _replace(kind: str, pattern: str, by: str) -> Data:
     return {"type": "Replace", "pattern": {kind: pattern}, "content": by}
 
 
-def read_step(data: Data) -> Step:
+def read_step(data: Data) -> NormalizerStep:
     """A step of the file; what volt can't do is an InputError."""
     kind = data.get("type")
     if kind == "BertNormalizer":

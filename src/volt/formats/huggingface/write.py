@@ -23,7 +23,7 @@ from volt.formats.huggingface.parts import (
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
-    split,
+    split_part,
 )
 from volt.formats.huggingface.steps import WRITTEN
 from volt.tokenizing.pairs import merge_list
@@ -172,7 +172,7 @@ def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
         return SPLIT_AT_MARK if mode.space_before else SPLIT_AT_BLANKS
     if mode.pattern == GPT2:
         return BYTE_LEVEL
-    return {"type": "Sequence", "pretokenizers": [split(mode.pattern), BYTES]}
+    return {"type": "Sequence", "pretokenizers": [split_part(mode.pattern), BYTES]}
 
 
 def _prepend(names: list[str]) -> dict[str, Any]:
