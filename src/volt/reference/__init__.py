@@ -9,8 +9,9 @@ They follow the text on its way to a vocabulary and back:
 5. `splits`     how many occurrences of each word are held out
 6. `quality`    how well tokens predict the held-out words
 7. `transport`  the sums of one iteration of the optimal transport solver
-8. `encode`     text becomes tokens by merging; `look_up` finds tokens in a word instead
-9. `volt_json`  the tokens as they are written to a file
+8. `profiles`   two other readings of the paper's transport
+9. `encode`     text becomes tokens by merging; `look_up` finds tokens in a word instead
+10. `volt_json` the tokens as they are written to a file
 
 Only tests import this package.
 
@@ -27,6 +28,7 @@ from volt.reference import (
     look_up,
     merges,
     pieces,
+    profiles,
     quality,
     splits,
     transport,
@@ -40,6 +42,7 @@ __all__ = [
     "look_up",
     "merges",
     "pieces",
+    "profiles",
     "quality",
     "splits",
     "transport",
