@@ -102,7 +102,7 @@ class Study:
         self.shape, self.settings = settings_of(experiment)
         self.scorer = Scorer(self.texts.test.target)
         started = time.process_time()
-        self.learned = learn([self.lines], model_width=self.shape.width, threads=1)
+        self.learned = learn([self.lines], for_model=f"44M:{self.shape.width}", threads=1)
         self.learn_seconds = time.process_time() - started
         started = time.process_time()
         self.muv_search = search([self.lines], by="muv", sizes=MUV_SEARCH, threads=1)
@@ -215,8 +215,8 @@ class Study:
         sizes = sorted(int(name.partition(":")[2]) for name in names if name.startswith("bpe:"))
         curve = self.learned.curve
         rows = np.array([curve.at_size(size) for size in sizes], np.int64)
-        found, width = self.learned.candidates, self.shape.width
-        everywhere = Evidence(found, model_width=width)
+        found = self.learned.candidates
+        everywhere = Evidence(found, model=self.learned.choice.model)
         values = {name: CRITERIA[name].score(everywhere).values[rows]
                   for name in ("mdl", "frequency", "renyi", "knee")}  # fmt: skip
         zipf = CRITERIA["zipf"].score(Evidence(found, rows=rows)).values

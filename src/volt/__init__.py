@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from volt.counting.spill import CountedFile, count_to_file
     from volt.counting.words import WordRule
     from volt.formats import ExportResult, export, import_vocabulary
+    from volt.ladder import Ladder
     from volt.languages.learning import learn_languages
     from volt.languages.scripts import learn_scripts
     from volt.pipeline import candidates, learn
@@ -40,6 +41,7 @@ __all__ = [
     "ExportResult",
     "InputError",
     "Joined",
+    "Ladder",
     "LearnResult",
     "LearnSettings",
     "RefitResult",
@@ -83,6 +85,7 @@ _HOMES = {
     "counting.spill": ("CountedFile", "count_to_file"),
     "counting.words": ("WordRule",),
     "formats": ("ExportResult", "export", "import_vocabulary"),
+    "ladder": ("Ladder",),
     "languages.learning": ("learn_languages",),
     "languages.scripts": ("learn_scripts",),
     "pipeline": ("candidates", "learn"),

@@ -132,6 +132,9 @@ def zipf_fit(
 
 SMALLEST_EXPONENT: float
 
+def total(values: NDArray[np.float64]) -> float: ...
+def dot(left: NDArray[np.float64], right: NDArray[np.float64]) -> float: ...
+
 class TransportSupport:
     def __init__(
         self, pointer: NDArray[np.int32], character: NDArray[np.int32], characters: int

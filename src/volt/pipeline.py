@@ -8,19 +8,20 @@ from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from threading import Thread
-from typing import Any
+from typing import Any, cast
 
 import volt.proposing.sources  # noqa: F401, registers the sources
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
-from volt.choosing.choice import SizeProblem, choose_size
+from volt.choosing.choice import Choice, SizeProblem, choose_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.source import content_name
-from volt.proposing.base import DEFAULT_SPECIAL, Candidates, fixed_rows
+from volt.ladder import Ladder, ladder_sizes
+from volt.proposing.base import DEFAULT_SPECIAL, Candidates, fixed_rows, has_byte_tokens
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
 from volt.settings import (
@@ -45,7 +46,7 @@ def learn(
     """Learn a vocabulary, its size included.
 
     `inputs` are word counts or texts; a mapping of language codes to texts is passed on to
-    `volt.learn_languages`.
+    `volt.learn_languages`. With `ladder` the result is a `volt.Ladder` of results by size.
     """
     if isinstance(inputs, Mapping):
         from volt.languages.learning import learn_languages
@@ -61,7 +62,20 @@ def learn(
 
     counts = some_words(counted(inputs, options, threads, progress))
     found = propose(proposal(counts, settings, threads, progress))
-    choice = choose_size(SizeProblem(found, settings, progress))
+    if settings.ladder is not None:
+        settings = replace(settings, splits=settings.splits or 1)
+    choice = choose_size(size_problem(found, counts, settings, threads, progress))
+    if settings.ladder is None:
+        return finish(choice, counts, settings, threads)
+    steps = [choice.at_size(size) for size in ladder_sizes(settings.ladder)]
+    results = [finish(step, counts, settings, threads) for step in steps]
+    return cast(LearnResult, Ladder(results, ladder_sizes(settings.ladder)))
+
+
+def finish(
+    choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
+) -> LearnResult:
+    """The last arrow, and what was found."""
     tokenizer = build_tokenizer(
         TokenizerPlan(
             choice, counts, settings.merge_rule, settings.unknown, settings.special,
@@ -76,7 +90,7 @@ def learn(
         counts=counts,
         choice=choice,
         source=source.name,
-        messages=[*found.messages, *choice.messages],
+        messages=[*choice.candidates.messages, *choice.messages],
     )
 
 
@@ -104,15 +118,29 @@ def some_words(counts: WordCounts) -> WordCounts:
 
 
 def proposal(
-    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress
+    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress | None = None
 ) -> Proposal:
     rows = fixed_rows(
         counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols
     )
     return Proposal(
         counts, settings.source, settings.encoding, settings.coverage, settings.max_token_length,
-        settings.min_frequency, rows, threads, progress,
+        settings.min_frequency, rows, threads, progress or Progress(),
     )  # fmt: skip
+
+
+def size_problem(
+    found: Candidates,
+    counts: WordCounts,
+    settings: LearnSettings,
+    threads: int,
+    progress: Progress,
+) -> SizeProblem:
+    def again(part: WordCounts) -> Candidates:
+        return propose(proposal(part, settings, threads))
+
+    byte_tokens = has_byte_tokens(counts.rule.pretokenizer, settings.unknown, settings.special)
+    return SizeProblem(found, settings, counts, again, byte_tokens, threads, progress)
 
 
 @accepts(CountSettings, CandidateSettings, gone=GONE)

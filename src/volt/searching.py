@@ -9,17 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
-from volt.choosing.choice import Verdict, judge
+from volt.base.options import accepts
+from volt.base.progress import Progress
+from volt.choosing.choice import Verdict, judge, measure_quality
+from volt.choosing.cost import DEFAULT_MODEL, parse_model
 from volt.choosing.criteria import CRITERIA
-from volt.choosing.criteria.base import MODEL_WIDTH, Evidence, Score
+from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
+from volt.choosing.quality import ORDER, TOLERANCE, Quality
 from volt.choosing.sizes import parse_sizes
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.pipeline import candidates
+from volt.pipeline import candidates, counted, proposal, size_problem, some_words
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
+from volt.proposing.proposal import propose
+from volt.settings import GONE, AlphabetSettings, CountSettings, LearnSettings
 
 if TYPE_CHECKING:
     from volt.trial.results import TrialResults
@@ -37,50 +44,87 @@ class SearchResult:
     choice: Verdict
     left_out: list[int]
     """Sizes that were asked for and that the text does not reach."""
+    quality: Quality | None = None
+    """The quality curve, for criteria that need it."""
 
     def rows(self) -> list[dict[str, Any]]:
         curve = self.candidates.curve
         found = curve.rows(curve.at_size(size) for size in self.score.sizes.tolist())
         for row, value in zip(found, self.score.values.tolist(), strict=True):
             del row["muv_types"], row["muv_occurrences"]
+            if self.quality is not None:
+                row["heldout"] = float(self.quality.at(np.array([row["size"]]))[0])
             row[self.score.criterion] = value
         return found
 
 
+@accepts(CountSettings, AlphabetSettings, gone=GONE)
 def search(
     inputs: Candidates | WordCounts | Text | Iterable[Text],
     *,
-    by: str = "muv",
-    sizes: str | Sequence[int] = DEFAULT_SIZES,
+    by: str = "auto",
+    sizes: str | Sequence[int] | None = None,
     length: Length = "types",
-    model_width: int = MODEL_WIDTH,
-    **candidate_options: Any,
+    for_model: str = DEFAULT_MODEL,
+    tolerance: float = TOLERANCE,
+    order: int = ORDER,
+    splits: int | None = None,
+    seed: int = 0,
+    merges: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> SearchResult:
-    """Score BPE at some sizes, in rows of the embedding table, by one criterion."""
+    """Score BPE at some sizes, in rows of the embedding table, by one criterion.
+
+    Without `sizes`, `auto` and `heldout` use the sizes at which quality is measured. Candidates
+    that are given instead of text have no words to hold out, so these two need text or counts.
+    """
     criterion = CRITERIA[by]
-    asked = parse_sizes(sizes)
-    candidate_options.setdefault("merges", max(asked, default=0))
-    found: Any = inputs
-    if not hasattr(inputs, "curve_at"):  # text or word counts
-        found = candidates(inputs, **candidate_options)
+    threads, progress = thread_count(threads), progress or Progress()
+    if sizes is None and not criterion.needs_quality:
+        sizes = DEFAULT_SIZES
+    asked = [] if sizes is None else parse_sizes(sizes)
+    settings = LearnSettings(
+        for_model=for_model, tolerance=tolerance, order=order, splits=splits, seed=seed,
+        merges=merges or max(asked, default=None), **vars(AlphabetSettings.take(options)),
+    )  # fmt: skip
+    quality = None
+    if hasattr(inputs, "curve_at"):
+        found: Candidates = inputs  # type: ignore[assignment]
+        if criterion.needs_quality:
+            raise SettingsError(f"{by} holds words out: give text or word counts, not candidates")
+    else:
+        counts = some_words(counted(inputs, options, threads, progress))  # type: ignore[arg-type]
+        found = propose(proposal(counts, settings, threads, progress))
+        if criterion.needs_quality:
+            problem = size_problem(found, counts, settings, threads, progress)
+            quality, _ = measure_quality(problem, parse_model(for_model))
     if not found.exact:
         raise SettingsError(
             "search reads the curve of merges, which candidates without parents do not have; "
             "volt.learn scores these at the sizes that it measures"
         )
-    curve: Curve = found.curve
-    reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
-    if len(reached) < 2:
-        first, last = curve.size[0], curve.size[-1]
-        given = f"{first:,} to {last:,}"
-        if last - first == candidate_options.get("merges"):
-            # All merges that were to be made are made: how many more there are is not known.
-            given = f"from {first:,} on"
-        raise InputError(f"the text gives sizes {given}; name at least two of these in sizes")
-    rows = np.array(reached) - curve.size[0]
-    score = criterion.score(Evidence(found, rows=rows, length=length, model_width=model_width))
+    if sizes is None and quality is not None:
+        asked = quality.sizes[~np.isnan(quality.scores)].tolist()
+    reached = _reached(asked, found.curve, settings.merges)
+    rows = np.array(reached) - found.curve.size[0]
+    score = criterion.score(
+        Evidence(found, rows=rows, length=length, quality=quality, model=parse_model(for_model))
+    )
     left_out = [size for size in asked if size not in reached]
-    return SearchResult(found, score, judge(score), left_out)
+    return SearchResult(found, score, judge(score), left_out, quality)
+
+
+def _reached(asked: list[int], curve: Curve, merges: int | None) -> list[int]:
+    """The sizes that the text gives."""
+    first, last = int(curve.size[0]), int(curve.size[-1])
+    reached = [size for size in asked if first <= size <= last]
+    if len(reached) < 2:
+        # If all merges that were to be made are made, how many more there are is not known.
+        given = f"from {first:,} on" if last - first == merges else f"{first:,} to {last:,}"
+        raise InputError(f"the text gives sizes {given}: name at least two of these in `sizes`")
+    return reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +147,7 @@ def bleu_search(
     target: str,
     *,
     output: str | Path,
-    sizes: str | Sequence[int] = DEFAULT_SIZES,
+    sizes: str | Sequence[int] | None = None,
     **options: Any,
 ) -> BleuSearchResult:
     """Train a model for BPE at every size and take the one that translates best. Ties: the smaller.
@@ -115,7 +159,7 @@ def bleu_search(
     from volt.trial.run import check_output
 
     check_output(output, [source, target, *options.get("valid", ()), *options.get("test", ())])
-    asked = parse_sizes(sizes)
+    asked = parse_sizes(sizes or DEFAULT_SIZES)
     curve = candidates([source, target], merges=max(asked), threads=options.get("threads")).curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
     if not reached:

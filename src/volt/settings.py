@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from volt.base.errors import SettingsError
 from volt.base.options import (
     Option,
     Settings,
@@ -47,9 +48,11 @@ MOST = 10**9
 MOST_TOKENS = 1024
 """Positions of a translation model. Longer lines of validation and test text are cut there."""
 MULTILINGUAL_MERGES = 300_000
+LARGE_MODEL_MERGES = 200_000
 
 InputFormat = Literal["auto", "text", "counts"]
 Rank = Literal["frequency", "merge"]
+Profile = Literal["paper", "literal", "released"]
 Weight = float | str | Fraction
 
 criteria = registered("volt.choosing.criteria", "CRITERIA")
@@ -70,6 +73,19 @@ def source_forms() -> list[str]:
     return source_forms()
 
 
+def model_forms() -> list[str]:
+    """What `for_model` may say."""
+    from volt.choosing.cost import MODELS
+
+    return [*MODELS, "PARAMS:WIDTH"]
+
+
+def read_model(text: str) -> object:
+    from volt.choosing.cost import parse_model
+
+    return parse_model(text)
+
+
 def read_source(text: str) -> SourceChoice:
     """`bpe:100000` and its like."""
     import volt.pipeline  # registers all of them  # noqa: F401
@@ -81,8 +97,8 @@ def read_source(text: str) -> SourceChoice:
 PARAMETER = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 """How messages of the library write a parameter."""
 GONE = {
-    "bootstrap": "was removed: its intervals were misleading. Leave it out.",
-    "seed": "was removed: learning draws nothing at random. Leave it out.",
+    "bootstrap": "was removed: use `splits`, the number of parts of the text to repeat it on.",
+    "model_width": "was removed: use `for_model`, such as 44M:512.",
 }
 """Options of earlier versions, and what to do instead."""
 
@@ -187,7 +203,8 @@ class CandidateSettings(MergeSettings):
     candidates: str | None = option(
         None, "Where candidates come from",
         form_of(source_forms, read_source),
-        group="Tokens", metavar="SOURCE", default_words="bpe:100000",
+        group="Tokens", metavar="SOURCE",
+        default_words="bpe:100000; twice as many from 1B parameters on",
     )  # fmt: skip
     encoding: Encoding | None = option(
         None, "How text is encoded with the vocabulary", one_of(encodings), group="Tokens",
@@ -213,7 +230,33 @@ class CandidateSettings(MergeSettings):
 class ChoiceSettings(Settings):
     """How a size is chosen."""
 
-    criterion: str = option("muv", "What decides the size", one_of(criteria), group="Size")
+    criterion: str | None = option(
+        None, "What decides the size", one_of(criteria), group="Size",
+        default_words="auto, or muv with a profile",
+    )  # fmt: skip
+    for_model: str = option(
+        "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
+        "width", form_of(model_forms, read_model), group="Size", metavar="MODEL",
+    )  # fmt: skip
+    profile: Profile | None = option(
+        None, "Choose as the paper does; literal and released are for comparison only",
+        choice("paper", "literal", "released"), group="Size",
+    )  # fmt: skip
+    tolerance: float = option(
+        0.005, "Loss of held-out quality that does not count, relative.", chance(), group="Size"
+    )
+    multiple_of: int | None = option(
+        None, "Round the size that auto chooses to a multiple of this.", whole(1), group="Size",
+        default_words="64, below 4,096 rows 8",
+    )  # fmt: skip
+    order: int = option(
+        3, "Order of the language model that measures quality.", whole(1, 6), group="Size"
+    )
+    splits: int | None = option(
+        None, "Number of random parts of the text that every criterion is repeated on.",
+        whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
+    )  # fmt: skip
+    seed: int = option(0, "Random seed for the splits.", whole(0, 2**63 - 1), group="Size")
     size: int | None = option(
         None, "Fix the size of the vocabulary, everything included: 32000 or 32k.", size(),
         group="Size", default_words="the criterion decides",
@@ -238,14 +281,22 @@ class ChoiceSettings(Settings):
         0.001, "Drop tokens that get less than this share of the mass they ask for.", number(0),
         group="Size",
     )  # fmt: skip
-    model_width: int = option(
-        512, "Embedding width, the price of a token in mdl.", whole(1), group="Size"
-    )
     multilingual: bool = option(
         False, "The paper's setting for many languages: 300,000 candidates and sizes of "
         "40000:160000:10000. On the command line, files are languages by name.",
         flag(), group="Size",
     )  # fmt: skip
+
+    def _check(self) -> None:
+        if self.profile is not None and self.criterion not in (None, "muv"):
+            raise SettingsError(
+                f"`profile` chooses by muv, not by {self.criterion}: leave one of the two out"
+            )
+
+    @property
+    def decided_by(self) -> str:
+        """The criterion that decides unless the size is given."""
+        return self.criterion or ("auto" if self.profile is None else "muv")
 
 
 # --------------------------------------------------------------------------- a size to a vocabulary
@@ -277,9 +328,32 @@ class VocabularySettings(Settings):
 class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
     """What can be set in `learn`, besides how text is read."""
 
+    ladder: str | Sequence[int] | None = option(
+        None, "Several sizes from one run, each contained in the next, such as 8k,16k,32k.",
+        anything("SIZES"), group="Size",
+    )  # fmt: skip
+
+    def _check(self) -> None:
+        super()._check()
+        if self.ladder is None:
+            return
+        for name in ("profile", "size", "sizes", "criterion"):
+            if getattr(self, name) is not None:
+                raise SettingsError(f"`ladder` does not go with `{name}`: leave one of the two out")
+        if self.rank == "frequency" or self.looked_up:
+            raise SettingsError(
+                "`ladder` needs vocabularies that contain each other: those of BPE, in the order "
+                "of its merges"
+            )
+
     @property
     def default_source(self) -> str:
-        return f"bpe:{MULTILINGUAL_MERGES}" if self.multilingual else "bpe"
+        from volt.choosing.cost import LARGE_BODY, parse_model
+
+        if self.multilingual:
+            return f"bpe:{MULTILINGUAL_MERGES}"
+        large = parse_model(self.for_model).body >= LARGE_BODY
+        return f"bpe:{LARGE_MODEL_MERGES}" if large else "bpe"
 
     @property
     def looked_up(self) -> bool:
@@ -319,19 +393,31 @@ class SearchSettings(Settings):
     """What sizes are compared by."""
 
     by: str = option(
-        "muv", "What to compare the sizes by", one_of(lambda: (*criteria(), "bleu")), group="Size"
+        "auto", "What to compare the sizes by", one_of(lambda: (*criteria(), "bleu")), group="Size"
     )
-    sizes: str | Sequence[int] = option(
-        "1000:10000:1000,20000,30000", "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"),
-        group="Size",
+    sizes: str | Sequence[int] | None = option(
+        None, "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
+        default_words="those at which quality is measured; 1000:10000:1000,20000,30000 for bleu",
     )  # fmt: skip
     length: Length = option(
         "types", "What the mean token length in the entropy is taken over, for muv",
         one_of(lengths), group="Size",
     )  # fmt: skip
-    model_width: int = option(
-        512, "Embedding width, the price of a token in mdl.", whole(1), group="Size"
+    for_model: str = option(
+        "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
+        "width", form_of(model_forms, read_model), group="Size", metavar="MODEL",
+    )  # fmt: skip
+    tolerance: float = option(
+        0.005, "Loss of held-out quality that does not count, relative.", chance(), group="Size"
     )
+    order: int = option(
+        3, "Order of the language model that measures quality.", whole(1, 6), group="Size"
+    )
+    splits: int | None = option(
+        None, "Number of random parts of the text that quality is averaged over.",
+        whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
+    )  # fmt: skip
+    seed: int = option(0, "Random seed for the splits.", whole(0, 2**63 - 1), group="Size")
 
 
 @dataclass(frozen=True, kw_only=True)

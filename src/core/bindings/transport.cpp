@@ -89,9 +89,26 @@ class TransportSupport {
   volt::SymmetricPattern pattern_;
 };
 
+// Sums that decide or are printed are added here, from the first to the last: libraries for linear
+// algebra add in an order that depends on the number of threads and on the machine.
+double total(const ArrayIn<double>& values) {
+  double sum = 0;
+  for (size_t i = 0; i < values.size(); ++i) sum += values.data()[i];
+  return sum;
+}
+
+double dot(const ArrayIn<double>& left, const ArrayIn<double>& right) {
+  check_size(left.size(), right.size());
+  double sum = 0;
+  for (size_t i = 0; i < left.size(); ++i) sum += left.data()[i] * right.data()[i];
+  return sum;
+}
+
 }  // namespace
 
 void register_transport(nb::module_& m) {
+  m.def("total", &total, "values"_a, "The sum, added from the first to the last.");
+  m.def("dot", &dot, "left"_a, "right"_a, "The sum of products, added from the first to the last.");
   m.attr("SMALLEST_EXPONENT") = volt::kSmallestExponent;
   nb::class_<TransportSupport>(m, "TransportSupport", "Which characters each token contains.")
       .def(nb::init<ArrayIn<int32_t>, ArrayIn<int32_t>, size_t>(), "pointer"_a, "character"_a, "characters"_a)

@@ -48,12 +48,12 @@ struct Sums {
   uint64_t tokens = 0, types = 0, type_length = 0, frequent = 0;
   ExactSum f_ln_f{}, f_power{};
 
-  void add(uint64_t f, const Terms& terms, uint64_t length, int sign) {
+  void add(uint64_t f, const Terms& terms, uint64_t length, bool merged, int sign) {
     if (f == 0) return;
     tokens += sign * f;
     types += sign;
     type_length += sign * length;
-    frequent += f >= often ? sign : 0;
+    frequent += merged && f >= often ? sign : 0;
     f_ln_f.add(sign * terms.f_ln_f);
     f_power.add(sign * terms.f_power);
   }
@@ -78,10 +78,10 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
   Sums sums{often};
   auto change = [&](size_t token, uint64_t by, int sign) {
     Token& t = tokens[token];
-    sums.add(t.frequency, t.terms, t.length, -1);
+    sums.add(t.frequency, t.terms, t.length, token >= alphabet, -1);
     t.frequency += sign * by;
     t.terms = Terms::of(t.frequency);
-    sums.add(t.frequency, t.terms, t.length, +1);
+    sums.add(t.frequency, t.terms, t.length, token >= alphabet, +1);
   };
   for (size_t t = 0; t < tokens.size(); ++t) tokens[t].length = lengths[t];
   for (size_t t = 0; t < alphabet; ++t) change(t, alphabet_counts[t], +1);

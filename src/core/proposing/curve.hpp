@@ -14,7 +14,7 @@ struct CurveSums {
   std::vector<uint64_t> type_length;    // sum of the lengths of the types in use
   std::vector<double> f_ln_f;           // sum over types of f ln f
   std::vector<double> f_power;          // sum over types of f^2.5 (Renyi efficiency)
-  std::vector<uint64_t> frequent;       // types seen at least `often` times
+  std::vector<uint64_t> frequent;       // merged types seen at least `often` times
 };
 
 // A merge done k times changes three counts: its left and right tokens lose k, the token it makes,

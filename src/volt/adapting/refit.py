@@ -226,7 +226,14 @@ def refit(
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
     pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
     found = _candidates(old, counts, pinned, threads, progress)
-    choice = _choose(found, settings, progress)
+    choice = _choose(
+        found,
+        SizeProblem(
+            found, settings, counts,
+            lambda part: _candidates(old, part, pinned, threads, Progress()),
+            old.unknown == "byte", threads, progress,
+        ),
+    )  # fmt: skip
     messages += choice.messages
 
     # 3. The vocabulary of what was chosen, measured by encoding every word type with it.
@@ -363,9 +370,8 @@ def _candidates(
         return own_pieces(old, counts, pinned=pinned, threads=threads, report=report)
 
 
-def _choose(
-    found: OwnedMerges | OwnedPieces, settings: ChoiceSettings, progress: Progress
-) -> Choice:
+def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
+    settings = problem.settings
     if settings.size is not None:
         least, most = (rows_of(found, chosen) for chosen in (np.zeros(0, np.int64),
                                                              found.ranking()))  # fmt: skip
@@ -387,7 +393,7 @@ def _choose(
             f"{found.in_use or 'none'}: too few to choose a size; is this text that the tokenizer "
             "was made for? If you give the `size` there is nothing to choose"
         )
-    return choose_size(SizeProblem(found, settings, progress))
+    return choose_size(problem)
 
 
 def _need_characters(old: Vocabulary) -> None:

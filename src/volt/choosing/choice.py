@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.progress import Progress
+from volt.choosing.cost import (
+    DEFAULT_MODEL,
+    Model,
+    cost,
+    every_size,
+    marginal_utility,
+    parse_model,
+    row_price,
+)
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
+from volt.choosing.profiles import solve_profile
+from volt.choosing.quality import (
+    Quality,
+    QualityProblem,
+    SplitQuality,
+    combined,
+    grid,
+    score_split,
+)
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
-from volt.choosing.steps import Step, StepsProblem, solve_steps
+from volt.choosing.splits import number_of_splits, split
+from volt.choosing.steps import Step, StepsProblem, push_steps
+from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
 from volt.settings import ChoiceSettings
+
+NOT_MEASURED = "the text is too short to hold any of it out, so quality was not measured"
 
 
 @dataclass(frozen=True)
@@ -30,6 +54,10 @@ class Verdict:
     meaning: str
     doubts: tuple[str, ...]
     """Why the list of sizes decided, and not the data; empty if nothing says so."""
+    splits: tuple[int | None, ...] = ()
+    """What it chooses on each split; empty with a single one."""
+    measures: str = ""
+    """What it measures, and when people use it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +66,13 @@ class SizeProblem:
 
     candidates: Candidates
     settings: ChoiceSettings
+    counts: WordCounts
+    """The words that the candidates were proposed from."""
+    again: Callable[[WordCounts], Candidates]
+    """Proposes candidates from other counts in the same way: those of a split."""
+    byte_fallback: bool = False
+    """Are unknown characters spelled in byte tokens?"""
+    threads: int = 1
     progress: Progress = field(default_factory=Progress)
 
 
@@ -55,17 +90,52 @@ class Choice:
     verdicts: list[Verdict]
     """One for each criterion."""
     steps: list[Step] = field(repr=False)
-    """The paper's transport at each size of S."""
+    """The paper's transport at each size of S; empty where the text is too small for it."""
     length: Length
+    model: Model
+    """The model that the cost of a size is computed for."""
+    quality: Quality | None = field(default=None, repr=False)
+    reason: str = "size"
+    """What decided: `cost` or `quality` (for auto), `merges` where the text gave no more of them,
+    `size` where it was given, else the criterion."""
     messages: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict | None:
         """What the criterion that decided says."""
-        return next((one for one in self.verdicts if one.criterion == self.criterion), None)
+        return self.verdict_of(self.criterion)
+
+    def verdict_of(self, criterion: str) -> Verdict | None:
+        return next((one for one in self.verdicts if one.criterion == criterion), None)
 
     @property
-    def step(self) -> Step:
+    def range(self) -> tuple[int, int] | None:
+        """The sizes that cost no measurable quality."""
+        return None if self.quality is None else self.quality.range
+
+    @property
+    def splits(self) -> tuple[int | None, ...]:
+        """What each split chose by the criterion that decided."""
+        return () if self.verdict is None else self.verdict.splits
+
+    @property
+    def mu(self) -> float | None:
+        """The tokens of text that the last row saves."""
+        return marginal_utility(self.candidates.curve, self.size, self.candidates.unit)
+
+    @property
+    def price(self) -> float | None:
+        """What the last row costs, in tokens of text; the cost is lowest where `mu` meets it."""
+        return row_price(self.candidates.curve, self.size, self.model, self.candidates.unit)
+
+    @property
+    def cheapest(self) -> int:
+        """The size with the lowest cost, whatever its quality."""
+        sizes, tokens = every_size(self.candidates.curve)
+        return int(sizes[np.argmin(cost(tokens, sizes, self.model))])
+
+    @property
+    def step(self) -> Step | None:
         """The step of S that was chosen or, by size, lies nearest. Several steps may make
         vocabularies of one size: what one adds, another has as scaffolds."""
 
@@ -73,47 +143,159 @@ class Choice:
             other = not np.array_equal(step.kept, self.chosen)
             return abs(step.size - self.size), other, step.s
 
-        return min(self.steps, key=distance)
+        return min(self.steps, key=distance, default=None)
 
     def summary(self) -> dict[str, Any]:
         """Plain data, the same for the same text."""
         return {
             "criterion": self.criterion,
             "size": self.size,
+            "reason": self.reason,
+            "range": None if self.range is None else list(self.range),
+            "splits": list(self.splits),
+            "mu": self.mu,
+            "price": self.price,
+            "quality": None if self.quality is None else self.quality.summary(),
+            "cost": {"model": self.model.summary(), "lowest": self.cheapest},
             "choices": [asdict(verdict) for verdict in self.verdicts],
             "steps": [step.summary() for step in self.steps],
         }
+
+    def at_size(self, size: int, rank: Rank | None = None) -> Choice:
+        """The same evidence, another size: a step of a ladder."""
+        found = self.candidates
+        chosen = fill(found, found.ranking(rank), size)
+        return replace(self, chosen=chosen, size=size, criterion="size", reason="size")
+
+
+def fixed_choice(candidates: Candidates, size: int, rank: Rank | None) -> Choice:
+    """The best candidates that fill a given size, and no evidence."""
+    chosen = fill(candidates, candidates.ranking(rank), size)
+    return Choice(
+        candidates, chosen, size, "size", [], [], "types", parse_model(DEFAULT_MODEL)
+    )  # fmt: skip
 
 
 def choose_size(problem: SizeProblem) -> Choice:
     """Evaluate every criterion; the one that was named decides, unless the size is given."""
     found, settings = problem.candidates, problem.settings
-    s, messages = _s(found, settings)
-    steps_problem = StepsProblem(
+    model = parse_model(settings.for_model)
+    decided = settings.decided_by
+    steps_problem, messages = _steps_problem(found, settings, optional=decided != "muv")
+    # Transport is solved beside the splits: neither needs the other.
+    with ThreadPoolExecutor(1) as pool:
+        solved = pool.submit(solve_profile, settings.profile, steps_problem)
+        quality, on_splits = measure_quality(problem, model)
+        steps = solved.result()
+    evidence = Evidence(
+        found, steps, length=settings.length, quality=quality, model=model,
+        multiple_of=settings.multiple_of,
+    )  # fmt: skip
+    scores = score_all(evidence)
+    verdicts = [
+        replace(judge(score), splits=tuple(sizes.get(name) for sizes in on_splits))
+        for name, score in scores.items()
+    ]
+    choice = Choice(
+        found, np.zeros(0, np.int64), 0, decided, verdicts, steps, settings.length, model, quality,
+    )  # fmt: skip
+    if settings.size is not None:
+        choice = choice.at_size(settings.size, settings.rank)
+    else:
+        chosen = _chosen(evidence, scores[decided], settings.rank)
+        size = rows_of(found, chosen)
+        choice = replace(choice, chosen=chosen, size=size)
+        choice = replace(choice, reason=_reason(choice))
+        verdict = choice.verdict
+        messages += [f"{size:,}: {doubt}" for doubt in (verdict.doubts if verdict else ())]
+    if quality is None:
+        messages.append(NOT_MEASURED)
+    return replace(choice, messages=tuple(messages))
+
+
+def score_all(evidence: Evidence) -> dict[str, Score]:
+    """The score of each criterion, as far as there is evidence for it."""
+    found: dict[str, Score] = {}
+    for name, criterion in CRITERIA.items():
+        if criterion.needs_steps and not evidence.steps:
+            continue
+        found[name] = criterion.score(evidence)
+    return found
+
+
+def _steps_problem(
+    found: Candidates, settings: ChoiceSettings, optional: bool
+) -> tuple[StepsProblem | None, list[str]]:
+    """S, and transport over it. None, with a message, where the text is too small for two sizes."""
+    try:
+        s, messages = _s(found, settings)
+    except VoltError as error:
+        if not optional or settings.sizes is not None:
+            raise
+        return None, [f"the paper's transport was not solved: {error}"]
+    return _over(found, s, settings), messages
+
+
+def _over(found: Candidates, s: Sequence[int], settings: ChoiceSettings) -> StepsProblem:
+    return StepsProblem(
         found, found.ranking(settings.rank or "frequency"), s, settings.length, settings.gamma,
         settings.epsilon, settings.threshold,
     )  # fmt: skip
-    with problem.progress.stage("Transport", len(s), "sizes") as report:
-        steps = solve_steps(steps_problem, report)
-    evidence = Evidence(found, steps, length=settings.length, model_width=settings.model_width)
-    scores = {name: criterion.score(evidence) for name, criterion in CRITERIA.items()}
-    verdicts = [judge(score) for score in scores.values()]
-    if settings.size is not None:
-        decided, chosen = "size", fill(found, found.ranking(settings.rank), settings.size)
-    else:
-        decided = settings.criterion
-        chosen = _chosen(evidence, scores[decided], settings.rank)
-    size = rows_of(found, chosen)
-    for verdict in verdicts:
-        if verdict.criterion == decided:
-            messages += [f"{size:,}: {doubt}" for doubt in verdict.doubts]
-    return Choice(found, chosen, size, decided, verdicts, steps, settings.length, tuple(messages))
 
 
-def fixed_choice(candidates: Candidates, size: int, rank: Rank | None) -> Choice:
-    """The best candidates that fill a given size, and nothing else."""
-    chosen = fill(candidates, candidates.ranking(rank), size)
-    return Choice(candidates, chosen, size, "size", [], [], "types")
+# ------------------------------------------------------------------------------------------- splits
+
+
+def measure_quality(
+    problem: SizeProblem, model: Model
+) -> tuple[Quality | None, list[dict[str, int | None]]]:
+    """The quality curve, and what every criterion chooses on each split."""
+    settings, found, counts = problem.settings, problem.candidates, problem.counts
+    number = settings.splits
+    if number is None:
+        single = settings.size is not None or not found.exact
+        number = 1 if single else number_of_splits(len(counts))
+    sizes = grid(int(found.curve.size[0]), int(found.curve.size[-1]), len(counts))
+    curves: list[SplitQuality] = []
+    proposed: list[Candidates] = []
+    with problem.progress.stage("Quality", number, "parts of the text") as report:
+        for one in range(number):
+            part = split(counts, one, settings.seed)
+            if not len(part.learn):
+                continue
+            again = problem.again(part.learn)
+            if not found.exact:
+                sizes = again.curve.size
+            quality_problem = QualityProblem(
+                part, again, sizes, settings.order, problem.byte_fallback, problem.threads
+            )
+            curves.append(score_split(quality_problem))
+            proposed.append(again)
+            report(one + 1)
+    quality = combined(sizes, curves, settings.order, settings.tolerance)
+    if number < 2 or quality is None:
+        return quality, []
+    chosen = []
+    for one, again in enumerate(proposed):
+        alone = None if np.isnan(curves[one].scores).all() else quality.of_split(one)
+        chosen.append(_choices_of_split(again, alone, model, settings))
+    return quality, chosen
+
+
+def _choices_of_split(
+    again: Candidates, quality: Quality | None, model: Model, settings: ChoiceSettings
+) -> dict[str, int | None]:
+    """What each criterion chooses on one split. MUV goes by pushed-down entropies: transport is
+    solved on the whole text only."""
+    steps_problem, _ = _steps_problem(again, replace(settings, sizes=None), optional=True)
+    evidence = Evidence(
+        again, [] if steps_problem is None else push_steps(steps_problem), length=settings.length,
+        quality=quality, model=model, multiple_of=settings.multiple_of,
+    )  # fmt: skip
+    return {name: score.size for name, score in score_all(evidence).items()}
+
+
+# ----------------------------------------------------------------------------------------- choosing
 
 
 def _s(found: Candidates, settings: ChoiceSettings) -> tuple[list[int], list[str]]:
@@ -129,6 +311,8 @@ def _s(found: Candidates, settings: ChoiceSettings) -> tuple[list[int], list[str
 
 
 def _chosen(evidence: Evidence, score: Score, rank: Rank | None) -> Ids:
+    if score.criterion == "auto" and evidence.quality is None:  # cost alone
+        score = replace(score, best=int(np.argmin(score.values)))
     if score.size is None:
         raise InputError(
             f"{score.criterion} chooses no size on this text ({judge(score).doubts[0]}): use "
@@ -142,14 +326,27 @@ def _chosen(evidence: Evidence, score: Score, rank: Rank | None) -> Ids:
     return fill(found, found.ranking(rank), max(score.size, rows_of(found, none)))
 
 
+def _reason(choice: Choice) -> str:
+    """What decided."""
+    if choice.criterion != "auto" or choice.quality is None:
+        return "cost" if choice.criterion == "auto" else choice.criterion
+    low, high = choice.quality.range
+    if low <= choice.cheapest <= high:
+        at_end = choice.cheapest == int(choice.candidates.curve.size[-1])
+        return "merges" if at_end else "cost"
+    return "merges" if choice.quality.open_upward and choice.cheapest > high else "quality"
+
+
 def judge(score: Score) -> Verdict:
     """The best size by one criterion, and whether the data or the list of sizes decided it."""
+    criterion = CRITERIA[score.criterion]
     return Verdict(
         criterion=score.criterion,
         size=score.size,
         value=score.value,
-        meaning=CRITERIA[score.criterion].meaning,
+        meaning=criterion.meaning,
         doubts=tuple(_doubts(score)),
+        measures=criterion.measures,
     )
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from volt._core import dot, total
+
 Length = Literal["types", "occurrences"]
 
 
@@ -19,6 +21,6 @@ def entropy_per_length(weights: ArrayLike, lengths: ArrayLike, by: Length) -> fl
     weight, length = weight[used], length[used]
     if not weight.size:
         return 0.0
-    share: NDArray[np.float64] = weight / weight.sum()
-    mean = length.mean() if by == "types" else share @ length
-    return float(-(share @ np.log(share)) / mean)
+    share: NDArray[np.float64] = weight / total(weight)
+    mean = total(length) / len(length) if by == "types" else dot(share, length)
+    return -dot(share, np.log(share)) / mean

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt._core import dot, total
 from volt.base.errors import TransportError
 from volt.choosing.transport import Floats, TransportProblem, TransportSolution, label
 
@@ -135,7 +136,7 @@ class HalfSteps(NamedTuple):
         if abs(self.dual - before.dual) > self.rounding:
             return self.dual <= before.dual - before.promise
         # The difference is lost in rounding. Its trapezoid estimate is not.
-        return float((before.excess + self.excess) @ step) < 0
+        return dot(before.excess + self.excess, step) < 0
 
 
 class Support:
@@ -180,9 +181,9 @@ class Support:
             sinkhorn=sinkhorn,
             # The character half step multiplies each token's mass by a mean of its a_i / r_i.
             residual=float(np.abs(sinkhorn).max()),
-            dual=float(psi.sum() - linear.sum()),
+            dual=total(psi) - total(linear),
             rounding=1e-15 * float(np.abs(psi, out=psi).sum() + np.abs(linear).sum()),
-            promise=float(self.marginal @ sinkhorn - self.marginal.sum() + character_mass.sum()),
+            promise=dot(self.marginal, sinkhorn) - total(self.marginal) + total(character_mass),
         )
 
     def _where_mass(self, values: Callable[[NDArray[np.bool_]], Floats]) -> Floats:
@@ -300,8 +301,9 @@ class Support:
             character_error=character_error,
             token_error=token_error,
             # sum P ln P with ln P_ij = alpha_i + beta_j - D_ij / gamma: the costs cancel.
-            objective=problem.gamma * float(character_mass[mass] @ alpha[mass] + token_mass @ beta),
-            cost=float(flow @ problem.costs.data),
+            objective=problem.gamma
+            * (dot(character_mass[mass], alpha[mass]) + dot(token_mass, beta)),
+            cost=dot(flow, problem.costs.data),
             converged=max(character_error, token_error) <= tolerance,
         )
 

@@ -78,6 +78,29 @@ class StepsProblem:
     """Tokens that get less than this share of the mass they ask for are dropped."""
 
 
+@dataclass(frozen=True, eq=False)
+class PushedStep:
+    """One size of S without transport: what a split is judged by."""
+
+    size: int
+    s: int
+    kept: Ids = field(repr=False)
+    entropy: float
+
+
+def push_steps(problem: StepsProblem) -> list[PushedStep]:
+    """The entropies of the frequencies that the tokens of each size have, without transport."""
+    found, alphabet = problem.candidates, problem.candidates.alphabet_size
+    sets = [token_set(found, problem.ranking[: s - alphabet]) for s in problem.s]
+    return [
+        PushedStep(
+            rows_of(found, at.tokens), s, at.tokens,
+            entropy_per_length(at.frequency, found.lengths[at.tokens], problem.length),
+        )
+        for s, at in zip(problem.s, found.frequencies_at(sets), strict=True)
+    ]  # fmt: skip
+
+
 def solve_steps(problem: StepsProblem, report: Report = lambda done: None) -> list[Step]:
     """Solve the transport problem at every size, each starting from the one before."""
     found, alphabet = problem.candidates, problem.candidates.alphabet_size

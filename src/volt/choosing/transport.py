@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from volt._core import dot
 from volt.base.errors import TransportError
 
 if TYPE_CHECKING:  # SciPy takes a fifth of a second to import: the functions that need it do
@@ -297,7 +298,7 @@ class TransportSolution:
         lower, play = problem.lower[order], (problem.upper - problem.lower)[order]
         spare = problem.character_marginal.sum() - lower.sum()
         extra = np.clip(spare - (np.cumsum(play) - play), 0, play)
-        filled = float(cheapest[order] @ (lower + extra))
+        filled = dot(cheapest[order], lower + extra)
         return max(0.0, self.cost - max(filled, self.objective))
 
     def kept(self, threshold: float = THRESHOLD) -> NDArray[np.bool_]:

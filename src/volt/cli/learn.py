@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import argument, choice, flag, many, option, path
+from volt.base.options import argument, flag, many, option, path
 from volt.cli.arguments import INPUTS, Folder, Run
 from volt.cli.command import Given, command
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
@@ -47,7 +47,6 @@ class LearnCommand(Folder):
     separate_scripts: bool = option(
         False, "One vocabulary per script, joined.", flag(), group="Input"
     )
-    profile: Literal["paper"] = option("paper", "A set of defaults", choice("paper"), group="Size")
     report: bool = option(True, "Write report.json and report.html too.", flag(), group="Output")
 
     @property
@@ -96,6 +95,8 @@ def learn(
     elif given & vars(languages).keys():
         unused = ", ".join(f"`{name}`" for name in vars(languages) if name in given)
         raise SettingsError(f"{unused}: name languages with --lang CODE=FILE")
+    if settings.ladder is not None and (asked.separate or asked.separate_scripts):
+        raise SettingsError("`ladder` is for one vocabulary: leave --separate out")
     if asked.separate_scripts:
         _by_script(texts, options, asked, run)
     elif asked.separate:
@@ -119,6 +120,14 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
     _prepare(asked.report, run.quiet)
     result.save(asked.output, force=asked.force, report=asked.report)
     folder = Path(asked.output)
+    if isinstance(result, volt.Ladder):
+        if run.json:
+            print_json({"rows": result.rows()})
+        else:
+            print("\n".join(result.table()))
+        names = ", ".join(result.names.values())
+        say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
+        return
     if run.json:
         print_json(_data(result, folder))
     say(run.quiet, *count_summary(result.counts))

@@ -45,7 +45,8 @@ def search(
     """
     if settings.by == "bleu":
         # A trial has its own BPE.
-        not_used = ("length", "model_width", *vars(counting), *vars(alphabet))
+        of_curves = vars(settings).keys() - {"by", "sizes"}
+        not_used = (*sorted(of_curves), *vars(counting), *vars(alphabet))
         refuse(given, not_used, "--by bleu")
         _by_bleu(asked, settings, training, run)
         return
@@ -61,13 +62,15 @@ def search(
         print_json({"rows": [{k: v if v == v else None for k, v in row.items()} for row in rows],
                     "winner": asdict(choice)})  # fmt: skip
         return
-    print(f"{'':2}{'size':>9} {'tokens':>13} {'H/type':>8} {'H/char':>8} {settings.by:>12}")
+    columns = list(dict.fromkeys(["heldout", settings.by])) if result.quality else [settings.by]
+    heads = " ".join(f"{name:>12}" for name in columns)
+    print(f"{'':2}{'size':>9} {'tokens':>13} {'H/type':>8} {'H/char':>8} {heads}")
     for row in rows:
-        value = row[settings.by]
         star = "*" if row["size"] == choice.size else ""
-        figure = f"{value:>12.5g}" if value == value else f"{'-':>12}"
+        values = [row[name] for name in columns]
+        figures = " ".join(f"{v:>12.5g}" if v == v else f"{'-':>12}" for v in values)
         print(f"{star:2}{row['size']:>9,} {row['tokens']:>13,} {row['entropy_types']:>8.4f}"
-              f" {row['entropy_occurrences']:>8.4f} {figure}")  # fmt: skip
+              f" {row['entropy_occurrences']:>8.4f} {figures}")  # fmt: skip
     winner = "no size" if choice.size is None else f"{choice.size:,}"
     say(run.quiet, f"{settings.by}: {winner} ({choice.meaning})")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))

@@ -9,16 +9,20 @@ import io
 import math
 import os
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from volt import _core
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
+from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
 from volt.counting.counts import COUNTS_HEAD, LARGEST, CountsHeader, CountTotals, WordCounts
 from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
@@ -29,8 +33,6 @@ CANDIDATES_HEAD = b"# volt candidates "
 LONGEST_HEADER = 1 << 16
 SAMPLE = 1 << 20
 """Bytes of a text that are kept as its sample, at most."""
-SAMPLED_INPUTS = 40
-"""Only the first inputs have a sample."""
 SMALL_BLOCK = 2 * SAMPLE
 """How much is read at a time from smaller files. Compressed ones contain more than their size."""
 
@@ -60,10 +62,31 @@ def count_words(
     threads = thread_count(threads)
     progress = progress or Progress()
 
-    # 1. Which inputs are there, and by which rule are their words cut?
+    # Which inputs are there, and by which rule are their words cut?
     plan = plan_count(inputs, settings)
+    weights = list(dict.fromkeys(one.input.weight for one in plan.inputs))
+    if weights == [1] or settings.max_types is not None:
+        return _count_planned(plan, settings, threads, progress)
+    # Inputs of different weight are counted apart: splits are drawn before weights are applied.
+    groups = [
+        Weighted(
+            _count_planned(plan.with_weight(weight), replace(settings, min_count=1), threads,
+                           progress),
+            weight,
+        )
+        for weight in weights
+    ]  # fmt: skip
+    counts = combine(groups, min_count=settings.min_count, threads=threads)
+    lines = dict(enumerate(counts.lines_of))
+    order = [i for weight in weights
+             for i, one in enumerate(plan.inputs) if one.input.weight == weight]  # fmt: skip
+    return replace(counts, lines_of=[lines[place] for place in np.argsort(order).tolist()])
 
-    # 2. Count.
+
+def _count_planned(
+    plan: CountPlan, settings: CountSettings, threads: int, progress: Progress
+) -> WordCounts:
+    # 1. Count.
     rule = plan.rule
     counter = _core.Counter(
         rule.mode.native, rule.max_word_length, threads, min(settings.max_types or 0, LARGEST)
@@ -84,7 +107,7 @@ def count_words(
             done += size or 0
             report(done)
 
-    # 3. Sort, and leave out rare words.
+    # 2. Sort, and leave out rare words.
     text, offsets, counts = counter.finish(plan.least(settings.min_count))
     counted = counter.totals
     words = int(counts.sum())
@@ -147,6 +170,12 @@ class CountPlan:
         sizes = [one.size for one in self.inputs]
         known = sum(size for size in sizes if size is not None)
         return known if None not in sizes else None
+
+    def with_weight(self, weight: Fraction) -> CountPlan:
+        """Only the inputs of this weight, to be counted once."""
+        chosen = [one for one in self.inputs if one.input.weight == weight]
+        unit = math.lcm(*(one.file_unit for one in chosen))
+        return replace(self, inputs=[one.counted_once() for one in chosen], unit=unit)
 
     def least(self, min_count: int) -> int:
         """The least count that is listed. A minimum of 1 leaves out nothing, not even a word that
@@ -231,6 +260,12 @@ class OpenedInput:
         finally:
             if self._kept is None:
                 stream.close()
+
+    def counted_once(self) -> OpenedInput:
+        """The same input with a weight of 1."""
+        other = copy(self)
+        other.input = replace(self.input, weight=Fraction(1))
+        return other
 
     @property
     def unit(self) -> int:

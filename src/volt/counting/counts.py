@@ -83,8 +83,8 @@ class WordCounts:
     weighted_lines: Fraction | None = None
     """Lines, each times its weight; not saved. None if counts files are among the inputs, because
     these do not say."""
-    parts: list[tuple[WordCounts, int]] = field(default_factory=list, repr=False)
-    """What these counts are the sum of, each times a whole number, if that is known; not saved."""
+    parts: list[Part] = field(default_factory=list, repr=False)
+    """What these counts are the weighted sum of, if they are one; not saved."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -124,6 +124,18 @@ class WordCounts:
     def digest(self) -> str:
         """sha256 of the words and counts: the same however the text was split into files."""
         return hashlib.sha256(_core.write_words(self.text, self.offsets, self.counts)).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Counts that are part of a weighted sum."""
+
+    counts: WordCounts
+    weight: int
+    """How many units of the sum one unit of these counts is worth."""
+    language: str | None = None
+    share: float = 1.0
+    """The language's share of the sum: how often it is met."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ irrational: it is rounded to the next 1/1000, by whole numbers alone, and exact 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,23 +14,24 @@ from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from volt import _core
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
-from volt.counting.count import SAMPLED_INPUTS, count
-from volt.counting.counts import CountTotals, WordCounts
+from volt.counting.combine import Weighted, combine
+from volt.counting.count import count
+from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, exact_weight, find_inputs
+from volt.ladder import Ladder
 from volt.pipeline import learn
 from volt.proposing.tokens import SPELLED
 from volt.result import LearnResult
-from volt.settings import GONE, MOST, CountSettings, LanguageSettings, LearnSettings
+from volt.settings import GONE, CountSettings, LanguageSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -80,6 +80,10 @@ class Language:
     """Nats a character: what the tokens cost by their own frequencies."""
     parity: float | None = None
     """Tokens for each token of the reference language, on parallel text (Petrov et al. 2023)."""
+    best_size: int | None = None
+    """The size with the best held-out quality for this language alone."""
+    quality_loss: float | None = None
+    """What the chosen size costs it against that, in held-out bits per byte, relative."""
     cost: float | None = None
     """What `min_share` changed: tokens more (or, below 0, less), relative."""
 
@@ -132,7 +136,7 @@ def learn_languages(
     settings = LearnSettings.take(options)
     threads = thread_count(threads)
     progress = progress or Progress()
-    counts, balanced, exact = count_languages(
+    counts, words, exact = count_languages(
         texts, temperature=temperature, weights=weights, threads=threads, progress=progress,
         **options,
     )  # fmt: skip
@@ -141,7 +145,13 @@ def learn_languages(
             "min_share exchanges tokens that are merged from others; tokens that are looked up "
             "are not"
         )
-    result = learn(balanced, threads=threads, progress=progress, **chosen)
+    if min_share is not None and settings.ladder is not None:
+        raise SettingsError("`ladder` does not go with `min_share`: leave one of the two out")
+    result = learn(words, threads=threads, progress=progress, **chosen)
+    if isinstance(result, Ladder):
+        return cast(LearnResult, result.changed(
+            lambda one: _with_table(one, counts, exact, temperature, reference, parallel)
+        ))  # fmt: skip
     messages = list(result.messages)
     before: dict[str, int] = {}
     if min_share is not None:
@@ -150,16 +160,43 @@ def learn_languages(
         before = {code: int(row.sum()) for code, row in usage(result.tokenizer, counts).items()}
         result, told = raise_shares(result, counts, exact, min_share, threads)
         messages += told
+    result = replace(result, messages=messages)
+    result = _with_table(result, counts, exact, temperature, reference, parallel)
+    if min_share is not None and result.languages is not None:
+        rows = [replace(row, cost=row.tokens / max(1, before[row.code]) - 1)
+                for row in result.languages.rows]  # fmt: skip
+        table = replace(result.languages, rows=rows, min_share=min_share)
+        told = [*result.messages, _cost(rows, min_share)]
+        result = replace(result, languages=table, messages=told)
+    return result
+
+
+def _with_table(
+    result: LearnResult,
+    counts: Mapping[str, WordCounts],
+    weights: Mapping[str, Fraction],
+    temperature: Temperature | None,
+    reference: str | None,
+    parallel: Mapping[str, str | Path] | None,
+) -> LearnResult:
+    """The result with the table of its languages."""
     table, told = language_table(
-        result.tokenizer, counts, exact, temperature=temperature, reference=reference,
+        result.tokenizer, counts, weights, temperature=temperature, reference=reference,
         parallel=parallel,
     )  # fmt: skip
-    messages += told
-    if min_share is not None:
-        rows = [replace(row, cost=row.tokens / max(1, before[row.code]) - 1) for row in table.rows]
-        messages.append(_cost(rows, min_share))
-        table = replace(table, rows=rows, min_share=min_share)
-    return replace(result, languages=table, messages=messages)
+    quality, size = result.choice.quality, result.choice.size
+    if quality is not None:
+        measured = quality.languages
+        rows = [
+            replace(
+                row,
+                best_size=int(quality.sizes[np.nanargmin(measured[row.code])]),
+                quality_loss=quality.loss_of(row.code, size),
+            ) if row.code in measured else row
+            for row in table.rows
+        ]  # fmt: skip
+        table = replace(table, rows=rows)
+    return replace(result, languages=table, messages=[*result.messages, *told])
 
 
 def language_table(
@@ -215,7 +252,29 @@ def count_languages(
     exact = {code: exact_weight((weights or {}).get(code, 1)) for code in texts}
     if temperature is not None:
         exact = balance({code: one.totals.lines for code, one in counts.items()}, temperature)
-    return counts, combine(counts, exact, min_count=min_count, threads=threads), exact
+    return counts, balanced(counts, exact, min_count, threads), exact
+
+
+def balanced(
+    counts: Mapping[str, WordCounts],
+    weights: Mapping[str, Fraction],
+    min_count: int = 1,
+    threads: int = 1,
+) -> WordCounts:
+    """The words of all languages, each language's as often as it weighs; exact."""
+    met = sampling(counts, weights)
+    parts = [Weighted(one, weights[code], code, met[code]) for code, one in counts.items()]
+    return combine(parts, min_count=min_count, threads=threads)
+
+
+def sampling(counts: Mapping[str, WordCounts], weights: Mapping[str, Fraction]) -> dict[str, float]:
+    """How often each language is met: its share of all lines, each times its weight. Counts files
+    may not tell of lines; then its share of the words."""
+    lines = {code: one.totals.lines for code, one in counts.items()}
+    if not all(lines.values()):
+        lines = {code: one.totals.words for code, one in counts.items()}
+    total = sum(weights[code] * number for code, number in lines.items())
+    return {code: float(weights[code] * number / total) for code, number in lines.items()}
 
 
 def _count_each(
@@ -279,54 +338,6 @@ def _root(number: int, degree: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if middle**degree <= number else (low, middle - 1)
     return low
-
-
-def combine(
-    counts: Mapping[str, WordCounts],
-    weights: Mapping[str, Fraction],
-    *,
-    min_count: int = 1,
-    threads: int = 1,
-) -> WordCounts:
-    """The words of all languages, each language's as often as it weighs; exact."""
-    rules = {one.rule for one in counts.values()}
-    if len(rules) > 1:
-        raise SettingsError("the languages were counted by different rules; count them alike")
-    (rule,) = rules
-    unit = math.lcm(*((weights[code] / one.unit).denominator for code, one in counts.items()))
-    if unit > MOST:
-        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
-    counter = _core.Counter(rule.pretokenizer, rule.max_word_length, threads, 0)
-    totals = CountTotals()
-    parts: list[tuple[WordCounts, int]] = []
-    for code, one in counts.items():
-        weight = int(weights[code] * unit / one.unit)
-        parts.append((one, weight))
-        try:
-            counter.add_words(one.text, one.offsets, one.counts, weight)
-        except OverflowError:
-            raise InputError(f"{code}: the weighted counts do not fit 63 bits") from None
-        totals += replace(
-            one.totals,
-            words=0,
-            cut_words=0,
-            reserved=one.totals.reserved * weight,
-            pruned_words=one.totals.pruned_words * weight,
-            max_undercount=one.totals.max_undercount * weight,
-        )
-    text, offsets, numbers = counter.finish(min_count * unit if min_count > 1 else 1)
-    words = int(numbers.sum())
-    totals += CountTotals(
-        words=words,
-        cut_words=sum(one.totals.cut_words for one in counts.values()),
-        pruned_words=counter.totals["words"] - words,
-    )
-    lines_of = [line for one in counts.values() for line in one.lines_of]
-    samples = [sample for one in counts.values() for sample in one.samples][:SAMPLED_INPUTS]
-    return WordCounts(
-        rule, text, offsets, numbers, totals, unit, lines_of, samples,
-        parts=parts if min_count == 1 else [],
-    )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------- measure

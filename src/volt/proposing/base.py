@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
 from volt.counting.counts import WordCounts
-from volt.counting.marks import UNKNOWN
+from volt.counting.marks import WORD_END, UNKNOWN
 from volt.counting.words import PRETOKENIZERS, Pretokenizer, Unknown, WordRule
 from volt.proposing.curve import Curve
 from volt.proposing.cuts import Cuts
@@ -47,6 +47,14 @@ def fixed_rows(
     mode = PRETOKENIZERS[pretokenizer]
     spelled = mode.byte_tokens(resolve_unknown(mode, unknown, special))
     return len(special) + len(symbols) + len(spelled)
+
+
+def has_byte_tokens(
+    pretokenizer: str, unknown: Unknown | None, special: Sequence[str] = DEFAULT_SPECIAL
+) -> bool:
+    """Are unknown characters spelled in byte tokens?"""
+    mode = PRETOKENIZERS[pretokenizer]
+    return resolve_unknown(mode, unknown, special) == "byte"
 
 
 def resolve_unknown(mode: Pretokenizer, unknown: Unknown | None, special: Sequence[str]) -> Unknown:
@@ -204,6 +212,12 @@ class Candidates(Protocol):
         ...
 
     def __len__(self) -> int: ...
+
+
+def marks_word_ends(candidates: Candidates) -> bool:
+    """Does the last token of a word tell that the word ends there?"""
+    alphabet = candidates.tokens[: candidates.alphabet_size]
+    return any(text.endswith(WORD_END) for text in alphabet)
 
 
 def token_set(candidates: Candidates, chosen: Iterable[int] | Ids) -> Mask:

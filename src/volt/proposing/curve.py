@@ -28,7 +28,7 @@ class Curve:
     """The corpus at every size. Under BPE row m is the state after m merges; candidates without
     parents are measured at some sizes only.
 
-    `frequent` is the number of types seen at least 100 times, `f_power` is the sum of f^2.5.
+    `frequent` is the number of merged types seen at least 100 times, `f_power` is the sum of f^2.5.
     Criteria read them.
     """
 
@@ -122,11 +122,7 @@ class Curve:
 
     def to_frame(self) -> Any:
         """The table as a pandas DataFrame, if pandas is installed."""
-        try:
-            import pandas
-        except ImportError:
-            raise SettingsError("to_frame needs pandas: pip install pandas") from None
-        return pandas.DataFrame(self.rows())
+        return data_frame(self.rows())
 
     def save(self, path: str | os.PathLike[str], indices: Iterable[int] | None = None) -> None:
         """Write the table as CSV; an undefined MUV is an empty cell."""
@@ -155,3 +151,12 @@ def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
     out = np.zeros(len(a), np.float64)
     np.divide(a, b, out=out, where=b != 0)
     return out
+
+
+def data_frame(table: Any) -> Any:
+    """A pandas DataFrame."""
+    try:
+        import pandas
+    except ImportError:
+        raise SettingsError("to_frame needs pandas: pip install pandas") from None
+    return pandas.DataFrame(table)

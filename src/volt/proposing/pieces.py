@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt._core import dot, total
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.progress import Report
 from volt.counting.counts import WordCounts
@@ -195,9 +196,10 @@ def measure_pieces(found: Pieces, report: Report = lambda done: None) -> Pieces:
         frequency = found.cut(token_set(found, ranking[: size - alphabet])).astype(np.int64)
         seen = frequency > 0
         real = frequency[seen].astype(np.float64)
+        frequent = frequency[alphabet:] >= FREQUENT * found.unit
         rows.append((
-            frequency.sum(), seen.sum(), lengths[seen].sum(), (real * np.log(real)).sum(),
-            (real**2.5).sum(), (frequency >= FREQUENT * found.unit).sum(), zipf_fit(frequency),
+            frequency.sum(), seen.sum(), lengths[seen].sum(), dot(real, np.log(real)),
+            total(real**2.5), frequent.sum(), zipf_fit(frequency),
         ))  # fmt: skip
         report(number)
     tokens, types, type_length, f_ln_f, f_power, frequent, zipf = map(
@@ -347,5 +349,5 @@ def zipf_fit(frequency: NDArray[np.int64]) -> float:
     if len(used) < 3 or used[0] == used[-1]:
         return float("nan")
     x, y = np.log(np.arange(1, len(used) + 1)), np.log(used)
-    x, y = x - x.mean(), y - y.mean()
-    return float((x @ y) ** 2 / ((x @ x) * (y @ y)))
+    x, y = x - total(x) / len(x), y - total(y) / len(y)
+    return dot(x, y) ** 2 / (dot(x, x) * dot(y, y))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from volt.counting.counts import WordCounts
+from volt.counting.counts import Part, WordCounts
 from volt.counting.marks import SPACE_MARK, WORD_END
 from volt.proposing.tokens import SPELLED, packed
 from volt.tokenizing.tokenizer import Tokenizer
@@ -17,8 +17,8 @@ def measure(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Tokeniz
     """Frequencies, unreachable tokens and the self-test, all by encoding with the vocabulary."""
     tokenizer = Tokenizer(vocabulary, threads=threads)
     frequencies = np.zeros(len(vocabulary), np.int64)
-    for part, weight in counts.parts or [(counts, 1)]:
-        frequencies += tokenizer.usage(part)[0] * weight
+    for part in counts.parts or [Part(counts, 1)]:
+        frequencies += tokenizer.usage(part.counts)[0] * part.weight
     measured = replace(
         vocabulary.with_frequencies(frequencies),
         unreachable=find_unreachable(tokenizer),

@@ -305,7 +305,7 @@ def criteria_choices(
     from volt.pipeline import learn
 
     try:
-        learned = learn([list(lines)], model_width=width, threads=threads)
+        learned = learn([list(lines)], for_model=f"44M:{width}", threads=threads)
     except VoltError:
         return []
     return [{"criterion": one.criterion, "size": one.size} for one in learned.choices]

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt.choosing.entropy import Length
-from volt.choosing.steps import Step
 from volt.proposing.base import Candidates, Ids
 from volt.proposing.curve import Curve
 
+if TYPE_CHECKING:
+    from volt.choosing.cost import Model
+    from volt.choosing.quality import Quality
+
 Floats = NDArray[np.float64]
 
-MODEL_WIDTH = 512
+
+class SizedEntropy(Protocol):
+    """H of Eq. 2 at one size of S."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def s(self) -> int: ...
+    @property
+    def entropy(self) -> float: ...
+    @property
+    def kept(self) -> Ids: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +39,16 @@ class Evidence:
     """All that a criterion may look at."""
 
     candidates: Candidates
-    steps: Sequence[Step] = ()
-    """The paper's transport, solved at the sizes of S; empty where only the curve is compared."""
+    steps: Sequence[SizedEntropy] = ()
+    """The sizes of S, with the entropies of the paper's transport or, on a split, of a push-down;
+    empty where only the curve is compared."""
     rows: Ids | None = None
     """Rows of the curve to score; None: all of them."""
     length: Length = "types"
-    model_width: int = MODEL_WIDTH
+    quality: Quality | None = None
+    """None where nothing was held out."""
+    model: Model = field(default_factory=lambda: _default_model())
+    multiple_of: int | None = None
 
     @cached_property
     def curve(self) -> Curve:
@@ -70,6 +89,18 @@ class Criterion:
     score: Callable[[Evidence], Score]
     select: Callable[[Evidence, Score], Ids] | None = None
     """The candidates of the chosen size; None: the best ones that fill it."""
+    needs_quality: bool = False
+    """Does it read the quality curve?"""
+    needs_steps: bool = False
+    """Is it asked only where the sizes of S were solved?"""
+    measures: str = ""
+    """What it measures, and when people use it: one sentence."""
+
+
+def _default_model() -> Model:
+    from volt.choosing.cost import DEFAULT_MODEL, MODELS
+
+    return MODELS[DEFAULT_MODEL]
 
 
 def highest(values: Floats) -> int | None:

@@ -10,13 +10,19 @@ ENOUGH = 0.95
 
 
 def score(evidence: Evidence) -> Score:
-    """Share of the types seen at least 100 times; the largest size with 95% is best."""
+    """Share of the merged types seen at least 100 times; the largest size with 95% is best."""
     curve = evidence.curve
-    share = curve.frequent / curve.learned
+    merged = curve.size - evidence.candidates.curve.size[0]
+    share = np.where(merged > 0, curve.frequent / np.maximum(merged, 1), np.nan)
     enough = np.flatnonzero(share >= ENOUGH)
     return Score("frequency", curve.size, share, int(enough[-1]) if len(enough) else None)
 
 
 CRITERION = Criterion(
-    "frequency", "largest size with 95% of the types seen 100 times or more", True, score
+    "frequency",
+    "largest size with 95% of the merged types seen 100 times or more",
+    True,
+    score,
+    measures="Whether every token is seen often enough to be learned (Gowda & May 2020); used for "
+    "translation with little text.",
 )

@@ -13,10 +13,15 @@ def score(evidence: Evidence) -> Score:
     curve = evidence.curve
     tokens = curve.tokens / evidence.candidates.unit
     code = tokens * curve.entropy / np.log(2)
-    price = 0.5 * evidence.model_width * np.log2(np.maximum(tokens, 1)) * curve.learned
+    price = 0.5 * evidence.model.width * np.log2(np.maximum(tokens, 1)) * curve.learned
     return Score("mdl", curve.size, code + price, lowest(code + price))
 
 
 CRITERION = Criterion(
-    "mdl", "shortest description of the corpus and of the embeddings", False, score
+    "mdl",
+    "shortest description of the corpus and of the embeddings",
+    False,
+    score,
+    measures="Bits to write down the corpus and the embeddings together; a classic of model "
+    "selection, which favours small vocabularies.",
 )

@@ -46,4 +46,6 @@ CRITERION = Criterion(
     True,
     score,
     select,
+    needs_steps=True,
+    measures="Entropy saved per token added (Eq. 1); what VOLT as published chooses by.",
 )

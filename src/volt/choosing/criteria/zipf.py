@@ -17,4 +17,11 @@ def score(evidence: Evidence) -> Score:
     return Score("zipf", evidence.candidates.curve.size[rows], values, highest(values))
 
 
-CRITERION = Criterion("zipf", "rank and frequency closest to a power law", True, score)
+CRITERION = Criterion(
+    "zipf",
+    "rank and frequency closest to a power law",
+    True,
+    score,
+    measures="How well token frequencies follow Zipf's law; used to compare tokenizers of natural "
+    "text.",
+)

@@ -1,0 +1,103 @@
+"""What a size costs to train with (METHOD 6), and the table of models.
+
+`C(V) = tokens(V) * (body + V * width)`: the multiplications that a model needs to process the
+corpus once. A larger vocabulary makes the text shorter and the model larger.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from volt.base.errors import SettingsError
+from volt.base.registry import Registry
+from volt.choosing.criteria.base import Floats
+from volt.proposing.base import Ids
+from volt.proposing.curve import Curve
+
+
+@dataclass(frozen=True)
+class Model:
+    """The model that a vocabulary is for."""
+
+    name: str
+    body: int
+    """Parameters outside the embeddings."""
+    width: int
+    """Embedding width: parameters per row."""
+
+    def summary(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+MODELS: Registry[Model] = Registry(
+    "model",
+    [
+        Model("base", 44_000_000, 512),
+        Model("big", 176_000_000, 1024),
+        Model("gpt2", 85_000_000, 768),
+        Model("1b", 1_000_000_000, 2048),
+        Model("7b", 6_600_000_000, 4096),
+        Model("70b", 69_000_000_000, 8192),
+    ],
+)
+DEFAULT_MODEL = "base"
+LARGE_BODY = 1_000_000_000
+"""From here on twice as many merges are learned (METHOD 1)."""
+
+_OWN = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMBT]?):([0-9]{1,6})", re.IGNORECASE)
+_FACTORS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+
+
+def parse_model(text: str) -> Model:
+    """A name from the table, or `PARAMS:WIDTH`, such as `300M:1024`."""
+    if text in MODELS:
+        return MODELS[text]
+    found = _OWN.fullmatch(text.strip())
+    if found is not None:
+        body, width = round(float(found[1]) * _FACTORS[found[2].upper()]), int(found[3])
+        if 0 < body <= 10**15 and width > 0:
+            return Model(text.strip(), body, width)
+    raise SettingsError(
+        f"`for_model` is one of {', '.join(MODELS)}, or PARAMS:WIDTH such as 300M:1024 (parameters "
+        f"outside the embeddings, and embedding width), not {text!r}"
+    )
+
+
+def cost(tokens: Floats | Ids, sizes: Ids, model: Model) -> Floats:
+    """C(V) at some sizes."""
+    found: Floats = np.asarray(tokens, np.float64) * (model.body + sizes * float(model.width))
+    return found
+
+
+def every_size(curve: Curve) -> tuple[Ids, Floats]:
+    """Every size of the curve, and the tokens of the corpus there.
+
+    Candidates without parents are measured at some sizes only; between these the tokens are read
+    off a line over the logarithm of the size.
+    """
+    sizes = np.arange(curve.size[0], curve.size[-1] + 1)
+    if len(sizes) == len(curve.size):
+        return sizes, curve.tokens.astype(np.float64)
+    return sizes, np.interp(np.log(sizes), np.log(curve.size), curve.tokens)
+
+
+def marginal_utility(curve: Curve, size: int, unit: int = 1) -> float | None:
+    """mu(V): the tokens of text that the V-th row saves; None at the first size."""
+    sizes, tokens = every_size(curve)
+    place = size - int(sizes[0])
+    if not 0 < place < len(sizes):
+        return None
+    return float(tokens[place - 1] - tokens[place]) / unit
+
+
+def row_price(curve: Curve, size: int, model: Model, unit: int = 1) -> float | None:
+    """What the V-th row costs, in tokens of text: the size is cheapest where `mu` falls below."""
+    sizes, tokens = every_size(curve)
+    place = size - int(sizes[0])
+    if not 0 <= place < len(sizes):
+        return None
+    return float(tokens[place]) / unit * model.width / (model.body + size * float(model.width))

@@ -1,0 +1,54 @@
+"""The default: the cheapest size that costs no measurable quality (METHOD 6)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from volt.choosing.cost import cost, every_size
+from volt.choosing.criteria.base import Criterion, Evidence, Score
+
+ROUND, ROUND_SMALL, SMALL = 64, 8, 4096
+"""Sizes are multiples of 64 rows, below 4,096 rows of 8."""
+
+
+def score(evidence: Evidence) -> Score:
+    """C(V) = tokens(V) * (body + V * width); the lowest within the range of the quality curve,
+    rounded, is best."""
+    found, unit = evidence.candidates, evidence.candidates.unit
+    sizes, tokens = every_size(found.curve)
+    if evidence.rows is not None:
+        sizes, tokens = evidence.curve.size, evidence.curve.tokens.astype(np.float64)
+    values = cost(tokens / unit, sizes, evidence.model)
+    quality = evidence.quality
+    if quality is None:
+        return Score("auto", sizes, values, None)
+    low, high = quality.range
+    inside = np.flatnonzero((sizes >= low) & (sizes <= high))
+    if not len(inside):
+        return Score("auto", sizes, values, None)
+    best = int(inside[np.argmin(values[inside])])
+    if evidence.rows is None:
+        size = rounded(int(sizes[best]), int(sizes[inside[0]]), int(sizes[inside[-1]]),
+                       evidence.multiple_of)  # fmt: skip
+        best = size - int(sizes[0])
+    return Score("auto", sizes, values, best)
+
+
+def rounded(size: int, low: int, high: int, multiple_of: int | None = None) -> int:
+    """The multiple nearest to the size that lies inside the range, ties down; if there is none, the
+    size itself."""
+    step = multiple_of or (ROUND if size >= SMALL else ROUND_SMALL)
+    below = size // step * step
+    inside = [one for one in (below, below + step) if low <= one <= high]
+    return min(inside, key=lambda one: (abs(one - size), one), default=size)
+
+
+CRITERION = Criterion(
+    "auto",
+    "the cheapest size that costs no measurable quality",
+    False,
+    score,
+    needs_quality=True,
+    measures="The multiplications needed to train once over the text, among the sizes whose "
+    "held-out quality is within the tolerance of the best; this is the default.",
+)

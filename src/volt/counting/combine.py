@@ -1,0 +1,96 @@
+"""Weighted sums of word counts, which remember their parts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt.base.errors import InputError, SettingsError
+from volt.counting.counts import CountTotals, Part, WordCounts
+from volt.settings import MOST
+
+SAMPLED_INPUTS = 40
+"""Only the first inputs have a sample."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Counts, and how often each of their words is to be counted."""
+
+    counts: WordCounts
+    weight: Fraction
+    language: str | None = None
+    share: float = 1.0
+
+
+def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 1) -> WordCounts:
+    """The words of all parts, those of each as often as it weighs; exact."""
+    rules = {one.counts.rule for one in weighted}
+    if len(rules) > 1:
+        raise SettingsError("the texts were counted by different rules: count them by the same one")
+    (rule,) = rules
+    unit = math.lcm(*((one.weight / one.counts.unit).denominator for one in weighted))
+    if unit > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    counter = _core.Counter(rule.mode.native, rule.max_word_length, threads, 0)
+    totals = CountTotals()
+    parts: list[Part] = []
+    for one in weighted:
+        words, weight = one.counts, int(one.weight * unit / one.counts.unit)
+        parts.append(Part(words, weight, one.language, one.share))
+        try:
+            counter.add_words(words.text, words.offsets, words.counts, weight)
+        except OverflowError:
+            name = one.language or "a text"
+            raise InputError(f"{name}: the weighted counts do not fit into 63 bits") from None
+        totals += replace(
+            words.totals,
+            words=0,
+            cut_words=0,
+            reserved=words.totals.reserved * weight,
+            pruned_words=words.totals.pruned_words * weight,
+            max_undercount=words.totals.max_undercount * weight,
+        )
+    text, offsets, numbers = counter.finish(min_count * unit if min_count > 1 else 1)
+    kept = int(numbers.sum())
+    totals += CountTotals(
+        words=kept,
+        cut_words=sum(one.counts.totals.cut_words for one in weighted),
+        pruned_words=counter.totals["words"] - kept,
+    )
+    totals.check()
+    lines = [one.counts.weighted_lines for one in weighted]
+    counts = WordCounts(
+        rule, text, offsets, numbers, totals, unit,
+        [line for one in weighted for line in one.counts.lines_of],
+        [sample for one in weighted for sample in one.counts.samples][:SAMPLED_INPUTS],
+        None if None in lines
+        else sum((one.weight * (one.counts.weighted_lines or 0) for one in weighted), Fraction(0)),
+    )  # fmt: skip
+    if min_count > 1:
+        parts = [replace(part, counts=_listed(part.counts, counts)) for part in parts]
+    return replace(counts, parts=parts)
+
+
+def _listed(part: WordCounts, whole: WordCounts) -> WordCounts:
+    """The words of the part that the whole lists."""
+    found = _core.find_words(whole.text, whole.offsets, part.text, part.offsets) >= 0
+    return only_words(part, np.where(found, part.counts, np.uint64(0)))
+
+
+def only_words(counts: WordCounts, numbers: NDArray[np.uint64]) -> WordCounts:
+    """Other numbers for the same words, without the words that have none."""
+    kept = numbers > 0
+    lengths = np.diff(counts.offsets)
+    text = counts.text[np.repeat(kept, lengths.astype(np.int64))]
+    offsets = np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths[kept], dtype=np.uint64)])
+    totals = replace(counts.totals, words=int(numbers.sum()))
+    return replace(
+        counts, text=text, offsets=offsets, counts=numbers[kept], totals=totals, parts=[]
+    )

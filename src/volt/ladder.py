@@ -1,0 +1,98 @@
+"""Ladder: vocabularies of several sizes from one run, each contained in the next."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from volt.base.output import atomic_folder
+from volt.choosing.cost import cost
+from volt.choosing.sizes import parse_sizes
+from volt.proposing.cuts import text_bytes
+from volt.result import LearnResult
+
+TABLE = "ladder.csv"
+
+
+def ladder_sizes(ladder: str | Sequence[int | str]) -> dict[int, str]:
+    """The sizes in rising order, and what the folder of each is called."""
+    words = ladder.split(",") if isinstance(ladder, str) else [str(one) for one in ladder]
+    names = {size: word.strip() for word in words if ":" not in word for size in parse_sizes(word)}
+    return {size: names.get(size, _short(size)) for size in parse_sizes(",".join(words))}
+
+
+def _short(size: int) -> str:
+    return f"{size // 1000}k" if size % 1000 == 0 else str(size)
+
+
+class Ladder(Mapping[int, LearnResult]):
+    """Results by size. Every vocabulary contains all smaller ones."""
+
+    def __init__(self, results: Sequence[LearnResult], names: Mapping[int, str]) -> None:
+        self._results = {one.choice.size: one for one in results}
+        self.names = dict(names)
+        """What the folder of each size is called."""
+
+    def __getitem__(self, size: int) -> LearnResult:
+        return self._results[size]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def changed(self, change: Callable[[LearnResult], LearnResult]) -> Ladder:
+        """A ladder of changed results."""
+        return Ladder([change(one) for one in self.values()], self.names)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table: for each size its tokens, bytes per token, quality and cost."""
+        return [self._row(size, result) for size, result in self.items()]
+
+    def _row(self, size: int, result: LearnResult) -> dict[str, Any]:
+        counts, choice = result.counts, result.choice
+        curve, at = result.curve, np.array([size])
+        tokens = float(curve.tokens[curve.at_size(size)]) / counts.unit
+        text = float(text_bytes(counts).astype(np.float64) @ counts.counts) / counts.unit
+        score = float("nan") if choice.quality is None else float(choice.quality.at(at)[0])
+        return {
+            "name": self.names[size],
+            "size": size,
+            "tokens": round(tokens),
+            "bytes_per_token": text / max(1.0, tokens),
+            "heldout": None if np.isnan(score) else score,
+            "cost": float(cost(np.array([tokens]), at, choice.model)[0]),
+        }
+
+    def table(self) -> list[str]:
+        """The table as lines of text."""
+        rows = self.rows()
+        cheapest = min(row["cost"] for row in rows)
+        lines = [f"{'size':>9} {'tokens':>13} {'bytes/token':>12} {'bits/byte':>10} {'cost':>8}"]
+        for row in rows:
+            score = "-" if row["heldout"] is None else f"{row['heldout']:.4f}"
+            lines.append(
+                f"{row['size']:>9,} {row['tokens']:>13,} {row['bytes_per_token']:>12.3f} "
+                f"{score:>10} {row['cost'] / cheapest:>7.3f}x"
+            )
+        return lines
+
+    def save(
+        self, folder: str | os.PathLike[str], *, force: bool = False, report: bool = True
+    ) -> None:
+        """Write a folder with the table and a complete result per size, or nothing at all."""
+        with atomic_folder(folder, force=force) as temporary:
+            for size, result in self.items():
+                result.save(temporary / self.names[size], report=report)
+            text = io.StringIO()
+            rows = self.rows()
+            writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+            (temporary / TABLE).write_text(text.getvalue(), encoding="utf-8")

@@ -1,0 +1,77 @@
+"""Ladders: several sizes from one run, each contained in the next."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import volt
+from volt import SettingsError
+from volt.ladder import ladder_sizes
+
+VOLT = Path(sys.executable).with_name("volt")
+LINES = [f"the quick fox {n} jumps over the lazy dog{n % 17} word{n % 29}" for n in range(300)]
+
+
+def test_names_are_as_they_were_written():
+    assert ladder_sizes("8k, 16K,32000") == {8000: "8k", 16_000: "16K", 32_000: "32000"}
+    assert ladder_sizes([8000, 500]) == {500: "500", 8000: "8000"}
+    assert ladder_sizes("1k:3k:1k") == {1000: "1k", 2000: "2k", 3000: "3k"}
+
+
+@pytest.mark.parametrize("pretokenizer", ["metaspace", "byte-level", "whitespace"])
+def test_vocabularies_are_nested_and_as_if_learned_alone(pretokenizer):
+    first = len(volt.learn([LINES], pretokenizer=pretokenizer, size=400).vocabulary)
+    ladder = volt.learn([LINES], pretokenizer=pretokenizer, ladder=[first, 420, 440])
+    assert list(ladder) == [400, 420, 440]
+    before = None
+    for size, result in ladder.items():
+        assert len(result.vocabulary) == size
+        alone = volt.learn([LINES], pretokenizer=pretokenizer, size=size)
+        assert alone.vocabulary.texts == result.vocabulary.texts
+        if before is not None:
+            assert result.vocabulary.texts[: len(before)] == before
+        before = result.vocabulary.texts
+        assert result.tokenizer.decode(result.tokenizer.encode("the lazy fox")) == "the lazy fox"
+
+
+def test_the_table(tmp_path):
+    ladder = volt.learn([LINES], ladder="350,420")
+    for row in ladder.rows():
+        result = ladder[row["size"]]
+        tokens = sum(len(ids) for ids in result.tokenizer.encode_batch(LINES))
+        assert row["tokens"] == tokens
+        text = sum(len(line.encode()) + 1 for line in LINES)
+        assert row["bytes_per_token"] == pytest.approx(text / tokens)
+        assert row["cost"] == tokens * (44e6 + row["size"] * 512)
+        assert 0 < row["heldout"] < 8
+    assert ladder.rows()[0]["tokens"] > ladder.rows()[1]["tokens"]
+    ladder.save(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir() if path.name[0] != ".") == [
+        "350", "420", "ladder.csv",
+    ]  # fmt: skip
+    with (tmp_path / "out" / "ladder.csv").open() as stream:
+        assert [int(row["size"]) for row in csv.DictReader(stream)] == [350, 420]
+    assert len(volt.load(tmp_path / "out" / "420")) == 420
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"profile": "paper"}, {"size": 400}, {"criterion": "muv"}, {"rank": "frequency"},
+     {"candidates": "unigram:200"}],
+)  # fmt: skip
+def test_what_is_not_nested_is_refused(other):
+    with pytest.raises(SettingsError, match="`ladder`"):
+        volt.learn([LINES], ladder=[350, 400], **other)
+
+
+def test_the_command(tmp_path):
+    (tmp_path / "text").write_text("\n".join(LINES))
+    command = [VOLT, "learn", "text", "--ladder", "350,400", "-o", "out", "--no-report"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["size", "350", "400"]
+    found = json.loads((tmp_path / "out/400/choices.json").read_text())
+    assert (found["size"], found["reason"]) == (400, "size")
