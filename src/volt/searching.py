@@ -95,7 +95,7 @@ def search(
         if criterion.needs_quality:
             raise SettingsError(f"{by} holds words out: give text or word counts, not candidates")
     else:
-        counts = some_words(counted(inputs, options, threads, progress))  # type: ignore[arg-type]
+        counts = some_words(counted(inputs, options, threads, progress))
         found = propose(proposal(counts, settings, threads, progress))
         if criterion.needs_quality:
             problem = size_problem(found, counts, settings, threads, progress)

@@ -43,7 +43,7 @@ def test_cost_counts_body_and_rows():
 
 def test_the_cost_is_lowest_where_utility_meets_its_price():
     curve = volt.candidates([LINES], merges=60).curve
-    model = Model("own", 2000, 1)
+    model = Model("own", 100, 1)
     sizes = curve.size.tolist()
     cheapest = int(curve.size[np.argmin(cost(curve.tokens, curve.size, model))])
     assert sizes[0] < cheapest < sizes[-1]

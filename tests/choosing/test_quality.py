@@ -1,4 +1,4 @@
-"""The quality curve: its mean, its best size, its range; and a whole split against the slow twin."""
+"""The quality curve: its mean, its best size, its range; and splits against the slow twin."""
 
 import math
 from itertools import pairwise

@@ -14,8 +14,7 @@ import numpy as np
 
 from volt.base.errors import SettingsError
 from volt.base.registry import Registry
-from volt.choosing.criteria.base import Floats
-from volt.proposing.base import Ids
+from volt.proposing.base import Floats, Ids
 from volt.proposing.curve import Curve
 
 

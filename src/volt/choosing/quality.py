@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from volt import _core
-from volt.choosing.criteria.base import Floats
 from volt.choosing.splits import MANY_TYPES, HeldOut, Split
-from volt.proposing.base import Candidates, Ids, marks_word_ends
+from volt.proposing.base import Candidates, Floats, Ids, marks_word_ends
 from volt.proposing.curve import data_frame
 from volt.proposing.cuts import text_bytes
 

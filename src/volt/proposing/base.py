@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
 from volt.counting.counts import WordCounts
-from volt.counting.marks import WORD_END, UNKNOWN
+from volt.counting.marks import END_MARK, UNKNOWN
 from volt.counting.words import PRETOKENIZERS, Pretokenizer, Unknown, WordRule
 from volt.proposing.curve import Curve
 from volt.proposing.cuts import Cuts
@@ -30,6 +30,7 @@ Encoding = Literal["merge", "split", "longest", "unigram"]
 Rank = Literal["frequency", "merge"]
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Frequencies = NDArray[np.uint64]
 
 BEYOND_UNICODE = 0x110000
@@ -217,7 +218,7 @@ class Candidates(Protocol):
 def marks_word_ends(candidates: Candidates) -> bool:
     """Does the last token of a word tell that the word ends there?"""
     alphabet = candidates.tokens[: candidates.alphabet_size]
-    return any(text.endswith(WORD_END) for text in alphabet)
+    return any(text.endswith(END_MARK) for text in alphabet)
 
 
 def token_set(candidates: Candidates, chosen: Iterable[int] | Ids) -> Mask:

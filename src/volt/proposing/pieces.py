@@ -196,10 +196,10 @@ def measure_pieces(found: Pieces, report: Report = lambda done: None) -> Pieces:
         frequency = found.cut(token_set(found, ranking[: size - alphabet])).astype(np.int64)
         seen = frequency > 0
         real = frequency[seen].astype(np.float64)
-        frequent = frequency[alphabet:] >= FREQUENT * found.unit
+        often = frequency[alphabet:] >= FREQUENT * found.unit
         rows.append((
             frequency.sum(), seen.sum(), lengths[seen].sum(), dot(real, np.log(real)),
-            total(real**2.5), frequent.sum(), zipf_fit(frequency),
+            total(real**2.5), often.sum(), zipf_fit(frequency),
         ))  # fmt: skip
         report(number)
     tokens, types, type_length, f_ln_f, f_power, frequent, zipf = map(

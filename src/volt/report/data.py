@@ -167,10 +167,12 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------- transport
 
 
-def transport_excerpt(result: LearnResult) -> dict[str, Any]:
+def transport_excerpt(result: LearnResult) -> dict[str, Any] | None:
     """The plan between the most frequent characters and tokens, at the size of S that was chosen or
     lies nearest, and the tokens that were dropped."""
     step = result.choice.step
+    if step is None:
+        return None
     solution, problem = step.solution, step.solution.problem
     asked = problem.token_marginal
     tokens = np.argsort(-asked, kind="stable")[:SHOWN_TOKENS]

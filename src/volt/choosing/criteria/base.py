@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from volt.choosing.cost import DEFAULT_MODEL, MODELS, Model
 from volt.choosing.entropy import Length
-from volt.proposing.base import Candidates, Ids
+from volt.choosing.quality import Quality
+from volt.proposing.base import Candidates, Floats, Ids
 from volt.proposing.curve import Curve
-
-if TYPE_CHECKING:
-    from volt.choosing.cost import Model
-    from volt.choosing.quality import Quality
-
-Floats = NDArray[np.float64]
 
 
 class SizedEntropy(Protocol):
@@ -47,7 +42,7 @@ class Evidence:
     length: Length = "types"
     quality: Quality | None = None
     """None where nothing was held out."""
-    model: Model = field(default_factory=lambda: _default_model())
+    model: Model = MODELS[DEFAULT_MODEL]
     multiple_of: int | None = None
 
     @cached_property
@@ -95,12 +90,6 @@ class Criterion:
     """Is it asked only where the sizes of S were solved?"""
     measures: str = ""
     """What it measures, and when people use it: one sentence."""
-
-
-def _default_model() -> Model:
-    from volt.choosing.cost import DEFAULT_MODEL, MODELS
-
-    return MODELS[DEFAULT_MODEL]
 
 
 def highest(values: Floats) -> int | None:

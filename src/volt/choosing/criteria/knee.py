@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from volt.choosing.criteria.base import Criterion, Evidence, Floats, Score, highest
+from volt.choosing.criteria.base import Criterion, Evidence, Score, highest
+from volt.proposing.base import Floats
 
 
 def score(evidence: Evidence) -> Score:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from volt.base.errors import SettingsError
-from volt.choosing.criteria.base import Criterion, Evidence, Floats, Score, highest
-from volt.proposing.base import Ids
+from volt.choosing.criteria.base import Criterion, Evidence, Score, highest
+from volt.proposing.base import Floats, Ids
 
 
 def score(evidence: Evidence) -> Score:
