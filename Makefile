@@ -128,6 +128,7 @@ sanitize: $(TOOLS)
 	$(BIN)/cmake --build --preset sanitize
 	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider tests/counting/test_counts.py \
 	  tests/proposing/test_merges.py tests/tokenizing/test_encode.py tests/tokenizing/test_look_up.py tests/tokenizing/test_tokenizer.py \
+	  tests/proposing/test_cuts.py tests/choosing/test_thin.py tests/choosing/test_kneser_ney.py \
 	  tests/counting/test_spill.py tests/fuzz/test_replay.py -k "not native_code"
 
 # The same under ThreadSanitizer, with the tests that run threads.

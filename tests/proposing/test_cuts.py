@@ -1,5 +1,6 @@
 """Words cut at every size: equal to the slow twins and to the frequencies of the curve."""
 
+from dataclasses import replace
 from functools import reduce
 
 import numpy as np
@@ -168,3 +169,19 @@ def test_a_space_counts_as_one_byte(pretokenizer, expected):
     words = volt.count([["low 日 a"]], pretokenizer=pretokenizer)
     assert dict(zip(words.words, text_bytes(words).tolist(), strict=True)) == expected
     assert text_bytes(volt.count([[]], pretokenizer=pretokenizer)).tolist() == []
+
+
+def test_damaged_arrays_are_refused():
+    words = volt.count([["low lower"]])
+    found = volt.candidates(words, merges=3, min_frequency=1)
+    cuts = found.cuts(words)
+    with pytest.raises(ValueError, match="not so many merges"):
+        cuts.at(found.merges + 1)
+    with pytest.raises(ValueError, match="does not exist yet"):
+        replace(cuts, left=cuts.left + 1000).at(0)
+    with pytest.raises(ValueError, match="span"):
+        replace(cuts, tokens=cuts.tokens[1:]).at(0)
+    with pytest.raises(ValueError, match="not valid UTF-8"):
+        found.cuts(replace(words, text=words.text | 0x80))
+    with pytest.raises(ValueError, match="no threads"):
+        found.cuts(words, 0)

@@ -12,7 +12,10 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
+
+#include "base/huge.hpp"
 
 namespace volt {
 namespace {
@@ -127,6 +130,8 @@ class Model {
 
  private:
   using Entry = const Key*;
+  // Buckets of at least kFew events are sorted by digits of 8 bits, of at least kMany by digits of 11.
+  static constexpr size_t kFew = 200, kMany = 1 << 12;
 
   // An order between the lowest and the highest, for the context that is being looked at.
   struct Level {
@@ -207,11 +212,30 @@ class Model {
               Weight{words_.train[w], words_.held[w]});
   }
 
+  // Large buckets are sorted digit by digit, from low to high. The bits of weights need no order.
+  void sort(Key* begin, Key* end) {
+    const size_t size = static_cast<size_t>(end - begin);
+    if (size < kFew) return std::sort(begin, end);
+    const unsigned bits = bits_ * (order_ - 1), widest = size < kMany ? 8 : 11;
+    const unsigned digits = (bits + widest - 1) / widest, width = (bits + digits - 1) / digits;
+    const uint32_t mask = (uint32_t{1} << width) - 1;
+    scratch_.resize(std::max(scratch_.size(), size));
+    Key *from = begin, *to = scratch_.data();
+    for (unsigned shift = weight_bits_; shift < weight_bits_ + bits; shift += width) {
+      std::array<uint32_t, 1 << 11> places{};
+      for (size_t i = 0; i < size; ++i) ++places[static_cast<uint32_t>(from[i] >> shift) & mask];
+      for (uint32_t digit = 0, place = 0; digit <= mask; ++digit) place += std::exchange(places[digit], place);
+      for (size_t i = 0; i < size; ++i) to[places[static_cast<uint32_t>(from[i] >> shift) & mask]++] = from[i];
+      std::swap(from, to);
+    }
+    if (from != begin) std::copy_n(from, size, begin);
+  }
+
   // Sort a bucket, and make equal events one.
   void reduce(size_t bucket) {
     Key* begin = entries_.data() + begins_[bucket];
     Key* end = entries_.data() + ends_[bucket];
-    std::sort(begin, end);
+    sort(begin, end);
     Key* out = begin;
     for (Key* entry = begin; entry < end;) {
       const Key event = *entry >> weight_bits_;
@@ -334,7 +358,7 @@ class Model {
   const uint32_t end_, start_;  // the end of a word as a token, and what stands before its first
   const unsigned bits_, weight_bits_;
   WeightTable weights_;
-  std::vector<Key> entries_;
+  HugeVector<Key> entries_, scratch_;
   std::vector<uint64_t> begins_, ends_;  // of the buckets
   std::vector<uint64_t> unigrams_;
   std::vector<double> lowest_;  // the probability of each token without a context

@@ -1,7 +1,9 @@
 #include "proposing/cuts.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
+#include <numeric>
 #include <stdexcept>
 
 #include "base/parallel.hpp"
@@ -26,7 +28,7 @@ template <class MakeCutter>
 CutWords cut_words(size_t words, unsigned threads, const MakeCutter& make_cutter) {
   CutWords found;
   found.offsets.assign(words + 1, 0);
-  std::vector<std::vector<uint32_t>> partial(threads);
+  std::vector<HugeVector<uint32_t>> partial(threads);
   const auto first = [&](unsigned share) { return words * share / threads; };
   run_parallel(threads, [&](unsigned share) {
     auto cutter = make_cutter();
@@ -166,7 +168,7 @@ CutWords cut_by_merges(const WordView& words, const SymbolView& symbols, const M
     ranks.set(merges.left[m], merges.right[m], static_cast<uint32_t>(m));
   return cut_words(words.words, threads, [&] {
     return [&, merger = Merger(ranks, merges.alphabet), word = std::vector<uint32_t>()](
-               size_t w, std::vector<uint32_t>& out) mutable {
+               size_t w, HugeVector<uint32_t>& out) mutable {
       word.clear();
       table.spell(words.begin(w), words.end(w), unknown, word);
       merger.merge(word);
@@ -178,44 +180,48 @@ CutWords cut_by_merges(const WordView& words, const SymbolView& symbols, const M
 CutWords undo_merges(const uint32_t* tokens, const uint64_t* offsets, size_t words, const MergeView& merges,
                      size_t row) {
   const size_t kept = merges.alphabet + row, size = merges.alphabet + merges.merges;
-  // What each later token is split into. Its parents come before it.
+  // What each token is split into: [begin, begin + size) of `split`. Its parents come before it.
   struct Part {
-    uint64_t begin, size;
+    uint32_t begin, size;
   };
-  std::vector<Part> parts(size - kept);
-  std::vector<uint32_t> split;
+  std::vector<Part> parts(size);
+  std::vector<uint32_t> split(kept);
+  std::iota(split.begin(), split.end(), 0);
+  for (uint32_t t = 0; t < kept; ++t) parts[t] = {t, 1};
   for (size_t t = kept; t < size; ++t) {
     const size_t begin = split.size();
     for (const uint32_t parent : {merges.left[t - merges.alphabet], merges.right[t - merges.alphabet]}) {
-      if (parent < kept) {
-        split.push_back(parent);
-        continue;
-      }
-      const Part part = parts[parent - kept];
+      const Part part = parts[parent];
       split.resize(split.size() + part.size);
       std::copy_n(split.begin() + part.begin, part.size, split.end() - part.size);
     }
-    parts[t - kept] = {begin, split.size() - begin};
+    if (split.size() >= kNoToken) throw std::length_error("the tokens are too many, or too long");
+    parts[t] = {static_cast<uint32_t>(begin), static_cast<uint32_t>(split.size() - begin)};
   }
-  const auto is_kept = [&](uint32_t token) { return token < kept || token >= size; };
   CutWords found;
   found.offsets.assign(words + 1, 0);
   for (size_t w = 0; w < words; ++w) {
     uint64_t length = 0;
-    for (uint64_t i = offsets[w]; i < offsets[w + 1]; ++i)
-      length += is_kept(tokens[i]) ? 1 : parts[tokens[i] - kept].size;
+    for (uint64_t i = offsets[w]; i < offsets[w + 1]; ++i) length += tokens[i] < size ? parts[tokens[i]].size : 1;
     found.offsets[w + 1] = found.offsets[w] + length;
   }
-  found.tokens.resize(found.offsets[words]);
+  // Parts are short. To copy a fixed number of tokens, which the next part overwrites, is faster than to
+  // copy each part's own number: there is nothing to predict.
+  constexpr size_t kAtOnce = 8;
+  split.resize(split.size() + kAtOnce);
+  found.tokens.resize(found.offsets[words] + kAtOnce);
   uint32_t* out = found.tokens.data();
   for (uint64_t i = 0; i < offsets[words]; ++i) {
-    if (is_kept(tokens[i])) {
+    if (tokens[i] >= size) {  // a byte token, or an unknown character
       *out++ = tokens[i];
       continue;
     }
-    const Part part = parts[tokens[i] - kept];
-    for (uint64_t j = part.begin; j < part.begin + part.size; ++j) *out++ = split[j];
+    const Part part = parts[tokens[i]];
+    for (size_t done = 0; done < part.size; done += kAtOnce)
+      std::memcpy(out + done, &split[part.begin + done], kAtOnce * sizeof(uint32_t));
+    out += part.size;
   }
+  found.tokens.resize(found.offsets[words]);
   return found;
 }
 
@@ -225,7 +231,7 @@ CutWords cut_by_pieces(const KeyView& keys, const double* scores, const WordView
   const PieceTable table = piece_table(keys, scores);
   return cut_words(words.words, threads, [&] {
     return [&, matcher = Matcher(table, matching, bytes_only), key = std::vector<uint8_t>()](
-               size_t w, std::vector<uint32_t>& out) mutable {
+               size_t w, HugeVector<uint32_t>& out) mutable {
       marked_key(words, w, mark, key);
       double base = 0;
       for (const Matcher::Piece& piece : matcher.cut(key.data(), key.size(), base)) {

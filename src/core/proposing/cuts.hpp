@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/huge.hpp"
 #include "base/pair_table.hpp"
 #include "base/word_view.hpp"
 #include "proposing/match.hpp"
@@ -15,7 +16,7 @@ namespace volt {
 
 // Word w is tokens[offsets[w]..offsets[w+1]).
 struct CutWords {
-  std::vector<uint32_t> tokens;
+  HugeVector<uint32_t> tokens;
   std::vector<uint64_t> offsets;
 };
 
