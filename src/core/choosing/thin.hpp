@@ -13,7 +13,8 @@ namespace volt {
 // Every occurrence is held out with probability 1/10. How many of a word's occurrences that makes is a
 // quantile of the binomial distribution, at a level in [0, 1) that depends on the seed, the split and the
 // word's bytes only. So words in another order give the same numbers, and a count that changes by one moves
-// its number by at most one.
+// its number by at most one. (From 1,000 to 1,001 occurrences, where the normal approximation begins, it
+// moves by two in the far tails.)
 std::vector<uint64_t> thin(const WordView& words, uint64_t seed, uint64_t split);
 
 // The level of one word: 53 bits of a hash.
