@@ -54,7 +54,7 @@ def learn(
         return learn_languages(inputs, threads=threads, progress=progress, **options)
     if given := [f"`{name}`" for name in options_of(LanguageSettings) if options.pop(name, None)]:
         raise SettingsError(f"{', '.join(given)}: give texts by language, such as {{'de': ...}}")
-    settings = LearnSettings.take(options)
+    settings = LearnSettings.take(options).with_profile()
     threads, progress = thread_count(threads), progress or Progress()
     # SciPy takes as long to import as transport to solve: begin while the words are counted.
     with suppress(RuntimeError):  # no thread can be started: then later

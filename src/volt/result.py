@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from volt.base.output import atomic_folder
 from volt.choosing.choice import Choice, Verdict
+from volt.choosing.quality import Quality
 from volt.choosing.steps import Step
 from volt.choosing.transport import TransportSolution
 from volt.counting.counts import WordCounts
@@ -55,8 +56,14 @@ class LearnResult:
         return self.choice.verdicts
 
     @property
+    def quality(self) -> Quality | None:
+        """Held-out bits per byte over sizes; None where nothing could be held out."""
+        return self.choice.quality
+
+    @property
     def steps(self) -> list[Step]:
-        return self.choice.steps
+        """The paper's transport at each size of S; empty with the profiles that solve another."""
+        return [step for step in self.choice.steps if isinstance(step, Step)]
 
     @property
     def solutions(self) -> list[TransportSolution]:

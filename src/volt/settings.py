@@ -274,9 +274,10 @@ class ChoiceSettings(Settings):
         group="Size",
     )  # fmt: skip
     gamma: float = option(1.0, "Weight of the transport plan's entropy.", number(), group="Size")
-    epsilon: float = option(
-        0.01, "Tolerance of each token's mass, relative.", number(), group="Size"
-    )
+    epsilon: float | None = option(
+        None, "Tolerance of each token's mass, relative; absolute with profile=literal.", number(),
+        group="Size", default_words="0.01; 0.00001 with profile=literal",
+    )  # fmt: skip
     threshold: float = option(
         0.001, "Drop tokens that get less than this share of the mass they ask for.", number(0),
         group="Size",
@@ -354,6 +355,12 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
             return f"bpe:{MULTILINGUAL_MERGES}"
         large = parse_model(self.for_model).body >= LARGE_BODY
         return f"bpe:{LARGE_MODEL_MERGES}" if large else "bpe"
+
+    def with_profile(self) -> LearnSettings:
+        """The merge rule that goes with the profile, unless another was asked for."""
+        rules: dict[str, MergeRule] = {"literal": "concat", "released": "pairs"}
+        rule = rules.get(self.profile or "")
+        return self if rule is None or self.merge_rule else replace(self, merge_rule=rule)
 
     @property
     def looked_up(self) -> bool:

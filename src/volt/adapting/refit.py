@@ -246,7 +246,8 @@ def refit(
                "s": listed_s([step.s for step in choice.steps]),
                "pin": ",".join(map(str, sorted(pinned))) or "none",
                "len": settings.length, "gamma": f"{settings.gamma:g}",
-               "eps": f"{settings.epsilon:g}", "thr": f"{settings.threshold:g}"}  # fmt: skip
+               "eps": "auto" if settings.epsilon is None else f"{settings.epsilon:g}",
+               "thr": f"{settings.threshold:g}"}  # fmt: skip
     vocabulary = signed(vocabulary, "refit", old, counts, details)
     return RefitResult(
         original=original,

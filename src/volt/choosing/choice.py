@@ -23,7 +23,8 @@ from volt.choosing.cost import (
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
-from volt.choosing.profiles import solve_profile
+from volt.choosing.literal import ProfileStep
+from volt.choosing.profiles import PROFILES, Profile, profile_of
 from volt.choosing.quality import (
     Quality,
     QualityProblem,
@@ -89,7 +90,7 @@ class Choice:
     """The one that decided, or `size` where the size was given."""
     verdicts: list[Verdict]
     """One for each criterion."""
-    steps: list[Step] = field(repr=False)
+    steps: Sequence[Step | ProfileStep] = field(repr=False)
     """The paper's transport at each size of S; empty where the text is too small for it."""
     length: Length
     model: Model
@@ -135,11 +136,11 @@ class Choice:
         return int(sizes[np.argmin(cost(tokens, sizes, self.model))])
 
     @property
-    def step(self) -> Step | None:
+    def step(self) -> Step | ProfileStep | None:
         """The step of S that was chosen or, by size, lies nearest. Several steps may make
         vocabularies of one size: what one adds, another has as scaffolds."""
 
-        def distance(step: Step) -> tuple[int, bool, int]:
+        def distance(step: Step | ProfileStep) -> tuple[int, bool, int]:
             other = not np.array_equal(step.kept, self.chosen)
             return abs(step.size - self.size), other, step.s
 
@@ -178,15 +179,18 @@ def fixed_choice(candidates: Candidates, size: int, rank: Rank | None) -> Choice
 
 def choose_size(problem: SizeProblem) -> Choice:
     """Evaluate every criterion; the one that was named decides, unless the size is given."""
-    found, settings = problem.candidates, problem.settings
-    model = parse_model(settings.for_model)
-    decided = settings.decided_by
-    steps_problem, messages = _steps_problem(found, settings, optional=decided != "muv")
+    settings = problem.settings
+    model, decided = parse_model(settings.for_model), settings.decided_by
+    profile = profile_of(settings.profile, problem.candidates)
+    if profile.adapt is not None:
+        problem = replace(problem, candidates=profile.adapt(problem.candidates))
+    found = problem.candidates
+    steps_problem, messages = _steps_problem(found, settings, profile, optional=decided != "muv")
     # Transport is solved beside the splits: neither needs the other.
     with ThreadPoolExecutor(1) as pool:
-        solved = pool.submit(solve_profile, settings.profile, steps_problem)
+        solved = pool.submit(profile.solve, steps_problem) if steps_problem is not None else None
         quality, on_splits = measure_quality(problem, model)
-        steps = solved.result()
+        steps = [] if solved is None else solved.result()
     evidence = Evidence(
         found, steps, length=settings.length, quality=quality, model=model,
         multiple_of=settings.multiple_of,
@@ -224,23 +228,24 @@ def score_all(evidence: Evidence) -> dict[str, Score]:
 
 
 def _steps_problem(
-    found: Candidates, settings: ChoiceSettings, optional: bool
+    found: Candidates, settings: ChoiceSettings, profile: Profile, optional: bool
 ) -> tuple[StepsProblem | None, list[str]]:
     """S, and transport over it. None, with a message, where the text is too small for two sizes."""
     try:
-        s, messages = _s(found, settings)
+        if profile.s is not None and settings.sizes is None:
+            s, messages = profile.s(found)
+        else:
+            s, messages = _s(found, settings)
     except VoltError as error:
         if not optional or settings.sizes is not None:
             raise
         return None, [f"the paper's transport was not solved: {error}"]
-    return _over(found, s, settings), messages
-
-
-def _over(found: Candidates, s: Sequence[int], settings: ChoiceSettings) -> StepsProblem:
-    return StepsProblem(
+    epsilon = profile.epsilon if settings.epsilon is None else settings.epsilon
+    steps_problem = StepsProblem(
         found, found.ranking(settings.rank or "frequency"), s, settings.length, settings.gamma,
-        settings.epsilon, settings.threshold,
+        epsilon, settings.threshold,
     )  # fmt: skip
+    return steps_problem, [*([profile.warning] if profile.warning else []), *messages]
 
 
 # ------------------------------------------------------------------------------------------- splits
@@ -287,7 +292,8 @@ def _choices_of_split(
 ) -> dict[str, int | None]:
     """What each criterion chooses on one split. MUV goes by pushed-down entropies: transport is
     solved on the whole text only."""
-    steps_problem, _ = _steps_problem(again, replace(settings, sizes=None), optional=True)
+    profile = PROFILES["paper"]
+    steps_problem, _ = _steps_problem(again, replace(settings, sizes=None), profile, optional=True)
     evidence = Evidence(
         again, [] if steps_problem is None else push_steps(steps_problem), length=settings.length,
         quality=quality, model=model, multiple_of=settings.multiple_of,

@@ -86,19 +86,24 @@ class PushedStep:
     s: int
     kept: Ids = field(repr=False)
     entropy: float
+    muv: float | None = None
 
 
 def push_steps(problem: StepsProblem) -> list[PushedStep]:
     """The entropies of the frequencies that the tokens of each size have, without transport."""
     found, alphabet = problem.candidates, problem.candidates.alphabet_size
     sets = [token_set(found, problem.ranking[: s - alphabet]) for s in problem.s]
-    return [
-        PushedStep(
-            rows_of(found, at.tokens), s, at.tokens,
-            entropy_per_length(at.frequency, found.lengths[at.tokens], problem.length),
-        )
-        for s, at in zip(problem.s, found.frequencies_at(sets), strict=True)
-    ]  # fmt: skip
+    steps: list[PushedStep] = []
+    for s, at in zip(problem.s, found.frequencies_at(sets), strict=True):
+        entropy = entropy_per_length(at.frequency, found.lengths[at.tokens], problem.length)
+        utility = utility_of(s, entropy, steps)
+        steps.append(PushedStep(rows_of(found, at.tokens), s, at.tokens, entropy, utility))
+    return steps
+
+
+def utility_of(s: int, entropy: float, before: Sequence[Step | PushedStep]) -> float | None:
+    """M_t by Eq. 1; the first size has none."""
+    return -(entropy - before[-1].entropy) / (s - before[-1].s) if before else None
 
 
 def solve_steps(problem: StepsProblem, report: Report = lambda done: None) -> list[Step]:
@@ -126,7 +131,7 @@ def solve_steps(problem: StepsProblem, report: Report = lambda done: None) -> li
             )
         kept = lengths[at.tokens[enough]]
         entropy = entropy_per_length(solution.token_mass[enough] / kept, kept, problem.length)
-        utility = None if not steps else -(entropy - steps[-1].entropy) / (s - steps[-1].s)
+        utility = utility_of(s, entropy, steps)
         size = rows_of(found, at.tokens[enough])
         steps.append(Step(size, s, at.tokens, solution, enough, entropy, utility))
         report(number)

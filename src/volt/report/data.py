@@ -171,7 +171,7 @@ def transport_excerpt(result: LearnResult) -> dict[str, Any] | None:
     """The plan between the most frequent characters and tokens, at the size of S that was chosen or
     lies nearest, and the tokens that were dropped."""
     step = result.choice.step
-    if step is None:
+    if not isinstance(step, Step):
         return None
     solution, problem = step.solution, step.solution.problem
     asked = problem.token_marginal

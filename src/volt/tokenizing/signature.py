@@ -72,7 +72,7 @@ def learn_signature(
         "rank": settings.rank or "auto",
         "len": settings.length,
         "gamma": f"{settings.gamma:g}",
-        "eps": f"{settings.epsilon:g}",
+        "eps": "auto" if settings.epsilon is None else f"{settings.epsilon:g}",
         "thr": f"{settings.threshold:g}",
         "profile": settings.profile or "none",
         "model": f"{choice.model.body}:{choice.model.width}",

@@ -17,14 +17,12 @@ from volt.proposing.curve import Curve
 
 
 class SizedEntropy(Protocol):
-    """H of Eq. 2 at one size of S."""
+    """One size of S, and its marginal utility; the first size has none."""
 
     @property
     def size(self) -> int: ...
     @property
-    def s(self) -> int: ...
-    @property
-    def entropy(self) -> float: ...
+    def muv(self) -> float | None: ...
     @property
     def kept(self) -> Ids: ...
 

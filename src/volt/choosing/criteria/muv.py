@@ -18,12 +18,10 @@ def score(evidence: Evidence) -> Score:
     steps = evidence.steps
     if steps:
         sizes = np.array([step.size for step in steps])
-        counted = np.array([step.s for step in steps])
-        entropies = np.array([step.entropy for step in steps])
+        values = np.array([np.nan if step.muv is None else step.muv for step in steps])
     else:
-        sizes, counted = evidence.curve.size, evidence.curve.size
-        entropies = evidence.curve.entropy_by(evidence.length)
-    values = muv(counted, entropies)
+        sizes = evidence.curve.size
+        values = muv(sizes, evidence.curve.entropy_by(evidence.length))
     return Score("muv", sizes, values, highest(values), stepwise=True)
 
 
