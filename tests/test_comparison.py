@@ -10,7 +10,8 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import volt
-from volt.comparison import compare, open_subject, overlap
+from volt.comparison import compare, overlap
+from volt.foreign.engine import open_engine
 
 
 def corpus(seed, lines=300):
@@ -134,7 +135,7 @@ def test_overlap_compares_texts_with_their_marks_only_where_both_have_the_same(f
         vocabulary = volt.load_vocabulary(folder / name)
         return [t.text for t in vocabulary.tokens if t.kind in ("character", "merged")]
 
-    metaspace, bytes_, spaces = (open_subject(folder / name) for name in
+    metaspace, bytes_, spaces = (open_engine(folder / name) for name in
                                  ("metaspace", "byte-level", "whitespace"))  # fmt: skip
     mine = {text.replace("▁", " ") for text in texts("metaspace")}
     theirs = {text.replace("Ġ", " ") for text in texts("byte-level")}
@@ -158,8 +159,8 @@ def test_names_tell_vocabularies_apart(folder):
     ("name", "content", "words"),
     [
         ("missing", None, "no such file or folder"),
-        ("bad.model", b"\x00\x01", "is no SentencePiece model"),
-        ("bad.json", b'{"model": 1}', "is no tokenizer.json"),
+        ("bad.model", b"\x00\x01", "is not a SentencePiece model"),
+        ("bad.json", b'{"model": 1}', "is not a tokenizer.json"),
         ("list.bin", b"\xff\xfe\x00", "list.bin"),
     ],
 )

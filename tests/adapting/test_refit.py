@@ -14,9 +14,10 @@ from vocabularies import bert_vocabulary, made, modes, scored, small_sizes, unig
 import volt
 from interop.samples import learned, looked_up, sample_lines
 from volt import InputError, SettingsError, Tokenizer
-from volt.adapting.refit import count_for, fit, read_tokenizer
+from volt.adapting.refit import count_for, fit
 from volt.base.progress import Progress
 from volt.choosing.criteria import CRITERIA
+from volt.foreign.original import read_tokenizer
 from volt.proposing.tokens import Token
 from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.check import find_unreachable

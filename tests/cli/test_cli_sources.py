@@ -84,7 +84,7 @@ def test_a_vocabulary_as_candidates(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--candidates", "file:none"], "cannot read none"),
+        (["--candidates", "file:none"], "no such file or folder: none"),
         (["--candidates", "substring:9", "--encoding", "merge"], "no parents"),
         (["--candidates", "substring:x"], "--candidates is bpe:N"),
         (["--candidates", "substring:90", "--rank", "merge"], "no order of merges"),

@@ -464,7 +464,7 @@ def test_merge_settings_are_refused():
 
 
 def test_a_file_that_is_none(tmp_path):
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="no such file or folder"):
         volt.learn([[ENGLISH]], candidates=f"file:{tmp_path / 'none.json'}", **fast([ENGLISH]))
 
 

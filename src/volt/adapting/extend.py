@@ -25,7 +25,6 @@ import numpy as np
 from volt.adapting.owned import look_up_for
 from volt.adapting.refit import (
     RefitResult,
-    Tokenizers,
     count_for,
     fit,
     open_model,
@@ -38,6 +37,7 @@ from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.words import WordRule
+from volt.foreign.original import AnyTokenizer
 from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
 from volt.proposing.tokens import SPELLED, Token
@@ -61,7 +61,7 @@ LAST_SYMBOL = 0x10FFFF
 
 
 def extend(
-    tokenizer: Tokenizers,
+    tokenizer: AnyTokenizer,
     on: WordCounts | Text | Iterable[Text],
     add: int,
     *,

@@ -21,7 +21,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,8 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.marks import SPACE_MARK
 from volt.counting.words import WordRule
-from volt.formats import FORMATS, detect, export, import_vocabulary
+from volt.foreign.original import AnyTokenizer, Original, read_tokenizer
+from volt.formats import import_vocabulary
 from volt.formats.huggingface import rewritten
 from volt.pipeline import counted, some_words
 from volt.proposing.base import rows_of
@@ -60,58 +60,11 @@ from volt.tokenizing.pairs import last_pairs
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
-from volt.tokenizing.volt_json import load_vocabulary
 
 LONGEST_SPACED_WORD = 10_000
 """Where only spaces end a word, it may be long."""
 MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model")
 """Of the files in a model's folder, those that number tokens as the model does."""
-
-
-@dataclass(frozen=True, eq=False)
-class Original:
-    """A tokenizer that exists, and the file it came from."""
-
-    vocabulary: Vocabulary
-    path: Path | None = None
-    form: str | None = None
-    """One of `volt.formats.FORMATS`; None for a vocabulary of volt."""
-    messages: list[str] = field(default_factory=list)
-
-    def files(self, vocabulary: Vocabulary, id_map: NDArray[np.int64], folder: Path) -> list[str]:
-        """Write the new vocabulary as files of the same format; what to know about them."""
-        if self.form is None or self.path is None:
-            return []
-        if self.form == "hf":
-            for name, data in rewritten(self.path, vocabulary, id_map).items():
-                (folder / name).write_bytes(data)
-            return []
-        name = self.path.name if self.path.is_file() and self.form != "gpt2" else ""
-        return export(vocabulary, self.form, folder / name).messages
-
-
-Tokenizers = str | os.PathLike[str] | Vocabulary | Tokenizer
-
-
-def read_tokenizer(tokenizer: Tokenizers, form: str | None = None) -> Original:
-    """A file or folder that `volt import` reads, one of volt's own, or a vocabulary at hand."""
-    if isinstance(tokenizer, Vocabulary):
-        return Original(tokenizer)
-    if isinstance(tokenizer, Tokenizer):
-        return Original(tokenizer.vocabulary)
-    path = Path(tokenizer)
-    if not path.exists():
-        raise InputError(f"no such file or folder: {path}")
-    if form is None and (path.name == "volt.json" or (path / "volt.json").exists()):
-        return Original(load_vocabulary(path))
-    form = form or detect(path)
-    if FORMATS[form].merge_rule is None:
-        raise SettingsError(
-            f"{path}: a list of tokens (format {form}), without how text is cut into them; name "
-            "the tokenizer's own file"
-        )
-    vocabulary, messages = import_vocabulary(path, form)
-    return Original(vocabulary, path, form, messages)
 
 
 @dataclass(frozen=True)
@@ -197,7 +150,7 @@ class RefitResult:
 
 
 def refit(
-    tokenizer: Tokenizers,
+    tokenizer: AnyTokenizer,
     on: WordCounts | Text | Iterable[Text],
     *,
     model: str | os.PathLike[str] | None = None,
@@ -261,7 +214,7 @@ def refit(
     )
 
 
-def readable(tokenizer: Tokenizers, form: str | None) -> Original:
+def readable(tokenizer: AnyTokenizer, form: str | None) -> Original:
     original = read_tokenizer(tokenizer, form)
     if original.vocabulary.hidden:
         raise SettingsError(

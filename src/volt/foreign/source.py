@@ -11,7 +11,6 @@ from volt.proposing.base import Candidates
 from volt.proposing.proposal import SOURCES, Proposal, Source, SourceChoice
 from volt.proposing.spelling import Spelling, piece_candidates
 from volt.proposing.tokens import SPELLED
-from volt.tokenizing.volt_json import load_vocabulary
 
 
 def propose(proposal: Proposal) -> Candidates:
@@ -31,13 +30,10 @@ def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], li
 
     Only texts are taken. Tokens that the words of this corpus are cut inside of are left out.
     """
-    from volt.formats import import_vocabulary
+    from volt.foreign.original import read_tokenizer
 
-    messages: list[str] = []
-    if path.name == "volt.json" or (path / "volt.json").exists():
-        vocabulary = load_vocabulary(path)
-    else:
-        vocabulary, messages = import_vocabulary(path)
+    original = read_tokenizer(path, lists=True)
+    vocabulary, messages = original.vocabulary, list(original.messages)
     theirs = vocabulary.marks
     texts = [text for token in vocabulary.of_kind(*SPELLED)
              for text in converted(token, theirs, marks)]  # fmt: skip

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
 
-from volt._version import __version__
 from volt.base.errors import InputError
 from volt.counting.marks import (
     INNER,
@@ -32,6 +31,7 @@ from volt.counting.words import (
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.pairs import Pair, last_pairs, pairs_for
+from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds
 from volt.tokenizing.volt_json import MOST_TOKENS, check_vocabulary
@@ -327,23 +327,12 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
             f"{len(crossing):,} tokens, such as {_brief(example)}, span what volt cuts into two "
             "words: it never uses them, and text with them comes out differently"
         )
-    signature: dict[str, Any] = {
-        "from": parsed.form,
-        "pre": vocabulary.rule.pretokenizer,
-        "norm": (
-            vocabulary.normalizer.summary if vocabulary.normalizer else vocabulary.rule.normalize
-        ),
-        "enc": vocabulary.encoding,
-        "rule": vocabulary.merge_rule,
-        "unk": vocabulary.unknown,
-        "size": len(vocabulary),
-        "v": __version__,
-    }
+    fields = {"from": parsed.form, **words_fields(vocabulary), "size": len(vocabulary)}
     return replace(
         vocabulary,
         unreachable=sorted(unreachable | set(crossing)),
         self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
-        signature="volt|" + "|".join(f"{name}:{value}" for name, value in signature.items()),
+        signature=sign(fields),
     )
 
 

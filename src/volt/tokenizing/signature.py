@@ -37,9 +37,10 @@ def changed(signature: str, fields: Mapping[str, Any]) -> str:
 
 def words_fields(vocabulary: Vocabulary) -> dict[str, Any]:
     """How text becomes words, and words tokens."""
+    rule = vocabulary.rule
     return {
-        "pre": vocabulary.rule.pretokenizer,
-        "norm": vocabulary.rule.normalize,
+        "pre": rule.pretokenizer,
+        "norm": vocabulary.normalizer.summary if vocabulary.normalizer else rule.normalize,
         "enc": vocabulary.encoding,
         "rule": vocabulary.merge_rule,
         "unk": vocabulary.unknown,

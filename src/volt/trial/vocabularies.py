@@ -25,6 +25,8 @@ from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
+from volt.foreign.engine import Engine, from_sentencepiece, from_tokenizers, from_volt
+from volt.foreign.original import read_tokenizer
 from volt.formats.files import read_bytes
 from volt.pipeline import candidates
 from volt.proposing.base import fill
@@ -91,10 +93,7 @@ def from_tokenizer(name: str, tokenizer: Tokenizer) -> TrialVocabulary:
         len(vocabulary), pool.texts, pool.kinds.tolist(), pool.parents.tolist(),
         pool.ranks.tolist(), pool.scores.tolist(),
     ]  # fmt: skip
-    return TrialVocabulary(
-        name, len(vocabulary), tokenizer.encode_batch, tokenizer.decode, vocabulary.unknown_id,
-        _digest(about),
-    )  # fmt: skip
+    return _from_engine(name, from_volt(tokenizer), _digest(about))
 
 
 def bpe(name: str, counts: WordCounts, size: int, *, threads: int | None = None) -> TrialVocabulary:
@@ -128,16 +127,15 @@ def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
     if path.name.endswith(".model"):
         return _sentencepiece(name, read_bytes(path))
     if path.name.endswith(".json") and path.name != "vocab.json":
-        tokenizers = need("tokenizers", "trial")
-        try:
-            text = read_bytes(path).decode()
-            return _hugging_face(name, tokenizers.Tokenizer.from_str(text), text)
-        except Exception as error:  # the library raises plain Exception
-            raise InputError(f"{spec}: {error}") from error
-    from volt.formats import import_vocabulary
+        return _hugging_face(name, read_bytes(path).decode(errors="replace"))
+    original = read_tokenizer(path, lists=True)
+    return from_tokenizer(name, Tokenizer(original.vocabulary, threads=threads))
 
-    vocabulary, _ = import_vocabulary(path)
-    return from_tokenizer(name, Tokenizer(vocabulary, threads=threads))
+
+def _from_engine(name: str, engine: Engine, digest: str) -> TrialVocabulary:
+    return TrialVocabulary(
+        name, engine.size, engine.encode, engine.decode, engine.unknown_id, digest
+    )
 
 
 # -------------------------------------------------------------------------------- characters, bytes
@@ -184,15 +182,7 @@ def _pieces(spec: str, kind: str, lines: Sequence[str], size: int) -> TrialVocab
 
 
 def _sentencepiece(name: str, model: bytes) -> TrialVocabulary:
-    sentencepiece = need("sentencepiece", "trial")
-    try:
-        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    except (RuntimeError, ValueError) as error:
-        raise InputError(f"{name}: this is no SentencePiece model ({error})") from error
-    return TrialVocabulary(
-        name, processor.get_piece_size(), lambda texts: processor.encode(list(texts)),
-        processor.decode, processor.unk_id(), hashlib.sha256(model).hexdigest(),
-    )  # fmt: skip
+    return _from_engine(name, from_sentencepiece(name, model), hashlib.sha256(model).hexdigest())
 
 
 def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
@@ -216,23 +206,11 @@ def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
     )
     made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     made.decoder = tokenizers.decoders.WordPiece(cleanup=False)
-    return _hugging_face(spec, made, json.dumps([tokens]))
+    return _hugging_face(spec, made.to_str(), json.dumps([tokens]))
 
 
-def _hugging_face(name: str, tokenizer: Any, about: str) -> TrialVocabulary:
-    # What a file says of padding and of longest lines is meant for another use.
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    model = json.loads(tokenizer.to_str())["model"]
-    unknown = model.get("unk_id")  # a Unigram model has it by number, the others by name
-    if model.get("unk_token") is not None:
-        unknown = tokenizer.token_to_id(model["unk_token"])
-
-    def encode(texts: Sequence[str]) -> list[list[int]]:
-        return [one.ids for one in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
-
-    size = 1 + max(tokenizer.get_vocab().values(), default=-1)  # some ids may stand for nothing
-    return TrialVocabulary(name, size, encode, tokenizer.decode, unknown, _digest(about))
+def _hugging_face(name: str, data: str, about: Any = None) -> TrialVocabulary:
+    return _from_engine(name, from_tokenizers(name, data), _digest(about or data))
 
 
 def _digest(about: Any) -> str:
