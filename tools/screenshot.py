@@ -24,23 +24,12 @@ def main() -> None:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(page_path.resolve().as_uri())
         page.evaluate("() => window.voltReport.ready")
-        places = {
-            name: page.locator(f"#{name}").bounding_box()
-            for name in ("criteria", "curve", "chart-length")
-        }
+        bottom = page.locator("#marker-figures").bounding_box()
         whole = Image.open(io.BytesIO(page.screenshot(full_page=True)))
         browser.close()
-    # The answer without what is below its table, then the charts of the curve.
-    bottom = {name: int(place["y"] + place["height"]) for name, place in places.items()}
-    parts = [
-        whole.crop((0, 0, WIDTH, bottom["criteria"] + 10)),
-        whole.crop((0, int(places["curve"]["y"]), WIDTH, bottom["chart-length"] + 20)),
-    ]
-    picture = Image.new("RGB", (WIDTH, sum(part.height for part in parts)), "#fdfdfc")
-    top = 0
-    for part in parts:
-        picture.paste(part, (0, top))
-        top += part.height
+    # From the answer to what another size gives.
+    height = int(bottom["y"] + bottom["height"]) + 20
+    picture = whole.convert("RGB").crop((0, 0, WIDTH, height))
     picture.save(output, quality=80, method=6)
     size = output.stat().st_size
     if size > MOST_BYTES:

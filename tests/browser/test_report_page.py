@@ -2,12 +2,19 @@
 
 import json
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import volt
+from volt.choosing.cost import MODELS, cost, parse_model
+from volt.choosing.criteria import CRITERIA
+from volt.choosing.criteria.base import Evidence
+from volt.report.answer import answer
 from volt.report.data import load_report
 from volt.report.page import MOST_BYTES, load_material, make_comparison_page, make_page
+from volt.settings import in_flags
 from volt.tokenizing.build import build_vocabulary
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -43,21 +50,36 @@ def strings(count):
     return found
 
 
-@pytest.fixture(scope="module")
-def learned(tmp_path_factory):
+def learn(folder, **settings):
     """Two parallel files, learned, with their page."""
-    folder = tmp_path_factory.mktemp("learned")
     (folder / "train.xx").write_text("\n".join(corpus(1)) + "\n", encoding="utf-8")
     (folder / "train.yy").write_text("\n".join(corpus(2)) + "\n", encoding="utf-8")
-    result = volt.learn([folder / "train.xx", folder / "train.yy"], sizes="400:650:50", merges=900)
+    files = [folder / "train.xx", folder / "train.yy"]
+    result = volt.learn(files, sizes="400:650:50", merges=900, **settings)
     result.save(folder / "out")
     return folder / "out", result
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory):
+    return learn(tmp_path_factory.mktemp("learned"))
 
 
 @pytest.fixture(scope="module")
 def page(learned, open_page):
     size = {"width": 1200, "height": 900}
     return open_page(learned[0] / "report.html", keep=True, viewport=size)
+
+
+@pytest.fixture(scope="module")
+def ranked(tmp_path_factory):
+    """Tokens chosen by their frequency, as the paper does: not those of BPE, and with scaffolds."""
+    return learn(tmp_path_factory.mktemp("ranked"), criterion="muv")
+
+
+@pytest.fixture(scope="module")
+def ranked_page(ranked, open_page):
+    return open_page(ranked[0] / "report.html", keep=True)
 
 
 def number(text):
@@ -116,8 +138,13 @@ def test_the_policy_allows_neither_network_nor_eval(page):
 def test_the_answer(page, learned):
     _, result = learned
     assert page.text("#answer h1") == f"{len(result.vocabulary):,} tokens"
-    lead = page.text("#answer-lead")
-    assert f"muv chose {result.choice.size:,} tokens" in lead
+    found = answer(result.summary())
+    assert page.text("#answer-why").lower() == f"{found.why}.".lower()
+    shown = [
+        (row.query_selector("dt").inner_text(), row.query_selector("dd").inner_text())
+        for row in page.query_selector_all("#answer-rows > div")
+    ]
+    assert shown == [(name, in_flags(sentence)) for name, sentence in found.rows]
     for doubt in result.choice.verdict.doubts:
         assert doubt[1:] in page.text("#doubts")
     shown = figures(page, "#figures")
@@ -129,19 +156,215 @@ def test_the_answer(page, learned):
     assert number(shown["tokens per word"]) == pytest.approx(tokens / words, abs=0.005)
     assert number(shown["bytes per token"]) == pytest.approx(size / tokens, abs=0.005)
     assert shown["unknown characters"] == "0%"
-    table = rows(page, "#criteria")
-    assert [row[0] for row in table] == [choice.criterion for choice in result.choices]
-    for row, one in zip(table, result.choices, strict=True):
-        assert row[1] == ("-" if one.size is None else f"{one.size:,}")
-        assert one.meaning in row[3]
-        assert ("in doubt" in row[3]) == bool(one.doubts)
+    assert f"row {result.choice.size:,} saves".lower() in page.text("#marginal").lower()
     commands = page.text("#uses")
     for form in ("hf", "sentencepiece", "fairseq"):
         assert f"--to {form}" in commands
     assert page.text_content("#signature") == result.signature
 
 
-def test_the_curve_has_what_the_result_has(page, learned):
+def test_the_criteria(page, learned):
+    _, result = learned
+    table = rows(page, "#criteria")
+    names = [head.inner_text() for head in page.query_selector_all("#criteria tbody th")]
+    assert names == [choice.criterion for choice in result.choices]
+    for row, one in zip(table, result.choices, strict=True):
+        assert row[0] == ("-" if one.size is None else f"{one.size:,}")
+        sizes = [size for size in one.splits if size is not None]
+        assert not sizes or row[1].startswith(f"{min(sizes):,}")
+        assert one.measures in row[2]
+        assert ("in doubt" in row[2]) == bool(one.doubts)
+
+
+# --------------------------------------------------------------------------------- quality and cost
+
+
+def test_the_curves_have_what_the_result_has(page, learned):
+    _, result = learned
+    drawn = page.evaluate(
+        """() => Object.fromEntries(["quality", "cost"].map((name) => [name,
+             voltReport.rows.map((row) => [row.size, row.loss, row.extra, row.tokens])]))"""
+    )["quality"]
+    sizes, loss, extra, tokens = map(np.array, zip(*drawn, strict=True))
+    quality, curve = result.quality, result.curve
+    assert tokens.tolist() == curve.tokens[sizes - curve.size[0]].tolist()
+    assert loss == pytest.approx(quality.at(sizes) / np.nanmin(quality.scores) - 1, abs=1e-9)
+    price = cost(tokens, sizes, result.choice.model)
+    assert extra == pytest.approx(price / price.min() - 1)
+    # What is drawn: lines, the range, a star, a tick for each part of the text.
+    for chart in ("quality", "cost"):
+        view = f"#chart-{chart} svg"
+        assert page.query_selector(f"{view} [aria-roledescription='line mark']"), chart
+        assert page.query_selector(f"{view} .mark-rect.role-mark path"), chart
+    ticks = page.query_selector_all("#chart-quality svg [aria-roledescription='tick']")
+    assert len(ticks) == len(result.choice.splits) > 1
+    legend = page.text("#sizes-legend")
+    for words in ("within 0.5% of the best", "the answer", "parts of the text", "as published"):
+        assert words in legend
+
+
+def zipf_counts(types=10_000):
+    """Words whose counts fall as ranks rise, so that different models prefer different sizes."""
+    generator = random.Random(5)
+    syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    words = ["".join(generator.choices(syllables, k=generator.randint(1, 4)))
+             + generator.choice(["s", "ed", "ing", "er", "en", "ung", "ly", ""])
+             for _ in range(types)]  # fmt: skip
+    counts = volt.count([words])
+    ranks = np.array(generator.sample(range(1, len(counts) + 1), len(counts)))
+    numbers = np.maximum(1, 1e6 / ranks**1.5).astype(counts.counts.dtype)
+    totals = replace(counts.totals, words=int(numbers.sum()))
+    return replace(counts, counts=numbers, totals=totals)
+
+
+OWN_MODELS = ["300M:1024", "1.5m:2000", "900:8", " 2B:64 "]
+
+
+@pytest.fixture(scope="module")
+def zipf(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("zipf") / "out"
+    result = volt.learn(zipf_counts())
+    result.save(folder)
+    return folder, result
+
+
+@pytest.fixture(scope="module")
+def zipf_page(zipf, open_page):
+    return open_page(zipf[0] / "report.html", keep=True)
+
+
+def chosen_for(page, name):
+    """What the page chooses for a model that is named in its field, as it says and marks it."""
+    if name in MODELS:
+        page.check(f"#model-list input[value='{name}']", force=True)
+    else:
+        page.fill("#model-own", name)
+    said = int(number(page.text("#model-choice strong")))
+    assert said == page.evaluate("() => voltReport.choice().size")
+    return said
+
+
+def test_the_choice_for_every_model_is_that_of_python(zipf_page, zipf):
+    result = zipf[1]
+    found, expected = {}, {}
+    for name in [*MODELS, *OWN_MODELS]:
+        model = parse_model(name.strip())
+        evidence = Evidence(result.candidates, quality=result.quality, model=model)
+        expected[name] = CRITERIA["auto"].score(evidence).size
+        found[name] = chosen_for(zipf_page, name)
+    assert found == expected
+    assert found["base"] == result.choice.size
+    assert len(set(found.values())) > 5  # they differ, so that there is something to compare
+    assert zipf_page.text("#answer h1") == f"{result.choice.size:,} tokens"  # this one stays
+    zipf_page.check_quiet()
+
+
+@pytest.mark.parametrize("model", ["big", "70b", "1.5m:2000"])
+def test_page_and_command_say_why(zipf_page, zipf, model):
+    again = volt.learn(zipf[1].counts, for_model=model).choice
+    assert chosen_for(zipf_page, model) == again.size
+    found = zipf_page.evaluate("() => voltReport.choice()")
+    assert (found["by"], found["lowest"]) == (again.reason, again.cheapest)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"multiple_of": 100}, {"tolerance": 0.001}, {"size": 500}, {"merges": 2000},
+     {"candidates": "substring:2000", "sizes": "500,1000,1500"}],
+    ids=str,
+)  # fmt: skip
+def test_the_choice_is_that_of_python_for_other_runs(tmp_path, open_page, settings):
+    """Other roundings and ranges, too few merges, and sizes that were measured only."""
+    counts = zipf_counts(4000)
+    result = volt.learn(counts, **settings)
+    result.save(tmp_path / "out")
+    page = open_page(tmp_path / "out" / "report.html")
+    auto = {one.criterion: one.size for one in result.choices}["auto"]
+    assert page.evaluate("() => voltReport.choice().size") == auto
+    for model in ("gpt2", "1M:512"):
+        again = volt.learn(counts, **settings, for_model=model)
+        auto = {one.criterion: one.size for one in again.choices}["auto"]
+        assert chosen_for(page, model) == auto, model
+    page.check_quiet()
+
+
+def test_the_choice_is_that_of_python_for_weighted_counts(tmp_path, open_page):
+    result = volt.learn([corpus(1), corpus(2)], weights=[0.5, 3], sizes="400:650:50")
+    assert result.counts.unit == 2
+    result.save(tmp_path / "out")
+    page = open_page(tmp_path / "out" / "report.html")
+    assert page.evaluate("() => voltReport.choice().size") == result.choice.size
+    for model in ("1.5m:2000", "900:8"):
+        evidence = Evidence(result.candidates, quality=result.quality, model=parse_model(model))
+        assert chosen_for(page, model) == CRITERIA["auto"].score(evidence).size
+
+
+def test_a_model_that_cannot_be_read_is_asked_for_again(page):
+    page.fill("#model-own", "300M")
+    assert "for example 300M:1024" in page.text("#model-choice")
+    assert page.get_attribute("#model-own", "aria-invalid") == "true"
+    page.fill("#model-own", "300M:1024")
+    assert page.get_attribute("#model-own", "aria-invalid") == "false"
+    assert page.is_checked("#model-list input[value='']")
+    assert "--for-model 300M:1024" in page.text("#model-choice")
+    # With the keyboard, from one model to the next.
+    page.focus("#model-list input[value='']")
+    page.keyboard.press("ArrowRight")
+    assert page.is_checked("#model-list input[value='base']")
+    assert "--for-model" not in page.text("#model-choice")
+    page.check_quiet()
+
+
+def test_the_marker_shows_what_another_size_gives(page, learned):
+    _, result = learned
+    slider = page.query_selector("#marker")
+    sizes = page.evaluate("() => voltReport.data.curve.size")
+    page.check("#model-list input[value='base']", force=True)
+    at = page.evaluate("() => Number(document.getElementById('marker').value)")
+    assert sizes[at] == result.choice.size
+    slider.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext").startswith(f"{sizes[1]:,} ")
+    page.evaluate("() => voltReport.moveMarker(voltReport.data.curve.size.length - 1)")
+    shown = figures(page, "#marker-figures")
+    curve, lines = result.curve, result.counts.totals.lines
+    assert number(shown["size in tokens"]) == curve.size[-1]
+    per_line = curve.tokens[-1] / lines
+    assert number(shown["tokens per sentence"]) == pytest.approx(per_line, abs=0.005)
+    millions = curve.size[-1] * 512 / 1e6
+    assert number(shown["embedding parameters"]) == pytest.approx(millions, abs=0.001)
+    # Dragging in the chart does the same.
+    show(page, "chart-quality")
+    box = page.query_selector("#chart-quality svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] - 10, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 62, box["y"] + 50, steps=4)
+    page.mouse.up()
+    assert page.evaluate("() => Number(document.getElementById('marker').value)") < 40
+    page.check_quiet()
+
+
+def test_hovering_reads_exact_values(page, learned):
+    show(page, "chart-cost")
+    box = page.query_selector("#chart-cost svg").bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + 40)
+    page.mouse.move(box["x"] + box["width"] * 0.3 + 2, box["y"] + 42)
+    page.wait_for_function("() => !document.getElementById('tip').hidden")
+    size, quality, _, length = page.text("#tip").splitlines()
+    result = learned[1]
+    row = result.curve.at_size(int(size.split()[0].replace(",", "")))
+    lines = result.counts.totals.lines
+    score = result.quality.at(result.curve.size[[row]])[0]
+    assert number(quality.removeprefix("quality ")) == pytest.approx(score, abs=6e-5)
+    assert length == f"{result.curve.tokens[row] / lines:.2f} tokens per line"
+    page.mouse.move(5, 5)
+
+
+# ---------------------------------------------------------------------------------- the paper's way
+
+
+def test_the_paper_has_its_curve(page, learned):
     _, result = learned
     data = page.evaluate("() => voltReport.data.curve")
     curve = result.curve
@@ -152,7 +375,7 @@ def test_the_curve_has_what_the_result_has(page, learned):
     # What is drawn: a star at the choice, a rule for every criterion, bars for M.
     paths = page.query_selector_all("#chart-entropy svg path")
     assert len(paths) > 10
-    legend = page.text("#curve-legend")
+    legend = page.text("#paper-legend")
     for choice in result.choices:
         if choice.size is not None:
             assert f"{choice.criterion} {choice.size:,}" in legend
@@ -160,53 +383,9 @@ def test_the_curve_has_what_the_result_has(page, learned):
     assert len(bars) == len(result.steps) - 1
 
 
-def test_the_marker_shows_what_another_size_gives(page, learned):
-    _, result = learned
-    slider = page.query_selector("#marker")
-    sizes = page.evaluate("() => voltReport.data.curve.size")
-    at = page.evaluate("() => Number(document.getElementById('marker').value)")
-    assert sizes[at] == result.choice.size
-    slider.focus()
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowRight")
-    assert slider.get_attribute("aria-valuetext").startswith(f"{sizes[1]:,} ")
-    page.fill("#width", "1000")
-    page.evaluate("() => voltReport.moveMarker(voltReport.data.curve.size.length - 1)")
-    shown = figures(page, "#marker-figures")
-    curve, lines = result.curve, result.counts.totals.lines
-    assert number(shown["size in tokens"]) == curve.size[-1]
-    per_line = curve.tokens[-1] / lines
-    assert number(shown["tokens per sentence"]) == pytest.approx(per_line, abs=0.005)
-    assert number(shown["embedding parameters"]) == pytest.approx(curve.size[-1] / 1000, abs=0.001)
-    # Dragging in the chart does the same.
-    show(page, "chart-entropy")
-    box = page.query_selector("#chart-entropy svg").bounding_box()
-    page.mouse.move(box["x"] + box["width"] - 10, box["y"] + 50)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 62, box["y"] + 50, steps=4)
-    page.mouse.up()
-    assert page.evaluate("() => Number(document.getElementById('marker').value)") < 40
-    page.check_quiet()
-
-
-def test_hovering_reads_exact_values(page, learned):
-    show(page, "chart-length")
-    box = page.query_selector("#chart-length svg").bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 40)
-    page.mouse.move(box["x"] + box["width"] / 2 + 2, box["y"] + 42)
-    page.wait_for_function("() => !document.getElementById('tip').hidden")
-    size, entropy, length = page.text("#tip").splitlines()
-    curve = learned[1].curve
-    row = curve.at_size(int(size.split()[1].replace(",", "")))
-    lines = learned[1].counts.totals.lines
-    assert float(entropy.removeprefix("H ")) == pytest.approx(curve.entropy_types[row], abs=2e-5)
-    assert length == f"{curve.tokens[row] / lines:.2f} tokens per line"
-    page.mouse.move(5, 5)
-
-
 def test_the_transport_map_is_the_plan(page, learned):
     _, result = learned
-    step = next(step for step in result.steps if step.size == result.choice.size)
+    step = max(result.steps[1:], key=lambda step: step.muv)
     shown = page.evaluate("() => voltReport.data.transport")
     tokens = [result.candidates.tokens[t] for t in step.tokens]
     characters = step.solution.problem.character_names
@@ -221,8 +400,9 @@ def test_the_transport_map_is_the_plan(page, learned):
     assert "No token was dropped" in page.text("#dropped")
 
 
-def test_the_vocabulary_table_searches_and_sorts(page, learned):
-    vocabulary = learned[1].vocabulary
+def test_the_vocabulary_table_searches_and_sorts(ranked_page, ranked):
+    page, vocabulary = ranked_page, ranked[1].vocabulary
+    assert vocabulary.scaffolds
     assert f"{vocabulary.scaffolds:,} scaffold" in page.text("#vocabulary-lead")
     frequencies = [number(row[4]) for row in rows(page, "#tokens")]
     assert frequencies == sorted((t.frequency for t in vocabulary.tokens), reverse=True)[:25]
@@ -246,8 +426,15 @@ def test_the_vocabulary_table_searches_and_sorts(page, learned):
         assert page.query_selector(f"#chart-{chart} svg path")
 
 
-def test_the_overlap_with_bpe(page, learned):
-    _, result = learned
+def test_a_vocabulary_of_bpe_is_said_to_be_one(page, learned):
+    merged = len(learned[1].vocabulary.of_kind("merged"))
+    assert page.text("#overlap-lead") == (
+        f"The same: the {merged:,} merged tokens are the first {merged:,} merges of BPE."
+    )
+
+
+def test_the_overlap_with_bpe(ranked_page, ranked):
+    page, result = ranked_page, ranked[1]
     merged = {t.text for t in result.vocabulary.tokens if t.kind == "merged"}
     start = result.candidates.alphabet_size
     plain = set(result.candidates.tokens[start : start + len(merged)])
@@ -391,6 +578,7 @@ def test_colours_can_be_read(learned, open_page):
                 const c = getComputedStyle(e).backgroundColor; if (!/, 0\\)$/.test(c)) return c; }
                 return "rgb(255, 255, 255)"; };
               return ["h1", ".lead", "nav a", "dt", "dd", "dd small", "th", "td", ".doubted",
+                "output", ".choices input:checked + span", ".choices span",
                 ".doubt p", ".cut .t0", ".cut .t1", ".cut .t2", ".cut .t3", ".cut .t4",
                 "figcaption", ".mark"]
                 .map((s) => [s, document.querySelector(s)]).filter(([, e]) => e).map(([s, e]) => {
@@ -408,8 +596,9 @@ def test_a_folder_of_an_imported_vocabulary_has_a_page_too(learned, open_page, t
     path = tmp_path / "report.html"
     path.write_bytes(make_page(load_material(tmp_path)))
     page = open_page(path)
-    assert "was not learned here" in page.text("#answer-lead")
-    assert "no curve" in page.text("#curve-lead")
+    assert "was not learned here" in page.text("#answer-why")
+    assert "no curve" in page.text("#sizes-lead")
+    assert "no curve" in page.text("#paper-lead")
     assert len(page.query_selector_all("#cuts .cut-panel")) == 1
     assert rows(page, "#tokens")
     page.check_quiet()
@@ -477,7 +666,7 @@ def test_the_page_is_made_from_the_folder_alone(learned):
     assert make_page(load_material(folder)) == (folder / "report.html").read_bytes()
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert str(folder.parent) not in json.dumps(report)
-    assert report["format"] == 2
+    assert report["format"] == 3
 
 
 @pytest.mark.parametrize("source", ["substring:300", "wordpiece:300"])
@@ -487,7 +676,7 @@ def test_other_candidates_say_what_there_is(tmp_path, open_page, source):
     result.save(tmp_path / "out")
     page = open_page(tmp_path / "out" / "report.html")
     page.check_quiet()
-    assert "between them nothing is known" in page.text("#curve-lead")
+    assert "between them nothing is known" in page.text("#sizes-lead")
     assert "not those of BPE" in page.text("#overlap-lead")
     assert result.vocabulary.encoding in page.text("#playground-lead")
-    assert f"H of {result.curve_name}" in page.text("#curve-legend")
+    assert f"H of {result.curve_name}" in page.text("#paper-legend")

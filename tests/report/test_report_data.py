@@ -10,11 +10,12 @@ import pytest
 import volt
 from volt import _core
 from volt.report.compact import packed, packed_excerpt, packed_signed
-from volt.report.data import collect, file_figures, load_report
+from volt.report.data import collect, every_token_count, file_figures, load_report
 from volt.report.page import (
     MOST_BYTES,
     Material,
     embedded_json,
+    load_material,
     make_page,
     page_data,
     unicode_ranges,
@@ -110,17 +111,36 @@ def test_the_curve_is_that_of_the_candidates():
             assert choice.size in curve["size"]
 
 
-def test_the_plan_is_that_of_the_chosen_size_or_the_nearest():
-    assert collect(learned())["transport"]["size"] == learned().choice.size
-    fixed = learned(size=600)
-    transport = collect(fixed)["transport"]
-    nearest = min(fixed.steps, key=lambda step: abs(step.size - 600))
-    assert (transport["size"], transport["s"]) == (nearest.size, nearest.s)
-    assert nearest.s == 443 - 260  # the last of S
+@pytest.mark.parametrize("settings", [{}, {"criterion": "muv"}, {"size": 600}], ids=str)
+def test_the_plan_is_that_of_the_size_that_the_paper_chooses(settings):
+    result = learned(**settings)
+    transport = collect(result)["transport"]
+    best = max(result.steps[1:], key=lambda step: step.muv)
+    assert (transport["size"], transport["s"]) == (best.size, best.s)
     for token in transport["tokens"]:
         assert token["got"] == pytest.approx(token["asked"], rel=0.0101)
     asked = [token["asked"] for token in transport["tokens"]]
     assert asked == sorted(asked, reverse=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tokens_are_there_at_every_size(mode):
+    curve = learned(mode).curve
+    found = every_token_count(curve)
+    tokens = [found["tokens"]]
+    for saved, sizes in found["runs"]:
+        tokens += [tokens[-1] - saved * i for i in range(1, sizes + 1)]
+    assert found["size"] == curve.size[0]
+    assert tokens == curve.tokens.tolist()
+    # Equal ones are not repeated, and of one size there is nothing to tell.
+    assert all(a[0] != b[0] for a, b in pairwise(found["runs"]))
+    assert every_token_count(curve.at(np.array([0])))["runs"] == []
+
+
+def test_tokens_are_there_at_the_sizes_that_were_measured():
+    curve = volt.learn([corpus(1)], candidates="substring:100", sizes="330,340,350").curve
+    found = every_token_count(curve)
+    assert found == {"sizes": curve.size.tolist(), "tokens": curve.tokens.tolist()}
 
 
 def test_dropped_tokens_are_listed():
@@ -203,12 +223,38 @@ def test_a_page_or_none(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("[1]", "is no report"), ("{", "is no report"), ('{"format": 9}', "this volt reads 2")],
+    [
+        ("[1]", "is not a report"),
+        ("{", "is not a report"),
+        ('{"format": 1}', "report format 1, this volt reads 3: learn again"),
+        ('{"format": 9}', "format 9, this volt reads 3: use the version of volt that wrote it"),
+        ('{"format": "x"}', "format 'x', this volt reads 3"),
+    ],
 )
 def test_a_damaged_report_is_an_error_that_names_it(tmp_path, content, words):
     (tmp_path / "report.json").write_text(content)
     with pytest.raises(volt.InputError, match=words):
         load_report(tmp_path / "report.json")
+
+
+def test_a_report_of_the_format_before_is_read(tmp_path):
+    """Without the tokens at every size, and choices that know neither quality nor cost."""
+    result = learned(criterion="muv")
+    result.save(tmp_path / "out")
+    report = json.loads((tmp_path / "out" / "report.json").read_bytes())
+    del report["tokens"]
+    (tmp_path / "out" / "report.json").write_text(json.dumps(report | {"format": 2}))
+    kept = ("signature", "source", "criterion", "size", "steps")
+    choices = {name: result.summary()[name] for name in kept}
+    names = ("criterion", "size", "value", "meaning", "doubts")
+    choices["choices"] = [{name: one[name] for name in names} for one in result.summary()["choices"]
+                          if one["criterion"] not in ("auto", "heldout")]  # fmt: skip
+    (tmp_path / "out" / "choices.json").write_text(json.dumps(choices))
+    material = load_material(tmp_path / "out")
+    data = page_data(material)
+    assert data["tokens"] is None
+    assert data["answer"]["why"].startswith("chosen by muv, ")
+    assert make_page(material).startswith(b"<!doctype html>")
 
 
 # ------------------------------------------------------------------------------------- for the page
@@ -252,7 +298,7 @@ def test_data_cannot_end_their_element():
 
 
 def test_a_page_too_large_is_shortened_and_says_so(monkeypatch):
-    result = learned()
+    result = learned(size=400)
     material = Material(result.vocabulary, result.summary(), collect(result))
     page = make_page(material)
     assert b"left out to keep this page below 3 MB" not in page

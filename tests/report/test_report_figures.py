@@ -1,5 +1,6 @@
 """Figures for papers, notebooks, and the library that charts need."""
 
+import html as html_module
 import re
 import sys
 
@@ -7,11 +8,13 @@ import numpy as np
 import pytest
 
 import volt
+from volt.choosing.cost import cost
 from volt.cli import learn as cli_learn
 from volt.report import bundle, notebook
+from volt.report.answer import answer
 from volt.report.page import load_material
 from volt.report.plot import material_figure, render, result_figure
-from volt.report.terminal import sparkline, summary
+from volt.report.terminal import Line, spark, sparkline, summary
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 LINES = [f"low lower lowest slow slower {HOSTILE} new newer newest wide wider widest"] * 60
@@ -42,48 +45,75 @@ def test_a_figure_is_the_same_bytes_every_time(folder, form, head):
     assert b"matplotlib.org" not in data or form == "svg"  # its SVG names its DTD
 
 
-def test_the_figure_shows_the_result(result):
-    figure = result_figure(result)
-    upper, lower = figure.axes
+def labelled(axes):
+    return {line.get_label(): line for line in axes.lines}
+
+
+def test_the_figure_shows_quality_and_cost(result):
+    upper, lower = result_figure(result).axes
+    quality, curve, choice = result.quality, result.curve, result.choice
+    scores = 100 * (quality.scores / np.nanmin(quality.scores) - 1)
+    line = labelled(upper)["held-out bits per byte"]
+    reached = ~np.isnan(scores)
+    assert line.get_xdata().tolist() == quality.sizes[reached].tolist()
+    assert line.get_ydata() == pytest.approx(scores[reached])
+    price = cost(curve.tokens, curve.size, choice.model)
+    line = next(line for name, line in labelled(lower).items() if str(name).startswith("cost for"))
+    expected = 100 * (price / price.min() - 1)[np.searchsorted(curve.size, line.get_xdata())]
+    assert line.get_ydata() == pytest.approx(expected)
+    assert labelled(upper)["parts of the text"].get_xdata().tolist() == list(choice.splits)
+    for axes in (upper, lower):
+        band, star = axes.patches[0], next(one for one in axes.lines if one.get_marker() == "*")
+        assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx(choice.range)
+        assert star.get_xdata()[0] == choice.size
+
+
+def test_the_paper_has_its_figure(result):
+    upper, lower = result_figure(result, "paper").axes
     curve, *_ = upper.lines
     assert np.allclose(
         np.interp(result.curve.size, curve.get_xdata(), curve.get_ydata()),
         result.curve.entropy_types, atol=1e-4,
     )  # fmt: skip
-    labels = {line.get_label(): line for line in upper.lines}
+    labels = labelled(upper)
     for choice in result.choices:
         if choice.size is not None:
             assert f"{choice.criterion} {choice.size:,}" in labels
-    star = labels["the choice"]
-    assert star.get_xdata()[0] == result.choice.size
+    assert labels["the choice"].get_xdata()[0] == result.choice.size
     heights = [bar.get_height() for bar in lower.patches]
     assert heights == pytest.approx([step.muv * 1e6 for step in result.steps[1:]])
 
 
 def test_everything_is_told_apart_in_grey(result):
-    upper, lower = result_figure(result).axes
+    upper, lower = result_figure(result, "paper").axes
     dashes = [
         str(line._unscaled_dash_pattern) for line in upper.lines
-        if re.match(r"(muv|mdl|frequency|renyi|zipf|knee) ", str(line.get_label()))
+        if re.match(r"[a-z]+ [0-9,]+$", str(line.get_label()))
     ]  # fmt: skip
     assert len(set(dashes)) == len(dashes) > 3
     assert sum(bar.get_hatch() is not None for bar in lower.patches) == 1
 
 
-def test_a_fixed_size_has_its_star_there():
+@pytest.mark.parametrize("shows", ["answer", "paper"])
+def test_a_fixed_size_has_its_star_there(shows):
     result = volt.learn([LINES], sizes="289:324:5", merges=200, size=320)
-    star = next(line for line in result_figure(result).axes[0].lines
-                if line.get_label() == "the choice")  # fmt: skip
+    axes = result_figure(result, shows).axes[0]
+    star = next(line for line in axes.lines if line.get_marker() == "*")
     assert star.get_xdata()[0] == result.choice.size == 320
 
 
 def test_a_result_shows_itself_in_a_notebook(result):
-    html = result._repr_html_()
-    assert f"muv chose {result.choice.size}" in html
+    shown = html_module.unescape(result._repr_html_())
+    first, *rows = answer(result.summary()).lines
+    assert f"<b>{first}</b>" in shown
+    for row in rows:
+        name, sentence = row.split(maxsplit=1)
+        assert f"{name}</td><td style='text-align:left'>{sentence}</td>" in shown
     for choice in result.choices:
-        assert f"<td>{choice.criterion}</td>" in html
-    assert "data:image/svg+xml;base64," in html
-    assert "<script" not in html
+        assert f">{choice.criterion}</td>" in shown
+        assert choice.measures in shown
+    assert "data:image/svg+xml;base64," in shown
+    assert "<script" not in shown
 
 
 def test_a_tokenizer_shows_its_tokens_and_nothing_runs(result, monkeypatch):
@@ -92,8 +122,6 @@ def test_a_tokenizer_shows_its_tokens_and_nothing_runs(result, monkeypatch):
     html = tokenizer._repr_html_()
     assert "<img" not in html
     shown = re.findall(r"<span[^>]*>(.*?)</span>", html)
-    import html as html_module
-
     assert [html_module.unescape(one) for one in shown] == [
         tokenizer.tokens[i] for i in tokenizer.encode(notebook.SAMPLE)
     ]
@@ -107,26 +135,62 @@ def test_without_matplotlib_a_notebook_says_what_to_install(result, monkeypatch)
 # ----------------------------------------------------------------------------------------- terminal
 
 
-def test_the_sparkline_falls_and_points_at_the_choice(result):
-    about, bars, pointer = sparkline(result, width=40)
+def test_the_small_curve_is_that_of_quality_with_its_range_and_the_choice(result):
+    curve = spark(result, result.summary(), 40)
+    about, bars, pointer = sparkline(curve)
     heights = ["▁▂▃▄▅▆▇█".index(bar) for bar in bars.strip()]
-    values = result.curve.entropy_types[result.curve.spread(40)]
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(curve.values, kind="stable")
     assert (np.diff(np.array(heights)[order]) >= 0).all()
     assert {min(heights), max(heights)} == {0, 7}
-    assert pointer.strip().startswith(f"^ {result.choice.size} ")
-    assert f"{values[0]:.2f} to {values[-1]:.2f}" in about
-    plain = sparkline(result, width=40, unicode=False)
+    best = np.nanmin(result.quality.scores)
+    assert np.allclose(curve.values, np.minimum(result.quality.at(curve.sizes), 1.05 * best))
+    at = pointer.index("^") - 2
+    assert abs(np.log(curve.sizes[at] / result.choice.size)) == pytest.approx(
+        np.abs(np.log(curve.sizes / result.choice.size)).min()
+    )
+    low, high = result.quality.range
+    marked = {i - 2 for i, c in enumerate(pointer[: 2 + len(curve.sizes)]) if c in "-^"}
+    assert {i for i, size in enumerate(curve.sizes) if low < size < high} <= marked
+    assert f"the best ({best:.3f}) to 5% above it" in about
+    plain = sparkline(curve, unicode=False)
     assert "".join(plain).isascii()
 
 
-def test_a_summary_is_a_screen_for_every_kind_of_choice(tmp_path):
-    for settings in ({}, {"size": 320}, {"criterion": "mdl", "model_width": 2}):
-        result = volt.learn([LINES], sizes="289:324:5", merges=200, **settings)
-        lines = summary(result, tmp_path, ["volt.json"])
-        assert len(lines) <= 24
-        assert lines[1].style == "bold"
-        assert max(len(line.text) for line in lines) < 140
+@pytest.mark.parametrize(
+    "settings", [{}, {"size": 320}, {"criterion": "mdl", "for_model": "44M:2"}], ids=str
+)
+def test_a_summary_is_a_screen_for_every_kind_of_choice(tmp_path, settings):
+    result = volt.learn([LINES], sizes="289:324:5", merges=200, **settings)
+    lines = summary(result, tmp_path, ["volt.json"])
+    assert len(lines) <= 32
+    texts = [line.text for line in lines]
+    first = answer(result.summary()).lines
+    assert texts[1 : 1 + len(first)] == first
+    assert [line.style for line in lines[:3]] == ["", "bold", ""]
+    head = next(i for i, text in enumerate(texts) if text.startswith("criterion "))
+    table = texts[head + 1 : texts.index("", head)]
+    others = [one for one in result.choices if one.criterion != result.choice.criterion]
+    assert [row.split()[0] for row in table] == [one.criterion for one in others]
+    for row, one in zip(table, others, strict=True):
+        assert one.measures in row
+
+
+def test_doubts_are_in_the_first_line_and_not_said_twice(tmp_path):
+    result = volt.learn([LINES], sizes="289:294:5", merges=200, criterion="muv")
+    (doubt,) = result.choice.verdict.doubts
+    lines = [line.text for line in summary(result, tmp_path, [])]
+    assert [i for i, line in enumerate(lines) if doubt in line] == [1]
+
+
+def test_long_lines_are_folded_below_their_sentence():
+    line = Line("  cost      lowest at 10,118, rounded to 10,112 (--for-model)", indent=12)
+    assert line.wrapped(40) == [
+        "  cost      lowest at 10,118, rounded to",
+        "            10,112 (--for-model)",
+    ]
+    assert line.wrapped(100) == [line.text]
+    assert Line("a " * 100).wrapped(40) == ["a " * 100]
+    assert line.wrapped(20) == [line.text]  # too narrow to be folded
 
 
 # --------------------------------------------------------------------------------- charting library

@@ -100,6 +100,8 @@ class Choice:
     """What decided: `cost` or `quality` (for auto), `merges` where the text gave no more of them,
     `size` where it was given, else the criterion."""
     messages: tuple[str, ...] = ()
+    multiple_of: int | None = None
+    """What `auto` rounds sizes to; None: 64 rows, below 4,096 rows 8."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -157,7 +159,11 @@ class Choice:
             "mu": self.mu,
             "price": self.price,
             "quality": None if self.quality is None else self.quality.summary(),
-            "cost": {"model": self.model.summary(), "lowest": self.cheapest},
+            "cost": {
+                "model": self.model.summary(),
+                "lowest": self.cheapest,
+                "multiple_of": self.multiple_of,
+            },
             "choices": [asdict(verdict) for verdict in self.verdicts],
             "steps": [step.summary() for step in self.steps],
         }
@@ -202,6 +208,7 @@ def choose_size(problem: SizeProblem) -> Choice:
     ]
     choice = Choice(
         found, np.zeros(0, np.int64), 0, decided, verdicts, steps, settings.length, model, quality,
+        multiple_of=settings.multiple_of,
     )  # fmt: skip
     if settings.size is not None:
         choice = choice.at_size(settings.size, settings.rank)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from volt.base.errors import InputError, SettingsError
@@ -87,7 +88,8 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
     console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     for line in lines:
         text = in_flags(line.text, current_options())
-        console.print(text, style=line.style or None)
+        for part in replace(line, text=text).wrapped(console.width):
+            console.print(part, style=line.style or None)
 
 
 def can_draw() -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from volt.base.options import option, path
+from volt.base.options import choice, option, path
 from volt.cli.arguments import File, Learned, Quiet
 from volt.cli.command import command
 from volt.cli.console import say
+
+Shows = Literal["answer", "paper"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,18 +19,22 @@ class PlotCommand(Learned, File):
     output: str = option(
         ..., "A name that ends in .svg, .png or .pdf.", path("FILE"), group="Output", short="-o"
     )
+    figure: Shows = option(
+        "answer", "Quality and cost, or the paper's entropy and MUV", choice("answer", "paper"),
+        group="Output",
+    )  # fmt: skip
 
 
 @command("volt plot out -o curve.svg")
 def plot(asked: PlotCommand, shown: Quiet) -> None:
-    """Draw entropy, MUV and what the criteria chose; readable in grey."""
+    """Draw quality and cost over size with the choice, or the paper's curve; readable in grey."""
     from volt.base.output import atomic_write
     from volt.report.page import load_material
     from volt.report.plot import check_form, material_figure, render
 
     asked.claim(asked.files)
     form = check_form(Path(asked.output))
-    data = render(material_figure(load_material(Path(asked.folder))), form)
+    data = render(material_figure(load_material(Path(asked.folder)), asked.figure), form)
     with atomic_write(asked.output) as stream:
         stream.write(data)
     say(shown.quiet, f"{asked.output}: {len(data) / 1000:.0f} kB")

@@ -2,12 +2,13 @@
 "use strict";
 
 const VoltCharts = (() => {
+  const STAR = "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124L-0.951,-0.309L-0.235,-0.324Z";
   // Criteria take colours and dashes in the order in which they are listed.
   const DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 4], [12, 4], [4, 2, 1, 2], [10, 2, 2, 2]];
   const COLORS = {
-    light: { ink: "#1b1d21", soft: "#5b616b", line: "#d9dad5", accent: "#0b5cad", second: "#b3450b",
+    light: { ink: "#1b1d21", soft: "#5b616b", line: "#d9dad5", accent: "#0b5cad", second: "#b3450b", cost: "#6b5b00",
       criteria: ["#b3450b", "#0b5cad", "#6b5b00", "#1d7a3a", "#7a3f9d", "#9c2f5f", "#00696b", "#4d4d4d"], heat: "blues" },
-    dark: { ink: "#e8e9ea", soft: "#a3aab4", line: "#353a41", accent: "#7fb8f5", second: "#f2a272",
+    dark: { ink: "#e8e9ea", soft: "#a3aab4", line: "#353a41", accent: "#7fb8f5", second: "#f2a272", cost: "#d9c65c",
       criteria: ["#f2a272", "#7fb8f5", "#d9c65c", "#7fd39a", "#c9a0ea", "#f095bd", "#6fd6d8", "#b8b8b8"], heat: "darkblue" },
   };
   const colors = () =>
@@ -57,48 +58,79 @@ const VoltCharts = (() => {
     encoding: { x, x2: { field: "end" }, tooltip: { field: "tip", type: "nominal" } },
   });
 
-  function entropy({ rows, steps, choices, criteria, chosen, domain, size }) {
+  // ---------------------------------------------------------------------------- quality and cost
+
+  const values = (list) => ({ values: list });
+  const tooltip = { field: "tip", type: "nominal" };
+  const starred = (chosen, x, y) => ({ data: values(chosen), mark: { type: "point", shape: STAR, filled: true, size: 320, color: colors().second, opacity: 1, stroke: colors().ink, strokeWidth: 0.8, clip: true },
+    encoding: { x, y, tooltip } });
+  const ruled = (list, x, mark) => ({ data: values(list), mark: { type: "rule", ...mark }, encoding: { x, tooltip } });
+  const shaded = (range, x) => (range ? [{ data: values([{ size: range.low, end: range.high, tip: range.tip }]), mark: { type: "rect", color: colors().accent, opacity: 0.13 },
+    encoding: { x, x2: { field: "end" } } }] : []);
+
+  // What both panels show: the range, the paper's choice, the answer and another size.
+  const frame = ({ range, paper, chosen, rows, domain }, x, layers) => {
     const c = colors();
+    return [...shaded(range, x), columns(rows, x),
+      ruled(paper, x, { color: c.soft, strokeDash: [2, 3], strokeWidth: 1.4 }),
+      marker(domain), ruled(chosen, x, { color: c.second, strokeWidth: 1.4 }), ...layers];
+  };
+
+  function quality(input) {
+    const c = colors();
+    const { measured, range, splits, ticks, chosen, domain, size, top } = input;
     const x = logSize(domain, false);
-    const y = { field: "entropy", type: "quantitative", scale: { zero: false, padding: 6 }, axis: yAxis("H (nats)", ".2f") };
-    const values = (list) => ({ values: list });
-    const layers = [columns(rows, x)];
-    layers.push({ data: values(choices), mark: { type: "rule", strokeWidth: 1.6 },
-      encoding: { x,
-        color: { field: "criterion", type: "nominal", legend: null, scale: { domain: criteria, range: criteria.map((_, i) => style(i).color) } },
-        strokeDash: { field: "criterion", type: "nominal", legend: null, scale: { domain: criteria, range: criteria.map((_, i) => style(i).dash) } },
-        tooltip: { field: "tip", type: "nominal" } } });
-    layers.push({ data: values(rows), mark: { type: "line", color: c.accent, strokeWidth: 2 }, encoding: { x, y } });
-    layers.push({ data: values(steps), mark: { type: "point", filled: true, size: 45, color: c.second, opacity: 1 },
-      encoding: { x, y, tooltip: { field: "tip", type: "nominal" } } });
-    layers.push(marker(domain));
-    layers.push({ data: values(chosen), mark: { type: "point", shape: "M0,-1L0.235,-0.324L0.951,-0.309L0.38,0.124L0.588,0.809L0,0.4L-0.588,0.809L-0.38,0.124L-0.951,-0.309L-0.235,-0.324Z",
-        filled: true, size: 320, color: c.second, opacity: 1, stroke: c.ink, strokeWidth: 0.8 },
-      encoding: { x, y, tooltip: { field: "tip", type: "nominal" } } });
-    return base(270, layers, { params: params(size), description: "Entropy over vocabulary size" });
+    const y = { field: "loss", type: "quantitative", scale: { domain: [-0.07 * top.loss, top.loss], nice: false }, axis: yAxis("quality lost", "~%") };
+    return base(190, frame(input, x, [
+      { data: values(range ? [{ size: range.low, end: range.high, loss: range.tolerance }] : []), mark: { type: "rule", color: c.accent, strokeDash: [4, 3], opacity: 0.7 }, encoding: { x, x2: { field: "end" }, y } },
+      { data: values(splits), mark: { type: "line", color: c.accent, strokeWidth: 1, opacity: 0.35, clip: true }, encoding: { x, y, detail: { field: "part" } } },
+      { data: values(measured), mark: { type: "line", color: c.accent, strokeWidth: 2.4, clip: true }, encoding: { x, y } },
+      { data: values(ticks), mark: { type: "tick", orient: "vertical", color: c.second, thickness: 1.5, size: 16, yOffset: 8 }, encoding: { x, y: { datum: top.loss, type: "quantitative" }, tooltip } },
+      starred(chosen.filter((one) => one.score), x, y),
+    ]), { params: params(size), description: "Quality over vocabulary size: held-out bits per byte above the best" });
   }
 
-  function muv({ steps, domain, size }) {
+  function cost(input) {
+    const c = colors();
+    const { rows, chosen, lowest, domain, size, top } = input;
+    const x = logSize(domain, true);
+    const y = { field: "extra", type: "quantitative", scale: { domain: [-0.07 * top.extra, top.extra], nice: false }, axis: yAxis("extra cost", "~%") };
+    return base(170, frame(input, x, [
+      { data: values(rows), mark: { type: "line", color: c.cost, strokeWidth: 2.4, strokeDash: [7, 3], clip: true }, encoding: { x, y } },
+      { data: values(lowest.map((row) => ({ ...row, tip: `lowest cost\n${row.tip}` }))), mark: { type: "point", size: 60, color: c.cost, filled: true, opacity: 1, clip: true }, encoding: { x, y, tooltip } },
+      starred(chosen, x, y),
+    ]), { params: params(size), description: "Cost over vocabulary size, above the lowest" });
+  }
+
+  // ------------------------------------------------------------------------------------- the paper
+
+  function entropy({ rows, steps, choices, criteria, chosen, domain }) {
+    const c = colors();
+    const x = logSize(domain, !steps.some((step) => step.muv !== null));
+    const y = { field: "entropy", type: "quantitative", scale: { zero: false, padding: 6 }, axis: yAxis("H (nats)", ".2f") };
+    return base(250, [
+      columns(rows, x),
+      { data: values(choices), mark: { type: "rule", strokeWidth: 1.6 },
+        encoding: { x,
+          color: { field: "criterion", type: "nominal", legend: null, scale: { domain: criteria, range: criteria.map((_, i) => style(i).color) } },
+          strokeDash: { field: "criterion", type: "nominal", legend: null, scale: { domain: criteria, range: criteria.map((_, i) => style(i).dash) } },
+          tooltip } },
+      { data: values(rows), mark: { type: "line", color: c.accent, strokeWidth: 2 }, encoding: { x, y } },
+      { data: values(steps), mark: { type: "point", filled: true, size: 45, color: c.second, opacity: 1 }, encoding: { x, y, tooltip } },
+      starred(chosen, x, y),
+    ], { description: "Entropy over vocabulary size" });
+  }
+
+  function muv({ steps, domain }) {
     const c = colors();
     const bars = steps.filter((step) => step.muv !== null);
-    const x = logSize(domain, false);
-    return base(110, [
-      { data: { values: bars }, mark: { type: "bar", size: 7 },
+    const x = logSize(domain, true);
+    return base(130, [
+      { data: values(bars), mark: { type: "bar", size: 7 },
         encoding: { x, y: { field: "muv", type: "quantitative", axis: yAxis("MUV, 1e-6", "~r") },
           color: { field: "chosen", type: "nominal", legend: null, scale: { domain: [false, true], range: [c.soft, c.second] } },
-          tooltip: { field: "tip", type: "nominal" } } },
-      marker(domain),
-    ], { params: params(size), description: "Marginal utility of vocabularization over vocabulary size" });
-  }
-
-  function length({ rows, domain, size, title }) {
-    const x = logSize(domain, true);
-    const y = { field: "length", type: "quantitative", scale: { zero: false }, axis: yAxis(title, "~r") };
-    return base(150, [
-      columns(rows, x),
-      { data: { values: rows }, mark: { type: "line", color: colors().ink, strokeWidth: 2, strokeDash: [7, 3] }, encoding: { x, y } },
-      marker(domain),
-    ], { params: params(size), description: `${title} over vocabulary size` });
+          tooltip } },
+    ], { description: "Marginal utility of vocabularization over vocabulary size" });
   }
 
   function transport({ cells, tokens, characters, width }) {
@@ -147,5 +179,5 @@ const VoltCharts = (() => {
     };
   }
 
-  return { colors, config, style, entropy, files, frequencies, length, lengths, muv, ranks, transport };
+  return { STAR, colors, config, cost, entropy, files, frequencies, lengths, muv, quality, ranks, style, transport };
 })();

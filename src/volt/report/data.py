@@ -17,6 +17,7 @@ from volt.base.errors import InputError
 from volt.base.output import atomic_write
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates
+from volt.proposing.curve import Curve
 from volt.proposing.merges import MergeCandidates
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from volt.choosing.steps import Step
     from volt.result import LearnResult
 
-FORMAT = 2
+FORMAT = 3
+SHOWN_FORMATS = (2, 3)
+"""Format 2 has no `tokens`: its page shows no choice for another model."""
 SAMPLE_BYTES = 1 << 20
 """Text that is encoded for the figures of all files together."""
 SHOWN_TOKENS = 48
@@ -43,6 +46,7 @@ def collect(result: LearnResult) -> dict[str, Any]:
         "source": {"name": result.curve_name, "exact": result.exact},
         "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
         "curve": curve_columns(result),
+        "tokens": every_token_count(result.curve),
         "transport": transport_excerpt(result),
         "bpe": (
             bpe_sizes(result.candidates, result.vocabulary)
@@ -71,9 +75,11 @@ def load_report(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{path} is no report: {error!r}") from None
-    if version != FORMAT:
-        raise InputError(f"{path}: format {version!r}; this volt reads {FORMAT}")
+        raise InputError(f"{path} is not a report: {error!r}") from None
+    if version not in SHOWN_FORMATS:
+        older = isinstance(version, int) and version < FORMAT
+        hint = "learn again" if older else "use the version of volt that wrote it"
+        raise InputError(f"{path}: report format {version!r}, this volt reads {FORMAT}: {hint}")
     return dict(report)
 
 
@@ -146,10 +152,11 @@ def _column(values: NDArray[Any]) -> list[Any]:
 
 
 def curve_columns(result: LearnResult) -> dict[str, Any]:
-    """Figures over sizes, at the rows of curve.csv."""
+    """Figures over sizes, at the rows of curve.csv and at the size of the vocabulary."""
     from volt.result import curve_rows
 
-    rows = np.array(curve_rows(result.curve, result.choices, result.steps), np.int64)
+    listed = curve_rows(result.curve, result.choices, result.steps)
+    rows = np.unique([*listed, result.curve.at_size(result.choice.size)])
     curve = result.candidates.curve_at(rows)
     columns = {
         "size": curve.size,
@@ -164,14 +171,27 @@ def curve_columns(result: LearnResult) -> dict[str, Any]:
     return {name: _column(values) for name, values in columns.items()}
 
 
+def every_token_count(curve: Curve) -> dict[str, Any]:
+    """Tokens of the corpus at every size of the curve, where the page finds the cheapest size for a
+    model: those of the first size, and runs of [tokens that each further size saves, sizes]. If
+    only some sizes were measured, these."""
+    if int(curve.size[-1] - curve.size[0]) + 1 > len(curve):
+        return {"sizes": curve.size.tolist(), "tokens": curve.tokens.tolist()}
+    saved = -np.diff(curve.tokens)
+    starts = np.flatnonzero(np.diff(saved, prepend=saved[:1] - 1))
+    lengths = np.diff(starts, append=len(saved))
+    runs = np.stack([saved[starts], lengths], axis=1).tolist()
+    return {"size": int(curve.size[0]), "tokens": int(curve.tokens[0]), "runs": runs}
+
+
 # --------------------------------------------------------------------------------------- transport
 
 
 def transport_excerpt(result: LearnResult) -> dict[str, Any] | None:
-    """The plan between the most frequent characters and tokens, at the size of S that was chosen or
-    lies nearest, and the tokens that were dropped."""
-    step = result.choice.step
-    if not isinstance(step, Step):
+    """The plan between the most frequent characters and tokens, at the size of S that the paper
+    chooses, and the tokens that were dropped; None if transport was not solved."""
+    step = max(result.steps, key=lambda one: -np.inf if one.muv is None else one.muv, default=None)
+    if step is None:
         return None
     solution, problem = step.solution, step.solution.problem
     asked = problem.token_marginal

@@ -17,31 +17,36 @@ SAMPLE = "The right vocabulary for your text, 1984 to 2042: naïve café, Größ
 
 
 def result_html(result: LearnResult) -> str:
-    """The choice, the criteria and the curve."""
+    """The answer and why, the criteria, quality and cost over size."""
+    from volt.report.answer import answer, criterion_rows
     from volt.report.plot import render, result_figure
-    from volt.report.terminal import chosen, vocabulary_lines
+    from volt.report.terminal import vocabulary_lines
 
+    data = result.summary()
+    found = answer(data)
+    reasons = "".join(f"<tr>{_left(name)}{_left(sentence)}</tr>" for name, sentence in found.rows)
     rows = "".join(
-        f"<tr><td>{escape(one.criterion)}</td>"
-        f"<td>{'-' if one.size is None else f'{one.size:,}'}</td>"
-        f"<td style='text-align:left'>{escape(one.meaning)}{' (in doubt)' if one.doubts else ''}"
-        "</td></tr>"
-        for one in result.choices
+        f"<tr>{_left(one.name)}<td>{one.size}</td><td>{one.parts}</td>{_left(one.sentence)}</tr>"
+        for one in criterion_rows(data)
     )
     notes = "".join(f"<li>{escape(message)}</li>" for message in result.messages)
     try:
         # As an image: names inside it stay apart from those of other cells.
-        data = base64.b64encode(render(result_figure(result), "svg")).decode()
-        figure = f"<img alt='entropy over size' src='data:image/svg+xml;base64,{data}'>"
+        image = base64.b64encode(render(result_figure(result), "svg")).decode()
+        figure = f"<img alt='quality and cost over size' src='data:image/svg+xml;base64,{image}'>"
     except SettingsError as error:
         figure = f"<p>{escape(str(error))}</p>"
     return (
-        f"<div><p><b>{escape(chosen(result))}</b><br>"
-        f"{'<br>'.join(map(escape, vocabulary_lines(result)))}</p>"
-        "<table><tr><th>criterion</th><th>size</th><th>meaning</th></tr>"
-        f"{rows}</table>{f'<ul>{notes}</ul>' if notes else ''}"
-        f"<div style='background:white;display:inline-block'>{figure}</div></div>"
+        f"<div><p><b>{escape(found.headline)}</b></p><table>{reasons}</table>"
+        f"<div style='background:white;display:inline-block'>{figure}</div>"
+        f"<p>{'<br>'.join(map(escape, vocabulary_lines(result)))}</p>"
+        "<table><tr><th>criterion</th><th>size</th><th>parts of the text</th>"
+        f"<th>what it measures</th></tr>{rows}</table>{f'<ul>{notes}</ul>' if notes else ''}</div>"
     )
+
+
+def _left(sentence: str) -> str:
+    return f"<td style='text-align:left'>{escape(sentence)}</td>"
 
 
 def tokenizer_html(tokenizer: Tokenizer) -> str:

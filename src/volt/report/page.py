@@ -11,14 +11,16 @@ import base64
 import csv
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
 from volt.base.errors import InputError
+from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
+from volt.report.answer import answer, criterion_rows, marginal_line
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_excerpt, packed_vocabulary
 from volt.report.data import load_report
@@ -34,6 +36,10 @@ MOST_BYTES = 3_000_000
 EXCERPT = 30_000
 """Merged tokens of a vocabulary that is too large to be listed."""
 FILES = Path(__file__).parent
+SCRIPTS = [
+    "encoder.js", "charts.js", "base.js", "choice.js", "vocabulary.js", "answer.js", "sizes.js",
+    "playground.js", "paper.js", "page.js",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def make_page(material: Material) -> bytes:
         data |= shorter
         if data["vocabulary"] == EXCERPT:
             data["vocabulary"] = packed_excerpt(material.vocabulary, EXCERPT)
-        page = fill_page("page.html", data, bundle, ["encoder.js", "charts.js", "page.js"])
+        page = fill_page("page.html", data, bundle, SCRIPTS)
         if len(page) < MOST_BYTES:
             break
     return page
@@ -109,23 +115,40 @@ def make_page(material: Material) -> bytes:
 
 def page_data(material: Material) -> dict[str, Any]:
     """All that the page's scripts read."""
-    report = material.report or {}
+    report, choices = material.report or {}, material.choices
+    if choices is not None and "choices" not in choices:  # vocabularies that were joined
+        choices = None
     return {
         "version": __version__,
         "signature": material.vocabulary.signature,
         "vocabulary": packed_vocabulary(material.vocabulary),
         "scaffolds": material.vocabulary.scaffolds,
         "classes": unicode_ranges(),
-        "choices": material.choices,
+        "choices": choices,
+        "answer": choices and answer_data(choices),
+        "models": [model.summary() for model in MODELS.values()],
         "length": report.get("length", "types"),
         "source": report.get("source", {"name": "BPE", "exact": True}),
         "corpus": report.get("corpus"),
         "curve": report.get("curve"),
+        "tokens": report.get("tokens"),
         "transport": report.get("transport"),
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
         "files": report.get("files"),
         "uses": uses(material.vocabulary),
         "shortened": None,
+    }
+
+
+def answer_data(choices: dict[str, Any]) -> dict[str, Any]:
+    """The lines that the terminal begins with."""
+    found = answer(choices)
+    return {
+        "size": found.size,
+        "why": found.why,
+        "rows": [[name, in_flags(sentence)] for name, sentence in found.rows],
+        "marginal": marginal_line(choices),
+        "criteria": [asdict(row) for row in criterion_rows(choices)],
     }
 
 

@@ -1,4 +1,5 @@
-"""The figure for a paper, with matplotlib: entropy, M and the choices over vocabulary size.
+"""Figures for a paper, with matplotlib: quality and cost over vocabulary size with the choice where
+they meet; entropy and MUV, as in the paper.
 
 Everything is told apart by dashes and shapes as well as by colour, so that it can be read in grey.
 """
@@ -7,14 +8,19 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from volt.base.errors import InputError, SettingsError
+from volt.choosing.cost import Model, cost
+from volt.report.answer import model_words, quality_loss, quality_points, share, verdict
 
 if TYPE_CHECKING:
     from volt.report.page import Material
     from volt.result import LearnResult
 
+Shows = Literal["answer", "paper"]
 FORMATS = ("svg", "png", "pdf")
 STYLES: tuple[tuple[str, Any], ...] = (
     ("#b3450b", "-"),
@@ -27,35 +33,149 @@ STYLES: tuple[tuple[str, Any], ...] = (
     ("#4d4d4d", (0, (10, 2, 2, 2))),
 )
 """For the criteria, in the order in which they are listed."""
+CHOICE, QUALITY, COST = "#b3450b", "#0b5cad", "#6b5b00"
+HEADROOM = 10
+"""Tolerances of quality that the figure shows; sizes that lose more are off it."""
 
 
-def result_figure(result: LearnResult) -> Any:
+def result_figure(result: LearnResult, shows: Shows = "answer") -> Any:
     from volt.report.data import curve_columns
 
-    return curve_figure(curve_columns(result), result.summary(), result.curve_name)
+    return figure_of(curve_columns(result), result.summary(), result.curve_name, shows)
 
 
-def material_figure(material: Material) -> Any:
+def material_figure(material: Material, shows: Shows = "answer") -> Any:
     """The figure of a folder."""
     curve = (material.report or {}).get("curve")
-    if not curve or material.choices is None:
+    if not curve or material.choices is None or "steps" not in material.choices:
         raise InputError("the folder has no curve.csv and choices.json: was it made by volt learn?")
     source = (material.report or {}).get("source") or {}
-    return curve_figure(curve, material.choices, source.get("name", "BPE"))
+    return figure_of(curve, material.choices, source.get("name", "BPE"), shows)
 
 
-def curve_figure(curve: dict[str, Any], choices: dict[str, Any], name: str = "BPE") -> Any:
-    """Above, H of BPE, H at S after transport, a star at the choice and a line for every criterion;
-    below, M at the sizes of S."""
+def figure_of(curve: dict[str, Any], choices: dict[str, Any], name: str, shows: Shows) -> Any:
+    """Quality and cost; for results without them, the paper's curve."""
+    if shows == "answer" and choices.get("cost"):
+        return answer_figure(curve, choices)
+    return paper_figure(curve, choices, name)
+
+
+def new_figure(rows: int, heights: tuple[float, ...]) -> tuple[Any, Any]:
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     except ImportError:
         raise SettingsError(
             "this needs matplotlib, part of the extra `report`: pip install 'volt-vocab[report]'"
         ) from None
-    steps = choices["steps"]
     figure = Figure(figsize=(7.2, 4.4), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1.2))
+    panels = figure.subplots(rows, 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].set(xscale="log")
+    panels[-1].xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    panels[-1].xaxis.set_major_formatter(FuncFormatter(lambda size, _: f"{size:,.0f}"))
+    panels[-1].xaxis.set_minor_formatter(NullFormatter())
+    panels[-1].set(xlabel="vocabulary size in tokens")
+    return figure, panels
+
+
+# -------------------------------------------------------------------------------- quality and cost
+
+
+def answer_figure(curve: dict[str, Any], choices: dict[str, Any]) -> Any:
+    """Above, held-out bits per byte with the range around the best; below, the cost. A line through
+    both marks the choice, ticks what parts of the text chose."""
+    quality = choices.get("quality")
+    sizes = np.array(curve["size"], np.int64)
+    model = Model(**choices["cost"]["model"])
+    price = cost(np.array(curve["tokens"], np.float64), sizes, model)
+    extra = 100 * (price / price.min() - 1)
+    figure, panels = new_figure(2, (1.2, 1)) if quality else new_figure(1, (1,))
+    inside = np.full(len(sizes), True)
+    if quality:
+        low, high = quality["range"]
+        inside = (sizes >= low) & (sizes <= high)
+        _draw_quality(panels[0], quality, choices)
+    lower, size = panels[-1], choices["size"]
+    label = f"cost for {model_words(choices['cost']['model'])}"
+    lower.plot(sizes, extra, color=COST, linestyle=(0, (7, 3)), linewidth=1.6, label=label)
+    lowest = choices["cost"]["lowest"]
+    lower.plot([lowest], [0], "o", color=COST, markersize=5, label=f"lowest cost {lowest:,}")
+    lower.set(ylabel="extra cost, %", ylim=_room(1.15 * max(10, *extra[inside])))
+    paper = verdict(choices, "muv")
+    for axes in panels:
+        if quality:
+            axes.axvspan(low, high, color=QUALITY, alpha=0.13, linewidth=0)
+        axes.axvline(size, color=CHOICE, linewidth=1.3)
+        if paper and paper["size"]:
+            axes.axvline(paper["size"], color="0.35", linestyle=(0, (2, 3)), linewidth=1.2)
+    lower.plot(
+        [size], [np.interp(np.log(size), np.log(sizes), extra)], "*", color=CHOICE, markersize=14,
+        markeredgecolor="black", zorder=5, clip_on=False,
+    )  # fmt: skip
+    _answer_legend(figure, panels, choices)
+    return figure
+
+
+def _draw_quality(axes: Any, quality: dict[str, Any], choices: dict[str, Any]) -> None:
+    grid, scores = quality_points(quality)
+    best, size = scores.min(), choices["size"]
+    for one in quality["splits"]:
+        values = np.array(one, np.float64)
+        loss = 100 * (values / np.nanmin(values) - 1)  # levels differ with what was held out
+        axes.plot(quality["sizes"], loss, color=QUALITY, linewidth=0.6, alpha=0.5)
+    loss = 100 * (scores / best - 1)
+    axes.plot(grid, loss, color=QUALITY, linewidth=1.8, label="held-out bits per byte")
+    parts = [one for one in choices.get("splits") or [] if one is not None]
+    if len(parts) > 1:
+        axes.plot(
+            parts, np.ones(len(parts)), "|", color=CHOICE, markersize=11, markeredgewidth=1.5,
+            transform=axes.get_xaxis_transform(), clip_on=False, label="parts of the text",
+        )  # fmt: skip
+    here = quality_loss(quality, size)
+    axes.plot(
+        [size], [np.nan if here is None else 100 * here], "*", color=CHOICE, markersize=14,
+        markeredgecolor="black", zorder=5, clip_on=False, label=f"the choice {size:,}",
+    )  # fmt: skip
+    most = 100 * HEADROOM * quality["tolerance"]
+    axes.set(ylabel="above the best, %", ylim=_room(min(most, 1.05 * loss.max())))
+
+
+def _room(top: float) -> tuple[float, float]:
+    """From a little below zero, so that what lies there can be seen."""
+    return -0.05 * top, top
+
+
+def _answer_legend(figure: Any, panels: Any, choices: dict[str, Any]) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    found: dict[str, Any] = {}
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= dict(zip(labels, handles, strict=True))
+    if quality := choices.get("quality"):
+        label = f"within {share(quality['tolerance'])} of the best"
+        found[label] = Patch(color=QUALITY, alpha=0.13)
+    paper = verdict(choices, "muv")
+    if paper and paper["size"]:
+        label = f"VOLT as published {paper['size']:,}"
+        found[label] = Line2D([], [], color="0.35", linestyle=(0, (2, 3)), linewidth=1.2)
+    figure.legend(
+        found.values(), found.keys(), loc="outside lower center", ncols=2, fontsize="small",
+        frameon=False,
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------- the paper
+
+
+def paper_figure(curve: dict[str, Any], choices: dict[str, Any], name: str = "BPE") -> Any:
+    """Above, H of BPE, H at S after transport, a star at the choice and a line for every criterion;
+    below, M at the sizes of S."""
+    steps = choices["steps"]
+    figure, (upper, lower) = new_figure(2, (3, 1.2))
     upper.plot(curve["size"], curve["entropy"], "-", color="black", linewidth=1.4, label=name)
     sizes = [step["size"] for step in steps]
     upper.plot(
@@ -76,7 +196,8 @@ def curve_figure(curve: dict[str, Any], choices: dict[str, Any], name: str = "BP
         label="the choice",
     )  # fmt: skip
     bars = [(step["size"], step["muv"] * 1e6) for step in steps if step["muv"] is not None]
-    chosen = max((bar for bar in bars if bar[0] == choices["size"]), default=None)
+    paper = verdict(choices, "muv")
+    chosen = max((bar for bar in bars if paper and bar[0] == paper["size"]), default=None)
     for size, value in bars:
         decided = (size, value) == chosen
         lower.bar(
@@ -84,12 +205,10 @@ def curve_figure(curve: dict[str, Any], choices: dict[str, Any], name: str = "BP
             linewidth=0.8, hatch="////" if decided else None,
         )  # fmt: skip
     lower.axhline(0, color="black", linewidth=0.8)
-    upper.set(xscale="log", ylabel="H (nats)")
-    lower.set(ylabel="MUV, millionths", xlabel="vocabulary size in tokens")
+    upper.set(ylabel="H (nats)")
+    lower.set(ylabel="MUV, millionths")
     figure.legend(*upper.get_legend_handles_labels(), loc="outside right upper", fontsize="small",
                   frameon=False)  # fmt: skip
-    for axes in (upper, lower):
-        axes.spines[["top", "right"]].set_visible(False)
     return figure
 
 

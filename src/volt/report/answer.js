@@ -1,0 +1,71 @@
+// The answer: the lines that volt learn prints, what it makes of the text, how to use it.
+"use strict";
+
+const VoltAnswer = (() => {
+  const { data, figures, find, fixed, make, percent, plural, say, whole } = VoltPage;
+  const { isText, size, tokens } = VoltVocabulary;
+  const { answer, choices: learned, corpus } = data;
+
+  function section() {
+    find("answer-title").append(whole(size), " ", make("small", "tokens"));
+    if (!answer) {
+      say("answer-why", "This vocabulary was not learned here: the folder has no choices.json, so there is nothing to say about its size.");
+    } else {
+      say("answer-why", `${answer.why[0].toUpperCase()}${answer.why.slice(1)}.`);
+    }
+    find("answer-rows").replaceChildren(...(answer ? answer.rows : []).map(([name, sentence]) =>
+      make("div", [make("dt", name), make("dd", flagged(sentence))])));
+    doubts();
+    text();
+    criteria();
+    for (const use of data.uses) {
+      find("uses").append(make("div", [
+        make("strong", use.name), make("code", use.command),
+        use.refused ? make("span", use.refused, { class: "refused" }) : make("code", use.then, { class: "then" }),
+      ], { class: "use" }));
+    }
+    say("signature", data.signature || "none");
+  }
+
+  // Options of the command line stand out.
+  const flagged = (sentence) => sentence.split(/(--[a-z][a-z-]*(?: paper)?)/).map((part, i) => (i % 2 ? make("code", part) : part));
+
+  function doubts() {
+    const decided = learned && learned.choices.find((one) => one.criterion === learned.criterion);
+    if (!decided || decided.size === null || !decided.doubts.length) return;
+    find("doubts").append(make("div", [
+      make("p", make("strong", "The data did not decide this size.")),
+      ...decided.doubts.map((doubt) => make("p", `${doubt[0].toUpperCase()}${doubt.slice(1)}.`)),
+    ], { class: "doubt", role: "note" }));
+  }
+
+  function text() {
+    const kept = tokens.filter((token) => isText(token) && !token.scaffold).length;
+    figures(find("figures"), [
+      ["learned from the text", whole(kept), data.scaffolds ? `and ${plural(data.scaffolds, "scaffold")}` : ""],
+      corpus && ["tokens per word", fixed(corpus.tokens / corpus.spaced_words)],
+      corpus && ["bytes per token", fixed(corpus.bytes / corpus.tokens)],
+      corpus && ["unknown characters", percent(corpus.unknown_characters / corpus.characters)],
+      corpus && corpus.lines > 0 && ["text", plural(corpus.lines, "line"), plural(corpus.words, "word")],
+    ]);
+    if (answer && answer.marginal) say("marginal", `${answer.marginal[0].toUpperCase()}${answer.marginal.slice(1)}.`);
+    else find("marginal").hidden = true;
+  }
+
+  function criteria() {
+    if (!answer) {
+      find("criteria-part").hidden = true;
+      return;
+    }
+    const repeated = answer.criteria.some((one) => one.parts);
+    find("criteria").tHead.rows[0].cells[2].hidden = !repeated;
+    find("criteria").tBodies[0].append(...answer.criteria.map((one) => make("tr", [
+      make("th", one.name, { scope: "row" }),
+      make("td", one.size, { class: "number" }),
+      repeated ? make("td", one.parts, { class: "number" }) : "",
+      make("td", [`${one.measures} `, one.doubts.length ? make("span", "in doubt", { class: "doubted", title: one.doubts.join("; ") }) : ""]),
+    ], { class: one.name === learned.criterion ? "chosen" : "" })));
+  }
+
+  return { section };
+})();

@@ -1,0 +1,273 @@
+"""choices.json -> the first lines that a person reads: the size and why it was chosen.
+
+Terminal, page and notebook all show these lines. Parameters stand in backticks; the command line
+and the page turn them into flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+CHEAPEST = "the cheapest size that costs no measurable quality"
+NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The size, why, and a sentence for each thing that supports it."""
+
+    size: int
+    why: str
+    rows: tuple[tuple[str, str], ...]
+    """Name and sentence."""
+
+    @property
+    def headline(self) -> str:
+        return f"{self.size:,} tokens: {self.why}"
+
+    @property
+    def lines(self) -> list[str]:
+        """For a terminal."""
+        return [self.headline, *(f"  {name:<9} {sentence}" for name, sentence in self.rows)]
+
+
+def answer(found: Mapping[str, Any]) -> Answer:
+    """The answer in plain data, as in choices.json."""
+    rows = {
+        "quality": _quality(found),
+        "cost": _cost(found),
+        "text": _more_text(found),
+        "merges": _more_merges(found),
+        "again": _again(found),
+        "auto": _auto(found),
+        "paper": _paper(found),
+    }
+    said = tuple((name, sentence) for name, sentence in rows.items() if sentence)
+    return Answer(found["size"], _why(found), said)
+
+
+def reason(found: Mapping[str, Any]) -> str:
+    """What decided; files of earlier versions name only the criterion."""
+    return str(found.get("reason") or found["criterion"])
+
+
+def by_auto(found: Mapping[str, Any]) -> bool:
+    return bool(found["criterion"] == "auto")
+
+
+def verdict(found: Mapping[str, Any], criterion: str) -> dict[str, Any] | None:
+    """What one criterion says."""
+    return next((one for one in found["choices"] if one["criterion"] == criterion), None)
+
+
+def _why(found: Mapping[str, Any]) -> str:
+    decided = reason(found)
+    if decided == "size":
+        return "the size you gave"
+    if decided == "quality":
+        end = "smallest" if found["cost"]["lowest"] < found["size"] else "largest"
+        return f"the {end} size that costs no measurable quality"
+    if decided == "merges":
+        return "the largest size that there are merges for, at no measurable loss of quality"
+    if decided == "cost":
+        return CHEAPEST if found.get("quality") else "the cheapest size; no quality was measured"
+    one = verdict(found, decided)
+    if one is None:
+        return f"chosen by {decided}"
+    why = f"chosen by {decided}, {one['meaning']}"
+    return f"{why}; {one['doubts'][0]}" if one["doubts"] else why
+
+
+# ------------------------------------------------------------------------------- quality and cost
+
+
+def _quality(found: Mapping[str, Any]) -> str | None:
+    quality = found.get("quality")
+    if not quality:
+        return None
+    (low, high), within = quality["range"], f"within {share(quality['tolerance'])}"
+    until = f"up to the last merge, {high:,}" if quality["open_upward"] else f"to {high:,} tokens"
+    languages = len(quality.get("languages") or ())
+    mean = f", mean of {count(languages)} languages" if languages else ""
+    measured = f"held-out bits per byte{mean}, best at {quality['best']:,}"
+    if by_auto(found):
+        return f"{within} of the best from {low:,} {until} ({measured})"
+    loss = quality_loss(quality, found["size"])
+    here = "not measured at this size" if loss is None else f"{share(loss)} above the best"
+    side = "inside" if low <= found["size"] <= high else "outside"
+    return f"{here}, {side} the range from {low:,} {until} ({within}; {measured})"
+
+
+def quality_loss(quality: Mapping[str, Any], size: int) -> float | None:
+    """How far a size lies above the best score: between the measured sizes linear in log size,
+    outside them None."""
+    sizes, scores = quality_points(quality)
+    if not sizes[0] <= size <= sizes[-1]:
+        return None
+    return float(np.interp(np.log(size), np.log(sizes), scores) / scores.min() - 1)
+
+
+def quality_points(quality: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The sizes that have a score, and their scores."""
+    scores = np.array(quality["scores"], np.float64)
+    reached = ~np.isnan(scores)
+    return np.array(quality["sizes"], np.int64)[reached], scores[reached]
+
+
+def _cost(found: Mapping[str, Any]) -> str | None:
+    cost = found.get("cost")
+    if not cost:
+        return None
+    model, lowest = cost["model"], cost["lowest"]
+    yours = " (yours? `for_model`)" if model["name"] == "base" else ""
+    where = f"lowest at {lowest:,}"
+    if reason(found) in ("cost", "merges") and found["size"] != lowest:
+        where += f", rounded to {found['size']:,},"
+    said = f"{where} for {model_words(model)}{yours}"
+    if reason(found) == "quality":
+        said += ", below that range" if lowest < found["size"] else ", above that range"
+    return said
+
+
+def model_words(model: Mapping[str, Any]) -> str:
+    return f"a model of {short(model['body'])} parameters and width {model['width']:,}"
+
+
+def _more_text(found: Mapping[str, Any]) -> str | None:
+    """Where the quality bound decides: what more text would change."""
+    if reason(found) != "quality" or found["cost"]["lowest"] < found["size"]:
+        return None
+    return (
+        "little for this model, so the quality bound decides, not the cost; more text would raise "
+        "the bound, and the answer with it"
+    )
+
+
+def _more_merges(found: Mapping[str, Any]) -> str | None:
+    if reason(found) != "merges":
+        return None
+    return "the cost still falls at the last one; more text or more `merges` may raise the answer"
+
+
+# ----------------------------------------------------------------------------------- other answers
+
+
+def _again(found: Mapping[str, Any]) -> str | None:
+    """What the splits chose, if there are several."""
+    splits = found.get("splits") or []
+    chose = [size for size in splits if size is not None]
+    if len(splits) < 2 or reason(found) == "size":
+        return None
+    parts = f"{count(len(splits))} parts of the text"
+    if not chose:
+        return f"none of {parts} chose a size"
+    if len(chose) < len(splits):
+        parts = f"{count(len(chose))} of {parts}"
+    low, high = min(chose), max(chose)
+    said = f"{parts} chose {low:,} to {high:,}" if low < high else f"{parts} chose {low:,}"
+    if low <= found["size"] <= high:
+        return said
+    side = "below" if found["size"] < low else "above"
+    return f"{said}; the answer from the whole text lies {side}"
+
+
+def _auto(found: Mapping[str, Any]) -> str | None:
+    """What `auto` would choose, if something else decided."""
+    one = None if by_auto(found) else verdict(found, "auto")
+    if one is None or one["size"] is None:
+        return None
+    return f"would choose {one['size']:,}: {CHEAPEST}"
+
+
+def _paper(found: Mapping[str, Any]) -> str | None:
+    one = None if reason(found) == "muv" else verdict(found, "muv")
+    if one is None or one["size"] is None:
+        return None
+    doubt = ", in doubt" if one["doubts"] else ""
+    return f"VOLT as published chooses {one['size']:,}{doubt} (`profile=paper`)"
+
+
+def marginal_line(found: Mapping[str, Any]) -> str | None:
+    """mu at the chosen size, beside its price."""
+    mu, price = found.get("mu"), found.get("price")
+    if mu is None or price is None:
+        return None
+    return (
+        f"row {found['size']:,} saves {mu:,.4g} tokens of text and costs as much as {price:,.4g}; "
+        "where the two are equal, the cost is lowest"
+    )
+
+
+# --------------------------------------------------------------------------------------- criteria
+
+
+@dataclass(frozen=True)
+class CriterionRow:
+    """What one criterion says, in words."""
+
+    name: str
+    size: str
+    parts: str
+    """What parts of the text chose, if there are several."""
+    measures: str
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.measures} (in doubt)" if self.doubts else self.measures
+
+
+def criterion_rows(found: Mapping[str, Any]) -> list[CriterionRow]:
+    return [
+        CriterionRow(
+            one["criterion"],
+            "-" if one["size"] is None else f"{one['size']:,}",
+            _parts(one.get("splits") or []),
+            one.get("measures") or one["meaning"],
+            tuple(one["doubts"]),
+        )
+        for one in found["choices"]
+    ]
+
+
+def _parts(splits: Sequence[int | None]) -> str:
+    sizes = [size for size in splits if size is not None]
+    if len(sizes) < 2:
+        return ""
+    low, high = min(sizes), max(sizes)
+    return f"{low:,} to {high:,}" if low < high else f"{low:,}"
+
+
+# ------------------------------------------------------------------------------------------ numbers
+
+
+def count(number: int) -> str:
+    """
+    >>> count(5), count(24)
+    ('five', '24')
+    """
+    return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
+
+
+def short(number: float) -> str:
+    """
+    >>> short(44_000_000), short(6_600_000_000), short(900)
+    ('44M', '6.6B', '900')
+    """
+    for unit, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K")):
+        if number >= unit:
+            return f"{number / unit:.4g}{letter}"
+    return f"{number:g}"
+
+
+def share(value: float) -> str:
+    """
+    >>> share(0.005), share(0.0213), share(0.12)
+    ('0.5%', '2.1%', '12%')
+    """
+    return f"{value * 100:.2g}%" if value < 1 else f"{value * 100:,.0f}%"

@@ -1,0 +1,211 @@
+"""The first lines that a person reads, made from plain data as in choices.json."""
+
+import json
+
+import pytest
+
+from volt.report.answer import answer, criterion_rows, marginal_line, quality_loss
+from volt.report.page import answer_data
+
+QUALITY = {
+    "sizes": [400, 1600, 6400, 25600, 102400],
+    "scores": [2.2, 2.0113, 2.0, 2.0128, None],
+    "splits": [[2.2, 2.0113, 2.0, 2.0128, None]],
+    "best": 6400,
+    "range": [1880, 18990],
+    "open_upward": False,
+    "tolerance": 0.005,
+    "order": 3,
+    "languages": {},
+}
+BASE = {"name": "base", "body": 44_000_000, "width": 512}
+
+
+def criterion(name, size, doubts=(), splits=(), **more):
+    return {"criterion": name, "size": size, "value": 1.0, "meaning": f"what {name} means",
+            "doubts": list(doubts), "splits": list(splits), **more}  # fmt: skip
+
+
+def choices(**changes):
+    """A choice by cost; what is given replaces its parts."""
+    found = {
+        "criterion": "auto",
+        "reason": "cost",
+        "size": 11776,
+        "range": [1880, 18990],
+        "splits": [11648, 11840, 11776, 11712, 11776],
+        "mu": 9.0,
+        "price": 8.573,
+        "quality": QUALITY,
+        "cost": {"model": BASE, "lowest": 11776},
+        "choices": [
+            criterion("auto", 11776), criterion("heldout", 6400), criterion("muv", 14329),
+            criterion("mdl", 683, splits=[667, 702, 683], measures="Bits for both."),
+            criterion("frequency", None, ["no size meets it"]),
+        ],
+        "steps": [],
+    }  # fmt: skip
+    return found | changes
+
+
+def rows(**changes):
+    return dict(answer(choices(**changes)).rows)
+
+
+def headline(**changes):
+    return answer(choices(**changes)).headline
+
+
+def test_the_lines_of_a_choice_by_cost():
+    assert answer(choices()).lines == [
+        "11,776 tokens: the cheapest size that costs no measurable quality",
+        "  quality   within 0.5% of the best from 1,880 to 18,990 tokens (held-out bits per byte, "
+        "best at 6,400)",
+        "  cost      lowest at 11,776 for a model of 44M parameters and width 512 (yours? "
+        "`for_model`)",
+        "  again     five parts of the text chose 11,648 to 11,840",
+        "  paper     VOLT as published chooses 14,329 (`profile=paper`)",
+    ]
+
+
+def test_a_size_that_was_rounded_says_so():
+    assert rows(cost={"model": BASE, "lowest": 11761})["cost"].startswith(
+        "lowest at 11,761, rounded to 11,776, for a model of"
+    )
+
+
+def test_a_model_that_was_named_is_not_asked_for():
+    own = {"name": "6.6B:4096", "body": 6_600_000_000, "width": 4096}
+    said = rows(cost={"model": own, "lowest": 11776})["cost"]
+    assert said == "lowest at 11,776 for a model of 6.6B parameters and width 4,096"
+
+
+@pytest.mark.parametrize(
+    ("lowest", "size", "end", "where"),
+    [(42000, 18944, "largest", "above"), (900, 1880, "smallest", "below")],
+)
+def test_a_quality_bound_that_decides_is_named(lowest, size, end, where):
+    cost = {"model": BASE, "lowest": lowest}
+    found = rows(reason="quality", size=size, cost=cost, splits=[size])
+    assert headline(reason="quality", size=size, cost=cost) == (
+        f"{size:,} tokens: the {end} size that costs no measurable quality"
+    )
+    assert found["cost"].endswith(f", {where} that range")
+    # More text helps only where the upper end decides.
+    assert ("more text would raise the bound" in found.get("text", "")) == (end == "largest")
+
+
+def test_the_last_merge_decides():
+    last = {"model": BASE, "lowest": 18990}
+    opened = QUALITY | {"open_upward": True}
+    changes = {"reason": "merges", "size": 18944, "cost": last, "quality": opened}
+    assert "there are merges for" in headline(**changes)
+    assert "`merges` may raise the answer" in rows(**changes)["merges"]
+    assert "from 1,880 up to the last merge, 18,990 (held-out" in rows(**changes)["quality"]
+
+
+def test_a_given_size_says_where_it_lies_and_what_auto_would_choose():
+    given = {"criterion": "size", "reason": "size", "splits": []}
+    assert headline(**given, size=16000) == "16,000 tokens: the size you gave"
+    inside, outside = rows(**given, size=12800), rows(**given, size=25600)
+    assert inside["quality"] == (
+        "0.32% above the best, inside the range from 1,880 to 18,990 tokens (within 0.5%; held-out "
+        "bits per byte, best at 6,400)"
+    )
+    assert outside["quality"].startswith("0.64% above the best, outside the range from 1,880")
+    said = "would choose 11,776: the cheapest size that costs no measurable quality"
+    assert inside["auto"] == outside["auto"] == said
+    assert "again" not in inside
+
+
+def test_a_criterion_that_decided_is_named_with_its_doubts():
+    doubted = [criterion("auto", 11776), criterion("muv", 4568, ["the first step decided"])]
+    changes = {"criterion": "muv", "reason": "muv", "size": 4568, "choices": doubted}
+    said = "4,568 tokens: chosen by muv, what muv means; the first step decided"
+    assert headline(**changes) == said
+    found = rows(**changes)
+    assert "paper" not in found
+    assert found["auto"].startswith("would choose 11,776")
+    # As information, the doubt is a word.
+    assert "chooses 4,568, in doubt (" in rows(choices=doubted)["paper"]
+
+
+@pytest.mark.parametrize(
+    ("splits", "said"),
+    [
+        ([], None),
+        ([11776], None),
+        ([11776, 11776], "two parts of the text chose 11,776"),
+        ([11776, None, 12032], "two of three parts of the text chose 11,776 to 12,032"),
+        ([None, None], "none of two parts of the text chose a size"),
+        ([11776] * 24, "24 parts of the text chose 11,776"),
+        ([11648, 11712],
+         "two parts of the text chose 11,648 to 11,712; the answer from the whole text lies above"),
+        ([12032, 11840],
+         "two parts of the text chose 11,840 to 12,032; the answer from the whole text lies below"),
+    ],
+)  # fmt: skip
+def test_what_the_parts_of_the_text_chose(splits, said):
+    assert rows(splits=splits).get("again") == said
+
+
+def test_without_quality_the_cost_alone_is_said():
+    found = rows(quality=None, range=None)
+    assert "quality" not in found
+    assert headline(quality=None).endswith("no quality was measured")
+
+
+def test_many_languages_are_said():
+    many = QUALITY | {"languages": {"de": {}, "en": {}, "tr": {}}}
+    assert (
+        "(held-out bits per byte, mean of three languages, best at" in rows(quality=many)["quality"]
+    )
+
+
+def test_data_of_an_earlier_version():
+    old = {"criterion": "muv", "size": 8000, "steps": [],
+           "choices": [{"criterion": "muv", "size": 8000, "value": 1.0, "meaning": "most saved",
+                        "doubts": []}]}  # fmt: skip
+    assert answer(old).lines == ["8,000 tokens: chosen by muv, most saved"]
+    assert marginal_line(old) is None
+    fixed = old | {"criterion": "size"}
+    assert answer(fixed).lines == [
+        "8,000 tokens: the size you gave",
+        "  paper     VOLT as published chooses 8,000 (`profile=paper`)",
+    ]
+
+
+def test_criteria_in_words():
+    found = {row.name: row for row in criterion_rows(choices())}
+    assert found["mdl"].parts == "667 to 702"
+    assert found["mdl"].sentence == "Bits for both."
+    assert (found["frequency"].size, found["frequency"].parts) == ("-", "")
+    assert found["frequency"].sentence == "what frequency means (in doubt)"
+
+
+def test_a_row_and_its_price():
+    assert marginal_line(choices()).startswith(
+        "row 11,776 saves 9 tokens of text and costs as much as 8.573;"
+    )
+
+
+def test_quality_between_sizes_is_linear_in_log_size():
+    assert quality_loss(QUALITY, 6400) == 0
+    assert quality_loss(QUALITY, 3200) == pytest.approx(0.00565 / 2)
+    assert quality_loss(QUALITY, 25600) == pytest.approx(0.0064)
+    # Beyond the last score nothing is known.
+    assert quality_loss(QUALITY, 25601) is None
+    given = {"criterion": "size", "reason": "size"}
+    said = rows(**given, size=30000)["quality"]
+    assert said.startswith("not measured at this size, outside the range from 1,880")
+
+
+def test_the_page_has_the_same_lines_with_flags():
+    found = answer(choices(cost={"model": BASE, "lowest": 11761}))
+    shown = json.loads(json.dumps(answer_data(choices(cost={"model": BASE, "lowest": 11761}))))
+    assert (shown["size"], shown["why"]) == (found.size, found.why)
+    assert [name for name, _ in shown["rows"]] == [name for name, _ in found.rows]
+    text = " ".join(sentence for _, sentence in shown["rows"])
+    assert "--for-model" in text
+    assert "--profile paper" in text
+    assert "`" not in text
