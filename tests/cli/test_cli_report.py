@@ -197,12 +197,12 @@ def test_a_terminal_gets_bars_with_rate_and_a_summary_with_colours(folder, tmp_p
     arguments = ["learn", "train.en", "-o", tmp_path / "out", *FAST]
     out, shown = on_a_terminal(folder, *arguments)
     assert out == ""
-    for stage in ("Counting words", "Merging", "Transport"):
+    for stage in ("Counting words", "Merging", "Quality"):
         assert stage in shown
     assert re.search(r"merges/s", shown)
     assert re.search(r"\d+/\d+", shown)
     assert re.search(r"\d:\d\d:\d\d", shown)
-    assert re.search(r"\x1b\[1mmuv chose", shown)
+    assert re.search(r"\x1b\[1m[0-9,]+ tokens: the ", shown)
     assert "written to" in shown
 
 
@@ -219,7 +219,7 @@ def test_quiet_is_quiet_and_a_pipe_has_no_bars(folder, tmp_path):
         folder, "learn", "train.en", "-o", tmp_path / "out", *FAST, "-q", "--json"
     )
     assert shown == ""
-    assert json.loads(out)["criterion"] == "muv"
+    assert json.loads(out)["criterion"] == "auto"
     _, _, err = run(folder, "learn", "train.en", "-o", tmp_path / "out", "--force", *FAST)
     assert "\x1b" not in err
     assert "Merging" not in err
