@@ -178,7 +178,7 @@ const VoltSizes = (() => {
       words > 0 && ["tokens per word", fixed(row.used / words)],
       ["embedding parameters", (row.size * model.width / 1e6).toLocaleString("en-US", { maximumFractionDigits: 3 }), `million, width ${whole(model.width)}`],
       curve.one_token_words && ["coverage", percent(curve.one_token_words[i]), "of the words are one token"],
-      curve.frequent && ["seen 100 times or more", percent(curve.frequent[i] / row.size), "of the vocabulary"],
+      curve.frequent && ["seen 100 times or more", percent(curve.frequent[i] / Math.max(1, row.size - curve.size[0])), "of the merged tokens"],
     ]);
   }
 
