@@ -497,6 +497,34 @@ def test_a_counts_file_may_hold_the_largest_count_but_not_two(tmp_path):
         volt.count(one, weights=2, **options)
 
 
+def test_weighted_inputs_that_fit_one_by_one_but_not_together_are_named(tmp_path):
+    a, b, c = write(tmp_path, a=f"a\t{2**62}\n", b=f"b\t{2**61}\n", c="c\t5\n")
+    options = {"input_format": "counts", "pretokenizer": "whitespace"}
+    assert volt.count([a, c], weights=[1, 2], **options).to_dict() == {"a": 2**62, "c": 10}
+    with pytest.raises(volt.InputError, match="b and 1 more: the counts do not fit into 63 bits"):
+        volt.count([a, b, c], weights=[1, 2, 2], **options)
+
+
+def test_weighted_inputs_keep_their_order_and_their_samples(tmp_path):
+    paths = write(tmp_path, a="a\n", b="b\nb\n", c="c\n", d="d\n")
+    counts = volt.count(paths, weights=[2, "1/3", 2, 1])
+    assert counts.lines_of == list(zip(map(str, paths), [1, 2, 1, 1], strict=True))
+    assert counts.samples == [b"a\n", b"b\nb\n", b"c\n", b"d\n"]
+    assert counts.weighted_lines == 2 + Fraction(2, 3) + 2 + 1
+
+
+def test_weighted_counts_remember_their_parts_without_weights(tmp_path):
+    half = tmp_path / "half.tsv"
+    volt.count([["x y y", "y"]], pretokenizer="whitespace", weights="1/2").save(half)
+    (text,) = write(tmp_path, text="x x z\n")
+    counts = volt.count([half, text], weights=[6, "3/2"], pretokenizer="whitespace")
+    assert (counts.to_dict(), counts.unit) == ({"y": 18, "x": 12, "z": 3}, 2)
+    first, second = counts.parts
+    assert (first.counts.to_dict(), first.counts.unit, first.weight) == ({"y": 3, "x": 1}, 2, 6)
+    assert (second.counts.to_dict(), second.counts.unit, second.weight) == ({"x": 2, "z": 1}, 1, 3)
+    assert first.counts.totals.words == 4
+
+
 def test_min_count_leaves_out_rarer_words_and_says_how_many(tmp_path):
     (path,) = write(tmp_path, text="a a a b b c\n")
     found = volt.count(path, min_count=2)

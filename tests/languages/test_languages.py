@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import volt
 from volt import InputError, SettingsError, Tokenizer, WordCounts
-from volt.languages.learning import balance, combine, count_languages, find_languages, parity
+from volt.languages.learning import balance, balanced, count_languages, find_languages, parity
 from volt.languages.scripts import script_of, split_scripts, word_scripts
 
 RANGES = {
@@ -90,7 +90,7 @@ def test_temperature_by_hand() -> None:
 def test_weighted_counts_are_exact(texts: list[list[str]], weights: list[Fraction]) -> None:
     counts = {str(i): volt.count([text]) for i, text in enumerate(texts)}
     exact = {code: weights[int(code)] for code in counts}
-    joint = combine(counts, exact)
+    joint = balanced(counts, exact)
     expected: Counter[str] = Counter()
     for code, one in counts.items():
         for word, number in one.items():

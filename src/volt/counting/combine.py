@@ -28,6 +28,13 @@ class Weighted:
     language: str | None = None
     share: float = 1.0
 
+    @property
+    def name(self) -> str:
+        """The language, or the inputs."""
+        names = [name for name, _ in self.counts.lines_of]
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return self.language or f"{names[0]}{more}"
+
 
 def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 1) -> WordCounts:
     """The words of all parts, those of each as often as it weighs; exact."""
@@ -47,8 +54,7 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
         try:
             counter.add_words(words.text, words.offsets, words.counts, weight)
         except OverflowError:
-            name = one.language or "a text"
-            raise InputError(f"{name}: the weighted counts do not fit into 63 bits") from None
+            raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None
         totals += replace(
             words.totals,
             words=0,
@@ -66,10 +72,11 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
     )
     totals.check()
     lines = [one.counts.weighted_lines for one in weighted]
+    samples = [sample for one in weighted for sample in one.counts.samples]
     counts = WordCounts(
         rule, text, offsets, numbers, totals, unit,
         [line for one in weighted for line in one.counts.lines_of],
-        [sample for one in weighted for sample in one.counts.samples][:SAMPLED_INPUTS],
+        [sample if place < SAMPLED_INPUTS else b"" for place, sample in enumerate(samples)],
         None if None in lines
         else sum((one.weight * (one.counts.weighted_lines or 0) for one in weighted), Fraction(0)),
     )  # fmt: skip

@@ -9,7 +9,6 @@ import io
 import math
 import os
 from collections.abc import Callable, Iterable
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
@@ -64,28 +63,60 @@ def count_words(
 
     # Which inputs are there, and by which rule are their words cut?
     plan = plan_count(inputs, settings)
-    weights = list(dict.fromkeys(one.input.weight for one in plan.inputs))
-    if weights == [1] or settings.max_types is not None:
-        return _count_planned(plan, settings, threads, progress)
-    # Inputs of different weight are counted apart: splits are drawn before weights are applied.
-    groups = [
-        Weighted(
-            _count_planned(plan.with_weight(weight), replace(settings, min_count=1), threads,
-                           progress),
-            weight,
-        )
-        for weight in weights
-    ]  # fmt: skip
+    with progress.stage("Counting words", plan.size(), "B") as report:
+        if settings.max_types is not None or all(one.input.weight == 1 for one in plan.inputs):
+            return _count_planned(plan, settings, threads, report)
+        return _count_weighted(plan, settings, threads, report)
+
+
+def _count_weighted(
+    plan: CountPlan, settings: CountSettings, threads: int, report: Report
+) -> WordCounts:
+    """Inputs of different weight are counted apart: splits are drawn before weights are applied."""
+    places: dict[Fraction, list[int]] = {}
+    for place, one in enumerate(plan.inputs):
+        places.setdefault(one.input.weight, []).append(place)
+    groups: list[Weighted] = []
+    done = 0
+    for weight, of_weight in places.items():
+        group = replace(plan, inputs=[plan.inputs[place] for place in of_weight])
+        counts = _count_planned(group, replace(settings, min_count=1), threads, report, done)
+        groups.append(Weighted(_unweighted(counts, group, weight), weight))
+        done += group.size() or 0
     counts = combine(groups, min_count=settings.min_count, threads=threads)
-    lines = dict(enumerate(counts.lines_of))
-    order = [i for weight in weights
-             for i, one in enumerate(plan.inputs) if one.input.weight == weight]  # fmt: skip
-    return replace(counts, lines_of=[lines[place] for place in np.argsort(order).tolist()])
+    order = np.argsort(np.concatenate(list(places.values()))).tolist()
+    return replace(
+        counts,
+        lines_of=[counts.lines_of[place] for place in order],
+        samples=[counts.samples[place] for place in order],
+    )
+
+
+def _unweighted(counts: WordCounts, group: CountPlan, weight: Fraction) -> WordCounts:
+    """The counts of inputs that have all this weight, as they are without it. They were counted
+    with it, so that a count that becomes too large is met where it is read."""
+    unit = math.lcm(*(one.file_unit for one in group.inputs))
+    times = int(weight * counts.unit / unit)
+    totals, lines = counts.totals, counts.weighted_lines
+    return replace(
+        counts,
+        counts=counts.counts // np.uint64(times),
+        unit=unit,
+        totals=replace(
+            totals,
+            words=totals.words // times,
+            reserved=totals.reserved // times,
+            pruned_words=totals.pruned_words // times,
+            max_undercount=totals.max_undercount // times,
+        ),
+        weighted_lines=None if lines is None else lines / weight,
+    )
 
 
 def _count_planned(
-    plan: CountPlan, settings: CountSettings, threads: int, progress: Progress
+    plan: CountPlan, settings: CountSettings, threads: int, report: Report, done: int = 0
 ) -> WordCounts:
+    """`done`: bytes that were read before."""
     # 1. Count.
     rule = plan.rule
     counter = _core.Counter(
@@ -95,17 +126,15 @@ def _count_planned(
     lines_of: list[tuple[str, int]] = []
     samples: list[bytes] = []
     weighted_lines = Fraction(0)
-    with progress.stage("Counting words", plan.size(), "B") as report:
-        done = 0
-        for one in plan.inputs:
-            size = one.size
-            read, sample = plan.read(one, counter, report_blocks(report, done, size))
-            totals += read
-            lines_of.append((one.name, read.lines))
-            weighted_lines += one.input.weight * read.lines
-            samples += [sample] if len(samples) < SAMPLED_INPUTS else []
-            done += size or 0
-            report(done)
+    for one in plan.inputs:
+        size = one.size
+        read, sample = plan.read(one, counter, report_blocks(report, done, size))
+        totals += read
+        lines_of.append((one.name, read.lines))
+        weighted_lines += one.input.weight * read.lines
+        samples.append(sample if len(samples) < SAMPLED_INPUTS else b"")
+        done += size or 0
+        report(done)
 
     # 2. Sort, and leave out rare words.
     text, offsets, counts = counter.finish(plan.least(settings.min_count))
@@ -170,12 +199,6 @@ class CountPlan:
         sizes = [one.size for one in self.inputs]
         known = sum(size for size in sizes if size is not None)
         return known if None not in sizes else None
-
-    def with_weight(self, weight: Fraction) -> CountPlan:
-        """Only the inputs of this weight, to be counted once."""
-        chosen = [one for one in self.inputs if one.input.weight == weight]
-        unit = math.lcm(*(one.file_unit for one in chosen))
-        return replace(self, inputs=[one.counted_once() for one in chosen], unit=unit)
 
     def least(self, min_count: int) -> int:
         """The least count that is listed. A minimum of 1 leaves out nothing, not even a word that
@@ -260,12 +283,6 @@ class OpenedInput:
         finally:
             if self._kept is None:
                 stream.close()
-
-    def counted_once(self) -> OpenedInput:
-        """The same input with a weight of 1."""
-        other = copy(self)
-        other.input = replace(self.input, weight=Fraction(1))
-        return other
 
     @property
     def unit(self) -> int:

@@ -79,7 +79,8 @@ class WordCounts:
     lines_of: list[tuple[str, int]] = field(default_factory=list, repr=False)
     """Each input's name and lines, in order; not saved."""
     samples: list[bytes] = field(default_factory=list, repr=False)
-    """The first lines of each text, as counted, for what the report says of files; not saved."""
+    """The first lines of each input of `lines_of`, as counted, for what the report says of files;
+    empty for counts files and after the first 40 inputs; not saved."""
     weighted_lines: Fraction | None = None
     """Lines, each times its weight; not saved. None if counts files are among the inputs, because
     these do not say."""
