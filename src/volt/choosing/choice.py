@@ -267,7 +267,10 @@ def measure_quality(
     if number is None:
         single = settings.size is not None or not found.exact
         number = 1 if single else number_of_splits(len(counts))
-    sizes = grid(int(found.curve.size[0]), int(found.curve.size[-1]), len(counts))
+    first, last = int(found.curve.size[0]), int(found.curve.size[-1])
+    if found.exact:  # a tokenizer that exists may have tokens that the text never uses
+        last = min(last, first + found.in_use)
+    sizes = grid(first, last, len(counts))
     curves: list[SplitQuality] = []
     proposed: list[Candidates] = []
     with problem.progress.stage("Quality", number, "parts of the text") as report:

@@ -11,7 +11,7 @@ from volt.base.errors import SettingsError
 from volt.cli.console import print_json, say
 
 if TYPE_CHECKING:
-    from volt.languages.learning import LanguageTable
+    from volt.languages.learning import Language, LanguageTable
     from volt.languages.scripts import ScriptsResult
 
 
@@ -61,11 +61,13 @@ def table_lines(table: LanguageTable | None) -> list[str]:
         return []
     wide = max(8, *(len(row.code) for row in table.rows))
     cost = table.min_share is not None
+    measured = any(row.best_size is not None for row in table.rows)
     head = (
         f"{'language':<{wide}} {'lines':>9} {'weight':>8} {'share':>6} {'used':>7} {'tok/word':>8} "
         f"{'tok/line':>8} {'1-token':>7} {'unknown':>7} {'entropy':>7} {'/char':>6} {'parity':>6}"
     )
-    lines = ["", head + (f" {'cost':>7}" if cost else "")]
+    lines = ["", head + (f" {'best':>7} {'loss':>6}" if measured else "")
+             + (f" {'cost':>7}" if cost else "")]  # fmt: skip
     for row in table.rows:
         parity = "-" if row.parity is None else f"{row.parity:.3f}"
         weight = f"{float(Fraction(row.weight)):.3f}".rstrip("0").rstrip(".")
@@ -74,12 +76,25 @@ def table_lines(table: LanguageTable | None) -> list[str]:
             f"{row.tokens_per_word:>8.3f} {row.tokens_per_sentence:>8.2f} "
             f"{row.single_token_words:>7.1%} {row.unknown_characters:>7,} {row.entropy:>7.3f} "
             f"{row.entropy_per_character:>6.3f} {parity:>6}"
+            + (_quality(row) if measured else "")
             + (f" {row.cost or 0:>+7.2%}" if cost else "")
         )
     where = "the parallel text" if table.parallel else (
         "the texts with as many lines: parity only if these are translations (--parallel)"
     )  # fmt: skip
-    return [*lines, f"parity: tokens for each token of {table.reference}, on {where}"]
+    lines.append(f"parity: tokens for each token of {table.reference}, on {where}")
+    if measured:
+        lines.append(
+            "best: size with the best held-out quality for that language alone; loss: what the "
+            "chosen size costs it against that, in bits per byte"
+        )
+    return lines
+
+
+def _quality(row: Language) -> str:
+    if row.best_size is None or row.quality_loss is None:
+        return f" {'-':>7} {'-':>6}"
+    return f" {row.best_size:>7,} {row.quality_loss:>6.1%}"
 
 
 def tell_scripts(result: ScriptsResult, folder: Path, quiet: bool, json: bool) -> None:
