@@ -218,7 +218,8 @@ def choose_size(problem: SizeProblem) -> Choice:
         choice = replace(choice, chosen=chosen, size=size)
         choice = replace(choice, reason=_reason(choice))
         verdict = choice.verdict
-        messages += [f"{size:,}: {doubt}" for doubt in (verdict.doubts if verdict else ())]
+        if verdict is not None and verdict.size is not None:
+            messages += [f"{size:,}: {doubt}" for doubt in verdict.doubts]
     if quality is None:
         messages.append(NOT_MEASURED)
     return replace(choice, messages=tuple(messages))

@@ -8,14 +8,17 @@ const VoltAnswer = (() => {
 
   function section() {
     find("answer-title").append(whole(size), " ", make("small", "tokens"));
+    const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
     if (!answer) {
       say("answer-why", "This vocabulary was not learned here: the folder has no choices.json, so there is nothing to say about its size.");
     } else {
-      say("answer-why", `${answer.why[0].toUpperCase()}${answer.why.slice(1)}.`);
+      say("answer-why", sentence(answer.why));
+    }
+    if (answer && answer.doubt) {
+      find("doubts").append(make("div", [make("p", make("strong", "The data did not decide this size.")), make("p", sentence(answer.doubt))], { class: "doubt", role: "note" }));
     }
     find("answer-rows").replaceChildren(...(answer ? answer.rows : []).map(([name, sentence]) =>
       make("div", [make("dt", name), make("dd", flagged(sentence))])));
-    doubts();
     text();
     criteria();
     for (const use of data.uses) {
@@ -29,15 +32,6 @@ const VoltAnswer = (() => {
 
   // Options of the command line stand out.
   const flagged = (sentence) => sentence.split(/(--[a-z][a-z-]*(?: paper)?)/).map((part, i) => (i % 2 ? make("code", part) : part));
-
-  function doubts() {
-    const decided = learned && learned.choices.find((one) => one.criterion === learned.criterion);
-    if (!decided || decided.size === null || !decided.doubts.length) return;
-    find("doubts").append(make("div", [
-      make("p", make("strong", "The data did not decide this size.")),
-      ...decided.doubts.map((doubt) => make("p", `${doubt[0].toUpperCase()}${doubt.slice(1)}.`)),
-    ], { class: "doubt", role: "note" }));
-  }
 
   function text() {
     const kept = tokens.filter((token) => isText(token) && !token.scaffold).length;

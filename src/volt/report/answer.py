@@ -23,12 +23,15 @@ class Answer:
 
     size: int
     why: str
+    doubt: str
+    """Why the list of sizes decided, and not the data; empty if nothing says so."""
     rows: tuple[tuple[str, str], ...]
     """Name and sentence."""
 
     @property
     def headline(self) -> str:
-        return f"{self.size:,} tokens: {self.why}"
+        said = f"{self.size:,} tokens: {self.why}"
+        return f"{said}; {self.doubt}" if self.doubt else said
 
     @property
     def lines(self) -> list[str]:
@@ -48,7 +51,9 @@ def answer(found: Mapping[str, Any]) -> Answer:
         "paper": _paper(found),
     }
     said = tuple((name, sentence) for name, sentence in rows.items() if sentence)
-    return Answer(found["size"], _why(found), said)
+    one = verdict(found, reason(found))
+    doubt = one["doubts"][0] if one and one["doubts"] else ""
+    return Answer(found["size"], _why(found), doubt, said)
 
 
 def reason(found: Mapping[str, Any]) -> str:
@@ -79,8 +84,7 @@ def _why(found: Mapping[str, Any]) -> str:
     one = verdict(found, decided)
     if one is None:
         return f"chosen by {decided}"
-    why = f"chosen by {decided}, {one['meaning']}"
-    return f"{why}; {one['doubts'][0]}" if one["doubts"] else why
+    return f"chosen by {decided}, {one['meaning']}"
 
 
 # ------------------------------------------------------------------------------- quality and cost
@@ -197,9 +201,10 @@ def marginal_line(found: Mapping[str, Any]) -> str | None:
     mu, price = found.get("mu"), found.get("price")
     if mu is None or price is None:
         return None
+    saved = "1 token" if mu == 1 else f"{mu:,.4g} tokens"
     return (
-        f"row {found['size']:,} saves {mu:,.4g} tokens of text and costs as much as {price:,.4g}; "
-        "where the two are equal, the cost is lowest"
+        f"row {found['size']:,} saves {saved} of text and costs as much as {price:,.4g}; where the "
+        "two are equal, the cost is lowest"
     )
 
 

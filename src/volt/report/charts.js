@@ -31,8 +31,11 @@ const VoltCharts = (() => {
     };
   };
 
-  const base = (height, layer, extra) =>
-    ({ width: "container", height, autosize: { type: "fit", contains: "padding" }, layer, ...extra });
+  // Layers without data have no extent, which the library warns about.
+  const base = (height, layers, extra) => ({
+    width: "container", height, autosize: { type: "fit", contains: "padding" },
+    layer: layers.filter((one) => one.data.values.length), ...extra,
+  });
   const yAxis = (title, format) =>
     ({ title, format, minExtent: 54, maxExtent: 54, titleX: -48, tickCount: 4 });
   const logSize = (domain, labels) => ({

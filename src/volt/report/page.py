@@ -146,6 +146,7 @@ def answer_data(choices: dict[str, Any]) -> dict[str, Any]:
     return {
         "size": found.size,
         "why": found.why,
+        "doubt": found.doubt,
         "rows": [[name, in_flags(sentence)] for name, sentence in found.rows],
         "marginal": marginal_line(choices),
         "criteria": [asdict(row) for row in criterion_rows(choices)],

@@ -28,7 +28,8 @@ const VoltSizes = (() => {
   let model = own;
   const sameModel = () => model.body === own.body && model.width === own.width;
 
-  const above = (share) => `${fixed(share * 100, share < 0.1 ? 2 : 1)}% above`;
+  const more = (share) => `${fixed(share * 100, share < 0.1 ? 2 : 1)}%`;
+  const above = (share) => `${more(share)} above`;
   const shortNumber = (n) => {
     const [unit, letter] = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "K"]].find(([unit]) => n >= unit) || [1, ""];
     return `${Number((n / unit).toPrecision(4))}${letter}`;
@@ -131,7 +132,7 @@ const VoltSizes = (() => {
       // Each above its own best: their levels differ with the text that was held out.
       splits: quality ? quality.splits.flatMap((scores, i) => scores.flatMap((score, j) =>
         (score === null ? [] : [{ part: i, size: quality.sizes[j], loss: score / Math.min(...scores.filter((one) => one !== null)) - 1 }]))) : [],
-      top: { loss: quality && Math.min(10 * quality.tolerance, Math.max(3 * quality.tolerance, ...measured.map((row) => row.loss))), extra: Math.max(0.1, ...inside.map((row) => 1.15 * row.extra)) },
+      top: { loss: quality && Math.min(10 * quality.tolerance, Math.max(3 * quality.tolerance, ...measured.map((row) => row.loss))), extra: range ? Math.max(0.1, ...inside.map((row) => 1.15 * row.extra)) : 0.5 },
     };
   }
 
@@ -172,8 +173,8 @@ const VoltSizes = (() => {
     const words = corpus ? corpus.spaced_words : 0;
     figures(find("marker-figures"), [
       ["size in tokens", whole(row.size)],
-      row.score && (inBits ? ["quality", fixed(row.score, 3), `bits per byte, ${above(row.loss)} the best`] : ["quality", `+${percent(row.loss)}`, "above the best"]),
-      ["cost", `+${percent(row.extra)}`, "above the lowest"],
+      row.score && (inBits ? ["quality", fixed(row.score, 3), `bits per byte, ${above(row.loss)} the best`] : ["quality", `+${more(row.loss)}`, "above the best"]),
+      ["cost", `+${more(row.extra)}`, "above the lowest"],
       [perLine ? "tokens per sentence" : "tokens", perLine ? fixed(row.length) : whole(row.used), perLine ? "line" : ""],
       words > 0 && ["tokens per word", fixed(row.used / words)],
       ["embedding parameters", (row.size * model.width / 1e6).toLocaleString("en-US", { maximumFractionDigits: 3 }), `million, width ${whole(model.width)}`],
@@ -212,7 +213,7 @@ const VoltSizes = (() => {
     say("sizes-lead", (quality
       ? `In the shaded range quality is within ${quality.tolerance * 100}% of its best: the bits per byte that a small model (order ${quality.order}) needs for text that was held out. `
       : "Quality was not measured in this run. ") +
-      "Cost is the work of reading the text once with your model: a larger vocabulary makes the text shorter and the model larger. " +
+      `Cost is the work of reading the text once with ${every ? "your model" : `a model of ${shortNumber(own.body)} parameters and width ${whole(own.width)}`}: a larger vocabulary makes the text shorter and the model larger. ` +
       (quality ? "The answer is the cheapest size in the range. " : "") +
       (data.source.exact ? "" : `Candidates without parents are measured at ${rows.length} sizes; between them nothing is known.`));
     find("chart-quality").hidden = !quality;
