@@ -13,7 +13,12 @@ from volt import SettingsError
 from volt.ladder import ladder_sizes
 
 VOLT = Path(sys.executable).with_name("volt")
-LINES = [f"the quick fox {n} jumps over the lazy dog{n % 17} word{n % 29}" for n in range(300)]
+SYLLABLES = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+LINES = [
+    " ".join(SYLLABLES[n * k % 60] + SYLLABLES[n * n * k % 59] for k in (7, 11, 13))
+    + " the lazy fox"
+    for n in range(300)
+]
 
 
 def test_names_are_as_they_were_written():
@@ -24,9 +29,10 @@ def test_names_are_as_they_were_written():
 
 @pytest.mark.parametrize("pretokenizer", ["metaspace", "byte-level", "whitespace"])
 def test_vocabularies_are_nested_and_as_if_learned_alone(pretokenizer):
-    first = len(volt.learn([LINES], pretokenizer=pretokenizer, size=400).vocabulary)
-    ladder = volt.learn([LINES], pretokenizer=pretokenizer, ladder=[first, 420, 440])
-    assert list(ladder) == [400, 420, 440]
+    most = int(volt.candidates([LINES], pretokenizer=pretokenizer).curve.size[-1])
+    sizes = [most - 60, most - 1, most]
+    ladder = volt.learn([LINES], pretokenizer=pretokenizer, ladder=[sizes[1], sizes[0], sizes[2]])
+    assert list(ladder) == sizes
     before = None
     for size, result in ladder.items():
         assert len(result.vocabulary) == size

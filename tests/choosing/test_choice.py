@@ -1,6 +1,7 @@
 """Choice: what each criterion says about the size, with words of doubt, and which tokens follow."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,11 +9,14 @@ from sizes import rows_with
 
 import volt
 from volt.base.errors import InputError, SettingsError
-from volt.choosing.choice import SizeProblem, choose_size, fixed_choice, judge
+from volt.base.progress import Progress
+from volt.choosing.choice import choose_size, fixed_choice, judge
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence, Score
+from volt.pipeline import proposal, size_problem
 from volt.proposing.base import rows_of, token_set
-from volt.settings import ChoiceSettings
+from volt.proposing.proposal import propose
+from volt.settings import LearnSettings
 from volt.tokenizing.build import build_vocabulary
 
 SIZES = np.arange(1000, 11000, 1000)
@@ -98,31 +102,42 @@ def test_every_criterion_has_a_meaning_of_one_line(criterion):
 LINES = [" ".join(a + b + c for b in "eiou") for a in "lmnrst" for c in ("we", "wer", "ba")] * 150
 
 
+def made_problem(lines, **options):
+    """What `learn` hands to `choose_size`."""
+    settings, counts = LearnSettings(**options), volt.count([lines], threads=1)
+    found = propose(proposal(counts, settings, 1))
+    return size_problem(found, counts, settings, 1, Progress())
+
+
 @pytest.fixture(scope="module", params=["merge", "split", "unigram", "longest"])
-def found(request):
+def problem(request):
     source = "bpe:60" if request.param in ("merge", "split") else "substring:60"
-    return volt.candidates([LINES], candidates=source, encoding=request.param, threads=1)
+    return made_problem(LINES, candidates=source, encoding=request.param)
 
 
-def chosen(found, **options):
-    settings = ChoiceSettings.take(options)
-    assert not options
-    return choose_size(SizeProblem(found, settings))
+@pytest.fixture
+def found(problem):
+    return problem.candidates
+
+
+def chosen(problem, **options):
+    return choose_size(replace(problem, settings=replace(problem.settings, **options)))
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_the_size_is_that_of_the_vocabulary(found, criterion):
+def test_the_size_is_that_of_the_vocabulary(problem, found, criterion):
     sizes = rows_with(LINES, 4, 8, 12, 16)
-    choice = chosen(found, criterion=criterion, sizes=sizes)
+    choice = chosen(problem, criterion=criterion, sizes=sizes)
     assert choice.criterion == criterion
-    assert choice.verdict == judge(CRITERIA[criterion].score(Evidence(found, choice.steps)))
+    score = CRITERIA[criterion].score(Evidence(found, choice.steps, quality=choice.quality))
+    assert replace(choice.verdict, splits=()) == judge(score)
     assert choice.size == choice.verdict.size
     assert choice.size == len(build_vocabulary(found, choice.chosen))
 
 
-def test_steps_have_their_rows_and_their_s(found):
+def test_steps_have_their_rows_and_their_s(problem, found):
     sizes = rows_with(LINES, 4, 8, 12, 16)
-    choice = chosen(found, sizes=sizes)
+    choice = chosen(problem, sizes=sizes)
     # Sizes were asked for in rows; the paper's S has no fixed rows.
     assert [step.s for step in choice.steps] == [size - 260 for size in sizes]
     for step in choice.steps:
@@ -139,17 +154,18 @@ def test_steps_have_their_rows_and_their_s(found):
 
 def test_s_counts_unk_as_a_symbol_but_it_is_one_of_the_fixed_rows():
     lines = [*LINES, "qqqx"]
-    found = volt.candidates([lines], coverage=0.999, threads=1)
+    problem = made_problem(lines, coverage=0.999)
+    found = problem.candidates
     assert found.unknown is not None
     sizes = rows_with(lines, 5, 10, 15, coverage=0.999)
-    choice = chosen(found, sizes=sizes, rank="merge")
+    choice = chosen(problem, sizes=sizes, rank="merge")
     assert [step.s - found.alphabet_size for step in choice.steps] == [5, 10, 15]
 
 
-def test_a_given_size_is_kept_whatever_the_criteria_say(found):
+def test_a_given_size_is_kept_whatever_the_criteria_say(problem, found):
     sizes = rows_with(LINES, 4, 8, 12, 16)
     for size in rows_with(LINES, 0, 1, 7, 17):
-        choice = chosen(found, size=size, sizes=sizes)
+        choice = chosen(problem, size=size, sizes=sizes)
         assert (choice.criterion, choice.size, choice.verdict) == ("size", size, None)
         assert len(build_vocabulary(found, choice.chosen)) == size
         assert [verdict.criterion for verdict in choice.verdicts] == list(CRITERIA)
@@ -159,24 +175,28 @@ def test_a_given_size_is_kept_whatever_the_criteria_say(found):
         assert (plain.size, plain.criterion, plain.steps) == (size, "size", [])
 
 
-def test_doubts_of_the_criterion_that_decides_are_told(found):
-    choice = chosen(found, criterion="mdl", model_width=10**6, sizes=rows_with(LINES, 5, 10, 20))
+def test_doubts_of_the_criterion_that_decides_are_told(problem, found):
+    options = {"criterion": "mdl", "for_model": "1M:999999"}
+    choice = chosen(problem, sizes=rows_with(LINES, 5, 10, 20), **options)
     assert choice.size == found.curve.size[0]
     assert choice.messages[-1].startswith(f"{choice.size:,}: the best size is the first of the")
 
 
 def test_a_criterion_that_no_size_meets_is_an_error_that_says_what_to_do():
-    few = volt.candidates([["low lower lowest newest"] * 3], threads=1)
+    few = made_problem(["low lower lowest newest"] * 3)
     with pytest.raises(InputError, match=r"frequency chooses no size .* use another `criterion`"):
         chosen(few, criterion="frequency")
     with pytest.raises(SettingsError, match="`sizes` are two or more"):
         chosen(few, sizes="300")
 
 
-def test_the_summary_is_plain_data(found):
-    choice = chosen(found, sizes=rows_with(LINES, 5, 10, 15))
+def test_the_summary_is_plain_data(problem):
+    choice = chosen(problem, criterion="muv", sizes=rows_with(LINES, 5, 10, 15))
     summary = json.loads(json.dumps(choice.summary(), allow_nan=False))
-    assert list(summary) == ["criterion", "size", "choices", "steps"]
+    assert list(summary) == [
+        "criterion", "size", "reason", "range", "splits", "mu", "price", "quality", "cost",
+        "choices", "steps",
+    ]  # fmt: skip
     assert [one["size"] for one in summary["steps"]] == [step.size for step in choice.steps]
     assert [one["s"] for one in summary["steps"]] == [step.s for step in choice.steps]
     assert choice.step in choice.steps

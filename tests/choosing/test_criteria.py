@@ -13,11 +13,13 @@ import volt
 from volt import reference
 from volt.base.errors import SettingsError
 from volt.choosing.choice import judge
+from volt.choosing.cost import Model
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria import zipf as zipf_file
 from volt.choosing.criteria.base import Evidence, Score, highest
 from volt.choosing.criteria.muv import muv
 from volt.choosing.entropy import entropy_per_length
+from volt.choosing.quality import Quality
 from volt.proposing.base import token_set
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
@@ -51,19 +53,20 @@ def made_up(seed, types=400, most=2000):
 
 
 def frequencies_at_every_size(found):
-    """From the last to the first: the slow twin of the curve, a list of frequencies a row."""
+    """The slow twin of the curve: for each of its rows the frequencies of all types in use, and
+    those of the merged ones."""
     ranking = found.ranking("merge")
     parents = {
         found.alphabet_size + m: pair
         for m, pair in enumerate(zip(found.left.tolist(), found.right.tolist(), strict=True))
     }
     everything = dict(enumerate(found.frequency.tolist()))
-    return [
-        list(
-            reference.merges.push_down(everything, parents, set(ranking[:merges].tolist())).values()
-        )
+    rows = [
+        reference.merges.push_down(everything, parents, set(ranking[:merges].tolist()))
         for merges in range(found.merges + 1)
     ]
+    merged = [[f for token, f in row.items() if token in parents] for row in rows]
+    return [list(row.values()) for row in rows], merged
 
 
 def scored(name, found, **evidence):
@@ -99,9 +102,9 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
     found = volt.candidates(counts_of(words, pretokenizer), merges=40, min_frequency=1, threads=1)
     curve = found.curve
     sizes = curve.learned.tolist()
-    at_size = frequencies_at_every_size(found)
+    at_size, merged = frequencies_at_every_size(found)
 
-    score = scored("mdl", found, model_width=width)
+    score = scored("mdl", found, model=Model("own", 1, width))
     assert score.sizes.tolist() == curve.size.tolist()
     slow = [reference.curve.mdl(f, size, width) for f, size in zip(at_size, sizes, strict=True)]
     # n H = n ln n - sum f ln f: what n ln n is rounded to is lost.
@@ -110,8 +113,8 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
     assert_best(score, min)
 
     score = scored("frequency", found)
-    slow = [reference.curve.frequency(f, size) for f, size in zip(at_size, sizes, strict=True)]
-    assert score.values.tolist() == slow
+    slow = [reference.curve.frequency(f, merges) for merges, f in enumerate(merged)]
+    assert score.values.tolist() == pytest.approx(slow, rel=0, abs=0, nan_ok=True)
     enough = [row for row, share in enumerate(slow) if share >= 0.95]
     assert score.best == (enough[-1] if enough else None)
 
@@ -140,21 +143,21 @@ def test_every_criterion_equals_its_definition_at_every_size(words, pretokenizer
 def test_every_criterion_equals_its_definition_on_a_larger_corpus():
     found = volt.candidates(made_up(3), merges=600)
     assert found.merges > 300
-    curve, at_size = found.curve, frequencies_at_every_size(found)
-    every = np.arange(len(curve))
-    scores = {name: scored(name, found, rows=every, model_width=64) for name in OF_CURVE}
-    assert list(CRITERIA) == ["muv", *OF_CURVE]
+    curve, (at_size, merged) = found.curve, frequencies_at_every_size(found)
+    every, model = np.arange(len(curve)), Model("own", 1, 64)
+    scores = {name: scored(name, found, rows=every, model=model) for name in OF_CURVE}
+    assert list(CRITERIA) == ["auto", "heldout", "muv", *OF_CURVE]
     sizes = curve.learned.tolist()
     slow = {
         "mdl": [reference.curve.mdl(f, size, 64) for f, size in zip(at_size, sizes, strict=True)],
-        "frequency": [reference.curve.frequency(f, s) for f, s in zip(at_size, sizes, strict=True)],
+        "frequency": [reference.curve.frequency(f, merges) for merges, f in enumerate(merged)],
         "renyi": [reference.curve.renyi(f, size) for f, size in zip(at_size, sizes, strict=True)],
         "zipf": [reference.curve.zipf(f) for f in at_size],
         "knee": reference.curve.knee(sizes, curve.entropy_occurrences.tolist()),
     }
     for name, score in scores.items():
         assert score.criterion == name
-        assert score.values == pytest.approx(np.array(slow[name]), rel=1e-9, abs=1e-9)
+        assert score.values == pytest.approx(np.array(slow[name]), rel=1e-9, abs=1e-9, nan_ok=True)
     best = {
         "mdl": int(np.argmin(slow["mdl"])),
         "frequency": int(np.flatnonzero(np.array(slow["frequency"]) >= 0.95)[-1]),
@@ -212,7 +215,7 @@ def test_one_symbol_and_nothing_to_merge():
     scores = {name: scored(name, found) for name in OF_CURVE}
     assert {name: score.size for name, score in scores.items()} == {
         "mdl": 5,
-        "frequency": None,  # it occurs five times, not a hundred
+        "frequency": None,  # nothing is merged
         "renyi": None,  # the entropy of one symbol has no largest value to compare with
         "zipf": None,  # no line through one point
         "knee": 5,
@@ -236,7 +239,9 @@ def test_no_merges():
     size = 4 + found.alphabet_size
     scores = {name: scored(name, found) for name in OF_CURVE}
     assert [len(score.values) for score in scores.values()] == [1] * 5
-    assert {name: score.size for name, score in scores.items()} == dict.fromkeys(scores, size)
+    # `frequency` is the share of the merged types, and there are none.
+    expected = dict.fromkeys(scores, size) | {"frequency": None}
+    assert {name: score.size for name, score in scores.items()} == expected
 
 
 def test_equal_frequencies_lie_on_no_line():
@@ -247,17 +252,18 @@ def test_equal_frequencies_lie_on_no_line():
 
 
 def test_frequency_is_met_by_none_by_some_by_all():
-    rare = volt.candidates(counts_of({"ab": 99, "ba": 99}), merges=3)
+    rare = volt.candidates(counts_of({"ab": 99, "cd": 99}), merges=3)
     assert scored("frequency", rare).best is None
-    often = volt.candidates(counts_of({"ab": 1000, "cd": 1000}), merges=0)
-    assert scored("frequency", often).size == 4 + often.alphabet_size
-    # 19 of 20 types are enough, 18 of 19 are not.
-    letters = dict.fromkeys("abcdefghijklmnopqrs", 100)
-    exactly = volt.candidates(counts_of({**letters, "t": 99}), merges=0)
-    assert (exactly.alphabet_size, scored("frequency", exactly).size) == (20, 24)
-    del letters["a"]
-    short = volt.candidates(counts_of({**letters, "t": 99}), merges=0)
-    assert scored("frequency", short).best is None
+    often = volt.candidates(counts_of({"ab": 1000, "cd": 1000}), merges=2)
+    assert scored("frequency", often).best == often.merges == 2
+    # 19 of 20 merged types are enough, 18 of 19 are not. Characters do not count.
+    pairs = dict.fromkeys(zip("abcdefghijklmnopqrs", "ABCDEFGHIJKLMNOPQRS", strict=True), 100)
+    words = {a + b: count for (a, b), count in pairs.items()}
+    exactly = volt.candidates(counts_of({**words, "tT": 99}), merges=20)
+    assert (exactly.merges, scored("frequency", exactly).best) == (20, 20)
+    del words["aA"]
+    short = volt.candidates(counts_of({**words, "tT": 99}), merges=20)
+    assert (short.merges, scored("frequency", short).best) == (19, 18)
 
 
 @pytest.mark.parametrize("name", OF_CURVE)
@@ -345,19 +351,37 @@ def test_every_registered_criterion_scores_every_kind_of_candidates(name, source
     assert criterion.name == name
     assert 20 < len(criterion.meaning) < 80
     assert "\n" not in criterion.meaning
-    score = criterion.score(Evidence(found))
+    curve = found.curve
+    sizes = curve.size[:: len(curve) // 8]
+    quality = Quality(sizes, [np.abs(np.linspace(-0.5, 1, len(sizes))) + 1])
+    score = criterion.score(Evidence(found, quality=quality))
     assert score.criterion == name
     assert score.values.shape == score.sizes.shape
-    assert set(score.sizes.tolist()) <= set(found.curve.size.tolist())
+    assert curve.size[0] <= score.sizes[0]
+    assert score.sizes[-1] <= curve.size[-1]
     assert (np.diff(score.sizes) > 0).all()
     assert not np.isinf(score.values).any()
-    assert np.isnan(score.values[0]) == score.stepwise
+    # Without a step before it, or without merges, the first size has no value.
+    assert np.isnan(score.values[0]) == (score.stepwise or name == "frequency")
     assert judge(score).meaning == criterion.meaning
     assert judge(score).size == score.size
+    inside = ~np.isnan(score.values)
     if name == "frequency":  # the largest size that qualifies, not the highest value
         return
-    best = np.nanmax if criterion.higher_is_better else np.nanmin
-    assert score.value == best(score.values)
+    if name == "auto":  # the lowest cost in the range; rounded if that stays inside
+        low, high = quality.range
+        assert low <= score.size <= high
+        inside &= (score.sizes >= low) & (score.sizes <= high)
+        if any(size % 8 == 0 for size in range(low, high + 1)):
+            inside &= score.sizes % 8 == 0
+    best = np.max if criterion.higher_is_better else np.min
+    assert score.value == best(score.values[inside])
+
+
+def test_without_quality_two_criteria_choose_nothing():
+    found = volt.candidates(made_up(2, types=120), merges=80)
+    for name, criterion in CRITERIA.items():
+        assert (criterion.score(Evidence(found)).best is None) == (name in ("auto", "heldout"))
 
 
 @pytest.mark.parametrize("name", CRITERIA)
@@ -380,13 +404,14 @@ def test_a_registered_criterion_is_used_without_further_ado():
         return Score("small", sizes, -sizes.astype(float), 3)
 
     one = replace(CRITERIA["mdl"], name="small", meaning="the fourth size of all", score=score)
-    lines = ["low lower lowest newest widest"] * 3
+    lines = ["low lower lowest newest widest"] * 30
     CRITERIA.register(one)
     try:
         result = volt.learn([lines], criterion="small", threads=1)
         assert result.choice.size == len(result.vocabulary) == result.curve.size[3]
         assert result.choices[-1].meaning == "the fourth size of all"
+        assert result.choice.splits == (result.choice.size,) * 5
     finally:
         CRITERIA.unregister("small")
-    with pytest.raises(SettingsError, match=r"one of muv, mdl, .*, not .small."):
+    with pytest.raises(SettingsError, match=r"one of auto, heldout, .*, not .small."):
         volt.learn([lines], criterion="small")

@@ -327,7 +327,7 @@ def test_the_curve_is_measured():
     with pytest.raises(SettingsError, match="no order of merges"):
         found.ranking("merge")
     with pytest.raises(SettingsError, match="curve of merges"):
-        volt.search(found, sizes="290,300")
+        volt.search(found, by="muv", sizes="290,300")
 
 
 # -------------------------------------------------------------------------------------------- learn
@@ -336,9 +336,9 @@ TEXTS = [ENGLISH, *SCRIPTS.values()]
 
 
 def fast(lines, pretokenizer="metaspace"):
-    """Few sizes, one thread."""
+    """As the paper chooses, among few sizes; one thread."""
     sizes = rows_with(lines, 10, 20, 40, 60, pretokenizer=pretokenizer)
-    return {"sizes": sizes, "threads": 1, "pretokenizer": pretokenizer}
+    return {"criterion": "muv", "sizes": sizes, "threads": 1, "pretokenizer": pretokenizer}
 
 
 CASES = [
@@ -392,8 +392,8 @@ def test_every_source_is_lossless_for_every_script(
 
 @pytest.mark.parametrize("criterion", ["mdl", "frequency", "renyi", "zipf", "knee"])
 def test_every_criterion_chooses_among_what_was_measured(criterion):
-    texts = [[ENGLISH] * 300]
-    result = volt.learn(texts, candidates="substring:200", criterion=criterion, **fast([ENGLISH]))
+    options = fast([ENGLISH]) | {"criterion": criterion}
+    result = volt.learn([[ENGLISH] * 300], candidates="substring:200", **options)
     assert result.choice.size in result.curve.size.tolist()
     assert result.vocabulary.unreachable == []
     assert not result.exact
@@ -430,7 +430,7 @@ def test_frequencies_of_a_step_are_those_of_its_vocabulary():
 
 def test_frequencies_are_measured_not_taken_from_the_file(vocabulary_file):
     text = ["cat window"] * 5
-    result = volt.learn([text], candidates=f"file:{vocabulary_file}", sizes=rows_with(text, 1, 2))
+    result = volt.learn([text], candidates=f"file:{vocabulary_file}")
     told = " ".join(result.messages)
     assert "left out" in told
     assert {t.frequency for t in result.vocabulary.tokens if t.kind == "piece"} == {5}
@@ -579,7 +579,8 @@ def test_a_registered_source_is_used_without_further_ado():
 
     SOURCES.register(replace(SOURCES["substring"], name="words", propose=words))
     try:
-        result = volt.learn([[ENGLISH] * 3], candidates="words:8", sizes=rows_with([ENGLISH], 2, 4))
+        (size,) = rows_with([ENGLISH], 4)
+        result = volt.learn([[ENGLISH] * 3], candidates="words:8", size=size)
     finally:
         SOURCES.unregister("words")
     pieces = [token.text for token in result.vocabulary.tokens if token.kind == "piece"]

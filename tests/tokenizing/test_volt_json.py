@@ -22,7 +22,7 @@ GOOD = [
     json.loads(
         volt.learn(
             [LOW], sizes=rows_with(LOW, 2, 5, 9, pretokenizer=pretokenizer, symbols=("<2de>",)),
-            symbols=["<2de>"], pretokenizer=pretokenizer, encoding=encoding,
+            symbols=["<2de>"], pretokenizer=pretokenizer, encoding=encoding, criterion="muv",
         ).vocabulary.to_json()
     )
     for pretokenizer, encoding in [("whitespace", "merge"), ("metaspace", "split")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from volt.choosing.cost import (
     row_price,
 )
 from volt.choosing.criteria import CRITERIA
+from volt.choosing.criteria.auto import cost_alone
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
 from volt.choosing.literal import ProfileStep
@@ -35,7 +37,7 @@ from volt.choosing.quality import (
 )
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
 from volt.choosing.splits import number_of_splits, split
-from volt.choosing.steps import Step, StepsProblem, push_steps
+from volt.choosing.steps import PushedStep, Step, StepsProblem, push_steps
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
 from volt.settings import ChoiceSettings
@@ -191,7 +193,14 @@ def choose_size(problem: SizeProblem) -> Choice:
     if profile.adapt is not None:
         problem = replace(problem, candidates=profile.adapt(problem.candidates))
     found = problem.candidates
-    steps_problem, messages = _steps_problem(found, settings, profile, optional=decided != "muv")
+    messages: list[str] = []
+    steps_problem: StepsProblem | None = None
+    try:
+        steps_problem, messages = _steps_problem(found, settings, profile)
+    except VoltError as error:
+        if decided == "muv" or settings.sizes is not None:
+            raise
+        messages = [f"the paper's transport was not solved: {error}"]
     # Transport is solved beside the splits: neither needs the other.
     with ThreadPoolExecutor(1) as pool:
         solved = pool.submit(profile.solve, steps_problem) if steps_problem is not None else None
@@ -202,6 +211,8 @@ def choose_size(problem: SizeProblem) -> Choice:
         multiple_of=settings.multiple_of,
     )  # fmt: skip
     scores = score_all(evidence)
+    if quality is None:  # cost alone
+        scores["auto"] = cost_alone(scores["auto"])
     verdicts = [
         replace(judge(score), splits=tuple(sizes.get(name) for sizes in on_splits))
         for name, score in scores.items()
@@ -236,18 +247,13 @@ def score_all(evidence: Evidence) -> dict[str, Score]:
 
 
 def _steps_problem(
-    found: Candidates, settings: ChoiceSettings, profile: Profile, optional: bool
-) -> tuple[StepsProblem | None, list[str]]:
-    """S, and transport over it. None, with a message, where the text is too small for two sizes."""
-    try:
-        if profile.s is not None and settings.sizes is None:
-            s, messages = profile.s(found)
-        else:
-            s, messages = _s(found, settings)
-    except VoltError as error:
-        if not optional or settings.sizes is not None:
-            raise
-        return None, [f"the paper's transport was not solved: {error}"]
+    found: Candidates, settings: ChoiceSettings, profile: Profile
+) -> tuple[StepsProblem, list[str]]:
+    """S, and transport over it; an error where the text is too small for two sizes."""
+    if profile.s is not None and settings.sizes is None:
+        s, messages = profile.s(found)
+    else:
+        s, messages = _s(found, settings)
     epsilon = profile.epsilon if settings.epsilon is None else settings.epsilon
     steps_problem = StepsProblem(
         found, found.ranking(settings.rank or "frequency"), s, settings.length, settings.gamma,
@@ -268,9 +274,10 @@ def measure_quality(
     if number is None:
         single = settings.size is not None or not found.exact
         number = 1 if single else number_of_splits(len(counts))
-    first, last = int(found.curve.size[0]), int(found.curve.size[-1])
-    if found.exact:  # a tokenizer that exists may have tokens that the text never uses
-        last = min(last, first + found.in_use)
+    curve = found.curve
+    # A tokenizer that exists may end with merges that the text never uses.
+    used = np.flatnonzero(np.diff(curve.tokens, prepend=curve.tokens[0] + 1))
+    first, last = int(curve.size[0]), int(curve.size[used[-1]])
     sizes = grid(first, last, len(counts))
     curves: list[SplitQuality] = []
     proposed: list[Candidates] = []
@@ -280,20 +287,22 @@ def measure_quality(
             if not len(part.learn):
                 continue
             again = problem.again(part.learn)
-            if not found.exact:
-                sizes = again.curve.size
+            if not found.exact:  # measured at its own sizes; as many pieces are as many rows
+                sizes = again.curve.size - again.curve.size[0] + first
             quality_problem = QualityProblem(
                 part, again, sizes, settings.order, problem.byte_fallback, problem.threads
             )
             curves.append(score_split(quality_problem))
             proposed.append(again)
             report(one + 1)
-    quality = combined(sizes, curves, settings.order, settings.tolerance)
+    quality = combined(curves, settings.order, settings.tolerance)
     if number < 2 or quality is None:
         return quality, []
     chosen = []
-    for one, again in enumerate(proposed):
-        alone = None if np.isnan(curves[one].scores).all() else quality.of_split(one)
+    for measured, again in zip(curves, proposed, strict=True):
+        # Characters that were held out altogether are not rows of the split's own vocabulary.
+        own = replace(measured, sizes=measured.sizes - first + again.curve.size[0])
+        alone = combined([own], settings.order, settings.tolerance)
         chosen.append(_choices_of_split(again, alone, model, settings))
     return quality, chosen
 
@@ -303,11 +312,12 @@ def _choices_of_split(
 ) -> dict[str, int | None]:
     """What each criterion chooses on one split. MUV goes by pushed-down entropies: transport is
     solved on the whole text only."""
-    profile = PROFILES["paper"]
-    steps_problem, _ = _steps_problem(again, replace(settings, sizes=None), profile, optional=True)
+    steps: list[PushedStep] = []
+    with suppress(VoltError):  # too small for two sizes
+        steps = push_steps(_steps_problem(again, settings, PROFILES["paper"])[0])
     evidence = Evidence(
-        again, [] if steps_problem is None else push_steps(steps_problem), length=settings.length,
-        quality=quality, model=model, multiple_of=settings.multiple_of,
+        again, steps, length=settings.length, quality=quality, model=model,
+        multiple_of=settings.multiple_of,
     )  # fmt: skip
     return {name: score.size for name, score in score_all(evidence).items()}
 
@@ -328,16 +338,16 @@ def _s(found: Candidates, settings: ChoiceSettings) -> tuple[list[int], list[str
 
 
 def _chosen(evidence: Evidence, score: Score, rank: Rank | None) -> Ids:
-    if score.criterion == "auto" and evidence.quality is None:  # cost alone
-        score = replace(score, best=int(np.argmin(score.values)))
+    criterion = CRITERIA[score.criterion]
     if score.size is None:
+        unmeasured = criterion.needs_quality and evidence.quality is None
+        why = NOT_MEASURED if unmeasured else judge(score).doubts[0]
         raise InputError(
-            f"{score.criterion} chooses no size on this text ({judge(score).doubts[0]}): use "
-            "another `criterion`, or give the `size`"
+            f"{score.criterion} chooses no size on this text ({why}): use another `criterion`, or "
+            "give the `size`"
         )
-    select = CRITERIA[score.criterion].select
-    if select is not None:
-        return select(evidence, score)
+    if criterion.select is not None:
+        return criterion.select(evidence, score)
     found, none = evidence.candidates, np.zeros(0, np.int64)
     # Tokens that must stay may need more rows than the smallest sizes of the curve.
     return fill(found, found.ranking(rank), max(score.size, rows_of(found, none)))

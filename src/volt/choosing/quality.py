@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -75,10 +75,6 @@ class Quality:
         """The mean score at other sizes: linear in the logarithm of the size; NaN outside."""
         return interpolated(self.sizes, self.scores, sizes)
 
-    def of_split(self, number: int) -> Quality:
-        """The curve of one split alone."""
-        return replace(self, split_scores=[self.split_scores[number]], languages={})
-
     def loss_of(self, language: str, size: int) -> float:
         """What a size costs a language, relative to that language's own best size."""
         scores = self.languages[language]
@@ -133,8 +129,18 @@ class QualityProblem:
 class SplitQuality:
     """The curve of one split: of everything, and of each language."""
 
+    sizes: Ids
     scores: Floats
     languages: dict[str, Floats]
+
+    def at(self, sizes: Ids) -> SplitQuality:
+        """The curve at other sizes."""
+        if np.array_equal(sizes, self.sizes):
+            return self
+        languages = {
+            code: interpolated(self.sizes, scores, sizes) for code, scores in self.languages.items()
+        }
+        return SplitQuality(sizes, interpolated(self.sizes, self.scores, sizes), languages)
 
 
 def score_split(problem: QualityProblem) -> SplitQuality:
@@ -145,16 +151,16 @@ def score_split(problem: QualityProblem) -> SplitQuality:
     for part in problem.split.parts:
         scores = _score_part(problem, part)
         if part.language is None:
-            return SplitQuality(scores, {})
+            return SplitQuality(problem.sizes, scores, {})
         if np.isnan(scores).all():  # a language of which nothing was held out
             continue
         by_language[part.language] = scores
         weights.append(part.weight)
         curves.append(scores / np.nanmin(scores))
     if not curves:
-        return SplitQuality(np.full(len(problem.sizes), np.nan), {})
+        return SplitQuality(problem.sizes, np.full(len(problem.sizes), np.nan), {})
     mean = sum(weight * curve for weight, curve in zip(weights, curves, strict=True))
-    return SplitQuality(np.asarray(mean) / sum(weights), by_language)
+    return SplitQuality(problem.sizes, np.asarray(mean) / sum(weights), by_language)
 
 
 def _score_part(problem: QualityProblem, part: HeldOut) -> Floats:
@@ -180,12 +186,15 @@ def _score_part(problem: QualityProblem, part: HeldOut) -> Floats:
     return scores
 
 
-def combined(
-    sizes: Ids, found: Sequence[SplitQuality], order: int, tolerance: float
-) -> Quality | None:
-    """The curves of all splits together; None if nothing could be scored."""
+def combined(found: Sequence[SplitQuality], order: int, tolerance: float) -> Quality | None:
+    """The curves of all splits together, at the sizes of the first; None if nothing could be
+    scored."""
+    if not found:
+        return None
+    sizes = found[0].sizes
+    found = [one.at(sizes) for one in found]
     split_scores = [one.scores for one in found]
-    if not split_scores or np.isnan(split_scores).all():
+    if np.isnan(split_scores).all():
         return None
     codes = dict.fromkeys(code for one in found for code in one.languages)
     languages = {
@@ -209,6 +218,8 @@ def mean_reached(curves: Iterable[Floats]) -> Floats:
 def interpolated(sizes: Ids, scores: Floats, at: Ids) -> Floats:
     """Linear between the sizes that have a score, over the logarithm of the size."""
     reached = ~np.isnan(scores)
+    if not reached.any():
+        return np.full(len(at), np.nan)
     log = np.log(np.maximum(sizes[reached], 1))
     wanted = np.log(np.maximum(at, 1))
     return np.interp(wanted, log, scores[reached], left=np.nan, right=np.nan)

@@ -42,16 +42,17 @@ def muv(sizes: Sequence[int], entropies: Sequence[float]) -> list[float]:
     ]
 
 
-def mdl(frequencies: Sequence[int], size: int, model_width: int) -> float:
+def mdl(frequencies: Sequence[int], size: int, width: int) -> float:
     """Bits of the corpus under its unigram code, plus d/2 log2(n) bits for each of V tokens."""
     tokens = sum(frequencies)
     code = math.fsum(f * math.log2(tokens / f) for f in frequencies if f)
-    return code + 0.5 * model_width * math.log2(tokens) * size
+    return code + 0.5 * width * math.log2(tokens) * size
 
 
-def frequency(frequencies: Sequence[int], size: int) -> float:
-    """The share of the V types that occur at least 100 times."""
-    return sum(f >= 100 for f in frequencies) / size
+def frequency(frequencies: Sequence[int], merges: int) -> float:
+    """The share of the merged types that occur at least 100 times. `frequencies` are those of the
+    merged types that occur at all. NaN without merges."""
+    return sum(f >= 100 for f in frequencies) / merges if merges else math.nan
 
 
 def renyi(frequencies: Sequence[int], size: int) -> float:

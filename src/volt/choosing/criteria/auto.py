@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from volt.choosing.cost import cost, every_size
@@ -23,6 +25,8 @@ def score(evidence: Evidence) -> Score:
     if quality is None:
         return Score("auto", sizes, values, None)
     low, high = quality.range
+    if evidence.rows is None:  # a split may have pieces that the whole text does not have
+        low, high = min(low, int(sizes[-1])), max(high, int(sizes[0]))
     inside = np.flatnonzero((sizes >= low) & (sizes <= high))
     if not len(inside):
         return Score("auto", sizes, values, None)
@@ -32,6 +36,11 @@ def score(evidence: Evidence) -> Score:
                        evidence.multiple_of)  # fmt: skip
         best = size - int(sizes[0])
     return Score("auto", sizes, values, best)
+
+
+def cost_alone(score: Score) -> Score:
+    """The lowest cost of all, where quality could not be measured."""
+    return replace(score, best=int(np.argmin(score.values)))
 
 
 def rounded(size: int, low: int, high: int, multiple_of: int | None = None) -> int:
