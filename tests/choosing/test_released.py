@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 import volt
 from volt import reference
 from volt.base.errors import InputError
-from volt.choosing.released import (
+from volt.choosing.profiles.released import (
     WARNING,
     character_counts,
     containing_counts,

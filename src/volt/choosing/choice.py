@@ -25,8 +25,8 @@ from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.auto import cost_alone
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
-from volt.choosing.literal import ProfileStep
 from volt.choosing.profiles import PROFILES, Profile, profile_of
+from volt.choosing.profiles.literal import ProfileStep
 from volt.choosing.quality import (
     Quality,
     QualityProblem,

@@ -1,5 +1,5 @@
 """The profiles `literal` and `released`, one size at a time, from words that reference BPE has cut.
-`volt.choosing.literal` and `volt.choosing.released` say what they are.
+`volt.choosing.profiles.literal` and `volt.choosing.profiles.released` say what they are.
 
 >>> found = bpe({"low": 2, "lower": 1}, "whitespace", merges=2)
 >>> token_counts(found, {"low": 2, "lower": 1})

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from volt.base.errors import SettingsError
 from volt.base.registry import Registry
-from volt.choosing.literal import EPSILON, ProfileStep, literal_steps
-from volt.choosing.literal import WARNING as LITERAL_WARNING
-from volt.choosing.released import WARNING as RELEASED_WARNING
-from volt.choosing.released import released_s, released_steps
+from volt.choosing.profiles.literal import EPSILON, ProfileStep, literal_steps
+from volt.choosing.profiles.literal import WARNING as LITERAL_WARNING
+from volt.choosing.profiles.released import WARNING as RELEASED_WARNING
+from volt.choosing.profiles.released import released_s, released_steps
 from volt.choosing.steps import Step, StepsProblem, solve_steps
 from volt.proposing.base import Candidates
 from volt.proposing.greedy import greedy

@@ -33,7 +33,7 @@ import numpy as np
 
 from volt.base.errors import InputError
 from volt.base.progress import Report
-from volt.choosing.literal import ProfileStep
+from volt.choosing.profiles.literal import ProfileStep
 from volt.choosing.sizes import fitting_s
 from volt.choosing.steps import StepsProblem
 from volt.choosing.transport import Floats
