@@ -4,6 +4,7 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
+from pages import learn
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -69,3 +70,15 @@ def open_page(browser):
         return found
 
     return opened
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory):
+    """A folder and its result, by default settings."""
+    return learn(tmp_path_factory.mktemp("learned"))
+
+
+@pytest.fixture(scope="module")
+def page(learned, open_page):
+    size = {"width": 1200, "height": 900}
+    return open_page(learned[0] / "report.html", keep=True, viewport=size)

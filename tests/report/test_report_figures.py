@@ -107,7 +107,7 @@ def test_a_result_shows_itself_in_a_notebook(result):
     first, *rows = answer(result.summary()).lines
     assert f"<b>{first}</b>" in shown
     for row in rows:
-        name, sentence = row.split(maxsplit=1)
+        name, sentence = re.sub("`([^`]+)`", r"<code>\1</code>", row).split(maxsplit=1)
         assert f"{name}</td><td style='text-align:left'>{sentence}</td>" in shown
     for choice in result.choices:
         assert f">{choice.criterion}</td>" in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,8 @@ def result_html(result: LearnResult) -> str:
     found = answer(data)
     reasons = "".join(f"<tr>{_left(name)}{_left(sentence)}</tr>" for name, sentence in found.rows)
     rows = "".join(
-        f"<tr>{_left(one.name)}<td>{one.size}</td><td>{one.parts}</td>{_left(one.sentence)}</tr>"
+        f"<tr>{_left(one.name)}<td>{one.size}</td>"
+        f"<td style='white-space:nowrap'>{one.parts}</td>{_left(one.sentence)}</tr>"
         for one in criterion_rows(data)
     )
     notes = "".join(f"<li>{escape(message)}</li>" for message in result.messages)
@@ -46,7 +48,9 @@ def result_html(result: LearnResult) -> str:
 
 
 def _left(sentence: str) -> str:
-    return f"<td style='text-align:left'>{escape(sentence)}</td>"
+    """A cell of words; parameters stand in backticks."""
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
+    return f"<td style='text-align:left'>{words}</td>"
 
 
 def tokenizer_html(tokenizer: Tokenizer) -> str:

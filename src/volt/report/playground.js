@@ -1,9 +1,31 @@
-// The files that were read, and a playground.
+// The languages and files that were read, and a playground.
 "use strict";
 
 const VoltFiles = (() => {
   const { data, draw, find, fixed, labels, make, percent, say, whole } = VoltPage;
   const { visible } = VoltVocabulary;
+
+  const cell = (text) => make("td", text, { class: "number" });
+  const languages = data.choices && data.choices.languages;
+  function languagesSection() {
+    if (!languages) {
+      find("languages").hidden = true;
+      return;
+    }
+    say("languages-lead", "Best size is where held-out quality is best for the language alone; lost is what this size costs it against that, in bits per byte. " +
+      `Parity is tokens for each token of ${languages.reference}, on ${languages.parallel ? "the parallel text." : "the texts with as many lines: parity only if these are translations."}`);
+    find("language-table").tBodies[0].append(...languages.rows.map((one) => make("tr", [
+      make("th", one.code, { scope: "row" }),
+      cell(whole(one.lines)),
+      cell(one.best_size ? whole(one.best_size) : "-"),
+      cell(typeof one.quality_loss === "number" ? `${fixed(one.quality_loss * 100, 1)}%` : "-"),
+      cell(percent(one.share)),
+      cell(fixed(one.tokens_per_word)),
+      cell(fixed(one.tokens_per_sentence)),
+      cell(percent(one.single_token_words)),
+      cell(one.parity === null ? "-" : fixed(one.parity)),
+    ])));
+  }
 
   const files = data.files || [];
   function filesSection() {
@@ -22,12 +44,12 @@ const VoltFiles = (() => {
     for (const one of files) {
       body.append(make("tr", [
         make("td", make("code", one.name)),
-        make("td", whole(one.lines), { class: "number" }),
-        make("td", one.words ? fixed(one.tokens / one.words) : "-", { class: "number" }),
-        make("td", one.sampled_lines ? fixed(one.tokens / one.sampled_lines) : "-", { class: "number" }),
-        make("td", one.words ? percent(one.single_token_words / one.words) : "-", { class: "number" }),
-        make("td", one.tokens ? fixed(one.characters / one.tokens) : "-", { class: "number" }),
-        make("td", one.parity === null ? "-" : fixed(one.parity), { class: "number" }),
+        cell(whole(one.lines)),
+        cell(one.words ? fixed(one.tokens / one.words) : "-"),
+        cell(one.sampled_lines ? fixed(one.tokens / one.sampled_lines) : "-"),
+        cell(one.words ? percent(one.single_token_words / one.words) : "-"),
+        cell(one.tokens ? fixed(one.characters / one.tokens) : "-"),
+        cell(one.parity === null ? "-" : fixed(one.parity)),
       ]));
     }
   }
@@ -46,7 +68,12 @@ const VoltFiles = (() => {
     })), title));
   }
 
-  return { draw: drawFiles, section: filesSection };
+  function section() {
+    languagesSection();
+    filesSection();
+  }
+
+  return { draw: drawFiles, section };
 })();
 
 const VoltPlayground = (() => {
