@@ -17,8 +17,8 @@ from scipy.sparse import csr_array
 import volt
 from volt import reference
 from volt.base.errors import SettingsError
-from volt.choosing.profiles import literal
 from volt.choosing.entropy import entropy_per_length
+from volt.choosing.profiles import literal
 from volt.choosing.profiles.literal import EPSILON, MAX_TURNS, WARNING, literal_steps, settle
 from volt.choosing.sizes import paper_s
 from volt.choosing.steps import StepsProblem, solve_steps
