@@ -25,7 +25,16 @@ from matplotlib.figure import Figure
 
 DOCS = Path(__file__).parent
 IMAGES = DOCS / "img"
-COLORS = {"muv": "C3", "mdl": "C0", "frequency": "C5", "renyi": "C2", "zipf": "C4", "knee": "C1"}
+COLORS = {
+    "auto": "k",
+    "heldout": "C6",
+    "muv": "C3",
+    "mdl": "C0",
+    "frequency": "C5",
+    "renyi": "C2",
+    "zipf": "C4",
+    "knee": "C1",
+}
 
 # Text stays text, and equal input gives equal bytes.
 plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "volt", "font.size": 9})
@@ -42,9 +51,9 @@ def demo_result() -> volt.LearnResult:
 def curve_figure(result: volt.LearnResult) -> Figure:
     """H of BPE at every size, H after transport at the sizes of S, and what each criterion chose.
 
-    All sizes are learned tokens: characters and merges.
+    Sizes are rows of the embedding table.
     """
-    curve, alphabet = result.curve, result.candidates.alphabet_size
+    curve = result.curve
     rows = np.unique(np.geomspace(1, len(curve), 200).astype(int) - 1)
     figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
     axes.plot(curve.size[rows], curve.entropy_types[rows], "k-", label="BPE, by type length")
@@ -52,7 +61,7 @@ def curve_figure(result: volt.LearnResult) -> Figure:
         curve.size[rows], curve.entropy_occurrences[rows], "k--", label="BPE, nats per character"
     )
     axes.plot(
-        [alphabet + step.size for step in result.steps],
+        [step.size for step in result.steps],
         [step.entropy for step in result.steps],
         ".",
         color=COLORS["muv"],
@@ -61,13 +70,13 @@ def curve_figure(result: volt.LearnResult) -> Figure:
     for choice in result.choices:
         if choice.size is None:
             continue
-        size = choice.size + (alphabet if choice.criterion == "muv" else 0)
+        size = choice.size
         axes.axvline(size, color=COLORS[choice.criterion], linewidth=1)
         axes.text(
             size, 1.01, choice.criterion, rotation=45, transform=axes.get_xaxis_transform(),
             color=COLORS[choice.criterion],
         )  # fmt: skip
-    axes.set(xscale="log", xlabel="characters and merges in the vocabulary", ylabel="H (nats)")
+    axes.set(xscale="log", xlabel="rows of the vocabulary", ylabel="H (nats)")
     axes.set_ylim(bottom=0)
     axes.legend(loc="lower left", frameon=False)
     return figure
@@ -75,7 +84,7 @@ def curve_figure(result: volt.LearnResult) -> Figure:
 
 def muv_figure(result: volt.LearnResult) -> Figure:
     """M at the sizes of S, for both rankings: one falls, the other changes its sign."""
-    plain = volt.learn(result.counts, rank="merge", bootstrap=0)
+    plain = volt.learn(result.counts, rank="merge", profile="paper")
     sizes = np.array([step.size for step in result.steps])
     figure, panels = plt.subplots(1, 2, figsize=(7, 2.8), layout="constrained")
     titles = ("ranked by merge (BPE)", "ranked by frequency (paper)")
