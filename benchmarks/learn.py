@@ -3,8 +3,8 @@
     python benchmarks/learn.py --text FILE... -o benchmarks/results/learn.json
 
 `volt` counts, makes 100,000 candidates, measures held-out quality over sizes, solves transport at
-ten sizes, computes every criterion and writes the result. The trainers make one BPE vocabulary of 32,000,
-whose size nobody chose. All start from the same text file.
+ten sizes, computes every criterion and writes the result. The trainers make one BPE vocabulary of
+32,000, whose size nobody chose. All start from the same text file.
 
 Two more contenders are volt itself: `volt-stages` says where its time goes, `volt-scaling` how it
 grows with the text, and what that makes for 4.5M pairs (9M lines), the paper's corpus.
