@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import volt
+from volt.choosing.cost import Model
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence
 from volt.choosing.entropy import entropy_per_length
@@ -36,7 +37,7 @@ SETS = {
 
 # -------------------------------------------------------------------------- an independent script
 
-# METHOD 9: Multi30k En-De cut at white space, 30,000 merges, computed by a slow script that breaks
+# METHOD 11: Multi30k En-De cut at white space, 30,000 merges, computed by a slow script that breaks
 # ties in another way. Columns: merges, types in use, tokens, H, H / type length, H / occurrence
 # length.
 MERGE_ORDER = [
@@ -99,10 +100,10 @@ def test_the_figures_of_an_independent_script(english_german, by, row):
 
 
 def test_mdl_chooses_less_the_wider_the_model(english_german):
-    """METHOD 9: a few hundred on a corpus this small; and more of narrower embeddings."""
+    """A few hundred on a corpus this small; and more of narrower embeddings."""
     _, found = english_german
     wide, narrow = (
-        CRITERIA["mdl"].score(Evidence(found, model_width=width)).size for width in (512, 256)
+        CRITERIA["mdl"].score(Evidence(found, model=Model("own", 1, width))).size for width in (512, 256)
     )
     assert 300 < wide - found.fixed_rows < narrow - found.fixed_rows < 1200
 
@@ -111,7 +112,7 @@ def test_mdl_chooses_less_the_wider_the_model(english_german):
 
 
 KEPT = {
-    "choices": ("criterion", "size", "value"),
+    "choices": ("criterion", "size", "value", "splits"),
     "steps": (
         "size",
         "s",
@@ -128,10 +129,11 @@ KEPT = {
 
 
 def numbers(result):
-    """What is kept of a result: about forty rows of the curve, the steps, the choices."""
+    """What is kept of a result: about forty rows of the curve, the quality, the steps, the
+    choices."""
     rows = result.curve.rows(result.curve.spread(40).tolist())
     summary = result.summary() | {"curve": rows}
-    names = ["criterion", "size", "scaffolds", "overlap_with_bpe"]
+    names = ["criterion", "size", "reason", "range", "mu", "price", "quality"]
     tables = {
         table: [{name: row[name] for name in kept} for row in summary[table]]
         for table, kept in KEPT.items()
@@ -170,6 +172,9 @@ def assert_close(got, wanted, where=""):
 def test_curves_and_choices_are_those_saved_before(volt_data, name):
     files, options = SETS[name]
     result = volt.learn([volt_data(file) for file in files], **options)
+    low, high = result.choice.range
+    assert result.choice.criterion == "auto"
+    assert low <= result.choice.size <= high
     assert all(solution.converged for solution in result.solutions)
     for solution in result.solutions:
         assert max(solution.character_error, solution.token_error) <= 1e-9

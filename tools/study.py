@@ -102,7 +102,9 @@ class Study:
         self.shape, self.settings = settings_of(experiment)
         self.scorer = Scorer(self.texts.test.target)
         started = time.process_time()
-        self.learned = learn([self.lines], for_model=f"44M:{self.shape.width}", threads=1)
+        self.learned = learn(
+            [self.lines], criterion="muv", for_model=f"44M:{self.shape.width}", threads=1
+        )
         self.learn_seconds = time.process_time() - started
         started = time.process_time()
         self.muv_search = search([self.lines], by="muv", sizes=MUV_SEARCH, threads=1)
