@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import volt
-from volt import SettingsError
+from volt import InputError, SettingsError
 from volt.ladder import ladder_sizes
 
 VOLT = Path(sys.executable).with_name("volt")
@@ -72,6 +72,16 @@ def test_the_table(tmp_path):
 def test_what_is_not_nested_is_refused(other):
     with pytest.raises(SettingsError, match="`ladder`"):
         volt.learn([LINES], ladder=[350, 400], **other)
+
+
+def test_a_size_that_the_text_does_not_give_is_said_before_any_work():
+    words = (
+        r"`ladder` has 9,000, but vocabularies of this text have \d+ rows .* to \d+ \(all merges\)"
+    )
+    with pytest.raises(InputError, match=words):
+        volt.learn([LINES], ladder="9k,350")
+    with pytest.raises(InputError, match="`ladder` has 20"):
+        volt.learn([LINES], ladder="350,20")
 
 
 def test_the_command(tmp_path):

@@ -103,7 +103,8 @@ def test_mdl_chooses_less_the_wider_the_model(english_german):
     """A few hundred on a corpus this small; and more of narrower embeddings."""
     _, found = english_german
     wide, narrow = (
-        CRITERIA["mdl"].score(Evidence(found, model=Model("own", 1, width))).size for width in (512, 256)
+        CRITERIA["mdl"].score(Evidence(found, model=Model("own", 1, width))).size
+        for width in (512, 256)
     )
     assert 300 < wide - found.fixed_rows < narrow - found.fixed_rows < 1200
 

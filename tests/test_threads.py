@@ -1,7 +1,10 @@
 """Several Python threads on one tokenizer, and a fork: the ids of one thread alone."""
 
 import os
+import random
 import signal
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -106,3 +109,30 @@ def test_after_a_fork_a_child_encodes_and_learns(tokenizer):
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
     assert tokenizer.encode_batch(TEXTS) == expected
+
+
+LEARN = """
+import sys, volt
+threads = int(sys.argv[3])
+result = volt.learn([sys.argv[1]], merges=15_000, splits=2, sizes="8k:14k:3k", threads=threads)
+result.save(sys.argv[2], report=False)
+"""
+
+
+def test_choices_are_the_same_bytes_however_many_threads_add_them_up(tmp_path):
+    """Libraries that add by several threads do so from some ten thousand numbers on."""
+    order = random.Random(0)
+    syllables = [a + b for a in "bdfgklmnprst" for b in "aeiou"]
+    words = ["".join(order.choices(syllables, k=order.randint(2, 5))) for _ in range(14_000)]
+    (tmp_path / "text").write_text("\n".join(words * 2 + words[:5000]))
+    found = set()
+    for threads, libraries, seed in ((1, 1, 0), (2, 2, 4321), (3, 8, 7)):
+        out = tmp_path / str(threads)
+        limits = dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"], str(libraries))
+        subprocess.run(
+            [sys.executable, "-c", LEARN, tmp_path / "text", out, str(threads)],
+            env=os.environ | limits | {"PYTHONHASHSEED": str(seed)},
+            check=True,
+        )
+        found.add((out / "choices.json").read_bytes() + (out / "volt.json").read_bytes())
+    assert len(found) == 1

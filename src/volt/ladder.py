@@ -5,14 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from volt._core import dot
+from volt.base.errors import InputError
 from volt.base.output import atomic_folder
 from volt.choosing.cost import cost
 from volt.choosing.sizes import parse_sizes
+from volt.proposing.base import Candidates
 from volt.proposing.cuts import text_bytes
 from volt.result import LearnResult
 
@@ -24,6 +27,17 @@ def ladder_sizes(ladder: str | Sequence[int | str]) -> dict[int, str]:
     words = ladder.split(",") if isinstance(ladder, str) else [str(one) for one in ladder]
     names = {size: word.strip() for word in words if ":" not in word for size in parse_sizes(word)}
     return {size: names.get(size, _short(size)) for size in parse_sizes(",".join(words))}
+
+
+def check_ladder(sizes: Iterable[int], found: Candidates) -> None:
+    """An error, before any work, if a size is not one that the text gives."""
+    first, last = int(found.curve.size[0]), int(found.curve.size[-1])
+    for size in sizes:
+        if not first <= size <= last:
+            raise InputError(
+                f"`ladder` has {size:,}, but vocabularies of this text have {first:,} rows "
+                f"(special tokens, bytes and characters) to {last:,} (all merges)"
+            )
 
 
 def _short(size: int) -> str:
@@ -59,7 +73,7 @@ class Ladder(Mapping[int, LearnResult]):
         counts, choice = result.counts, result.choice
         curve, at = result.curve, np.array([size])
         tokens = float(curve.tokens[curve.at_size(size)]) / counts.unit
-        text = float(text_bytes(counts).astype(np.float64) @ counts.counts) / counts.unit
+        text = dot(text_bytes(counts).astype(float), counts.counts.astype(float)) / counts.unit
         score = float("nan") if choice.quality is None else float(choice.quality.at(at)[0])
         return {
             "name": self.names[size],

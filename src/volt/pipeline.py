@@ -20,7 +20,7 @@ from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.source import content_name
-from volt.ladder import Ladder, ladder_sizes
+from volt.ladder import Ladder, check_ladder, ladder_sizes
 from volt.proposing.base import DEFAULT_SPECIAL, Candidates, fixed_rows, has_byte_tokens
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
@@ -62,14 +62,15 @@ def learn(
 
     counts = some_words(counted(inputs, options, threads, progress))
     found = propose(proposal(counts, settings, threads, progress))
-    if settings.ladder is not None:
+    sizes = {} if settings.ladder is None else ladder_sizes(settings.ladder)
+    if sizes:
+        check_ladder(sizes, found)
         settings = replace(settings, splits=settings.splits or 1)
     choice = choose_size(size_problem(found, counts, settings, threads, progress))
-    if settings.ladder is None:
+    if not sizes:
         return finish(choice, counts, settings, threads)
-    steps = [choice.at_size(size) for size in ladder_sizes(settings.ladder)]
-    results = [finish(step, counts, settings, threads) for step in steps]
-    return cast(LearnResult, Ladder(results, ladder_sizes(settings.ladder)))
+    results = [finish(choice.at_size(size), counts, settings, threads) for size in sizes]
+    return cast(LearnResult, Ladder(results, sizes))
 
 
 def finish(

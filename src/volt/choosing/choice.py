@@ -193,6 +193,7 @@ def choose_size(problem: SizeProblem) -> Choice:
     if profile.adapt is not None:
         problem = replace(problem, candidates=profile.adapt(problem.candidates))
     found = problem.candidates
+    given = None if settings.size is None else fixed_choice(found, settings.size, settings.rank)
     messages: list[str] = []
     steps_problem: StepsProblem | None = None
     try:
@@ -221,8 +222,8 @@ def choose_size(problem: SizeProblem) -> Choice:
         found, np.zeros(0, np.int64), 0, decided, verdicts, steps, settings.length, model, quality,
         multiple_of=settings.multiple_of,
     )  # fmt: skip
-    if settings.size is not None:
-        choice = choice.at_size(settings.size, settings.rank)
+    if given is not None:
+        choice = replace(choice, chosen=given.chosen, size=given.size, criterion=given.criterion)
     else:
         chosen = _chosen(evidence, scores[decided], settings.rank)
         size = rows_of(found, chosen)
