@@ -147,7 +147,8 @@ def test_new_tokens_are_those_that_lower_the_curve_most(texts: list[str], add: i
 def test_the_choice_of_a_size(mode: str, criterion: str) -> None:
     old = learned(mode)
     on = sample_lines()[:150]
-    options: dict[str, Any] = {"criterion": criterion, "sizes": small_sizes(old), "model_width": 8}
+    options: dict[str, Any] = {"criterion": criterion, "sizes": small_sizes(old),
+                               "for_model": "1K:8"}  # fmt: skip
     try:
         result = volt.refit(old, [on], **options)
     except InputError as error:
@@ -156,7 +157,7 @@ def test_the_choice_of_a_size(mode: str, criterion: str) -> None:
         return
     check(old, result, sample_lines()[-40:])
     check_choice(result, criterion)
-    assert len(result.vocabulary) < len(old) or criterion == "zipf"
+    assert len(result.vocabulary) < len(old) or criterion in ("heldout", "zipf")
     used = Tokenizer(result.vocabulary).encode_batch(on)
     assert result.after.tokens == sum(map(len, used))
     assert result.after.tokens_per_line == pytest.approx(sum(map(len, used)) / len(on))
@@ -178,7 +179,8 @@ def test_tokens_that_are_looked_up(mode: tuple[str, str, str], tmp_path: Path) -
     old = looked_up(*mode)
     volt.export(old, "hf", tmp_path / "old")
     on = sample_lines()[:150]
-    sizes: list[dict[str, Any]] = [{"sizes": small_sizes(old)}, {"size": len(old) - 200}]
+    muv: dict[str, Any] = {"criterion": "muv", "sizes": small_sizes(old)}
+    sizes: list[dict[str, Any]] = [muv, {"size": len(old) - 200}]
     for options in sizes:
         result = volt.refit(tmp_path / "old", [on], **options)
         check(old, result, sample_lines()[-200:])
@@ -202,9 +204,7 @@ def test_every_criterion_chooses_among_tokens_that_are_looked_up(
     chosen = 0
     for criterion in CRITERIA:
         try:
-            result = volt.refit(
-                old, counts, criterion=criterion, sizes=small_sizes(old), model_width=8
-            )
+            result = volt.refit(old, counts, criterion=criterion, sizes=small_sizes(old))
         except InputError as error:
             assert criterion == "frequency"
             assert "frequency chooses no size on this text (no size meets it)" in str(error)
@@ -362,6 +362,19 @@ def test_words_between_spaces_are_counted_whole() -> None:
     assert counts.rule == old.rule
 
 
+def test_weighted_words_between_spaces_are_split_like_others() -> None:
+    old = looked_up("metaspace", "unigram", "byte")
+    texts = [["a▁b c", "ab"], ["c ▁ab"]]
+    counts = count_for(old, texts, {"weights": [1, 2]}, 1, Progress())
+    assert counts.to_dict() == {"▁ab": 4, "▁c": 3}
+    assert [part.counts.to_dict() for part in counts.parts] == [{"▁ab": 2, "▁c": 1},
+                                                                {"▁ab": 1, "▁c": 1}]  # fmt: skip
+    lines = sample_lines()
+    weighted = volt.refit(old, [lines[:100], lines[100:150]], weights=[1, 2])
+    assert weighted.choice is not None
+    assert weighted.choice.range is not None  # quality was measured, on words that were found
+
+
 def test_counts_of_words_between_spaces_stand_for_the_text(tmp_path: Path) -> None:
     old = looked_up("metaspace", "unigram", "byte")
     text = sample_lines()[:60]
@@ -495,6 +508,24 @@ def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("function", [volt.refit, volt.extend])
+def test_options_that_are_gone_or_misspelled_are_refused_in_words(function: Any) -> None:
+    old, on = learned("metaspace"), [sample_lines()[:40]]
+    more = {"add": 3} if function is volt.extend else {}
+    with pytest.raises(SettingsError, match="`model_width` was removed: use `for_model`"):
+        function(old, on, model_width=512, **more)
+    with pytest.raises(SettingsError, match="`bootstrap` was removed: use `splits`"):
+        function(old, on, bootstrap=3, **more)
+    with pytest.raises(SettingsError, match=r"no option `min_cuont`; did you mean `min_count`\?"):
+        function(old, on, min_cuont=3, **more)
+
+
+@pytest.mark.parametrize("profile", ["literal", "released"])
+def test_profiles_for_comparison_are_of_learn_only(profile: str) -> None:
+    with pytest.raises(SettingsError, match=f"`profile={profile}` is for the candidates of BPE"):
+        volt.refit(learned("metaspace"), [sample_lines()[:40]], profile=profile)
 
 
 def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from volt.adapting.refit import (
 )
 from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError
+from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -41,6 +42,7 @@ from volt.foreign.original import AnyTokenizer
 from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
 from volt.proposing.tokens import SPELLED, Token
+from volt.settings import GONE, CountSettings
 from volt.tokenizing.check import measure
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
@@ -60,6 +62,7 @@ FIRST_SYMBOL = 0x10000
 LAST_SYMBOL = 0x10FFFF
 
 
+@accepts(CountSettings, gone=GONE)
 def extend(
     tokenizer: AnyTokenizer,
     on: WordCounts | Text | Iterable[Text],

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from volt import _core
 from volt.adapting.checkpoint import Checkpoint, NewRows, open_checkpoint
 from volt.adapting.owned import (
     OwnedMerges,
@@ -38,11 +39,11 @@ from volt.adapting.owned import (
 )
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.options import accepts
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.choice import Choice, SizeProblem, choose_size, fixed_choice
 from volt.choosing.entropy import entropy_per_length
-from volt.choosing.sizes import listed_s
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.marks import SPACE_MARK
@@ -54,10 +55,10 @@ from volt.pipeline import counted, some_words
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
 from volt.proposing.tokens import Kind, Token, packed
-from volt.settings import ChoiceSettings
+from volt.settings import GONE, ChoiceSettings, CountSettings
 from volt.tokenizing.check import measure
 from volt.tokenizing.pairs import last_pairs
-from volt.tokenizing.signature import sign, words_fields
+from volt.tokenizing.signature import choice_fields, sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -149,6 +150,7 @@ class RefitResult:
 # -------------------------------------------------------------------------------------------- refit
 
 
+@accepts(CountSettings, ChoiceSettings, gone=GONE)
 def refit(
     tokenizer: AnyTokenizer,
     on: WordCounts | Text | Iterable[Text],
@@ -161,11 +163,15 @@ def refit(
 ) -> RefitResult:
     """The smaller vocabulary, of a tokenizer's own tokens, that fits a text.
 
-    `options` are those of `learn` that say how to choose and, for text, those of
-    `volt.count` that say how to read. `model` is the folder of a Hugging Face checkpoint that uses
-    this tokenizer: its matrices are cut to the new vocabulary when the result is saved.
+    `model` is the folder of a Hugging Face checkpoint that uses this tokenizer: its matrices are
+    cut to the new vocabulary when the result is saved.
     """
     settings = ChoiceSettings.take(options)
+    if settings.profile in ("literal", "released"):
+        raise SettingsError(
+            f"`profile={settings.profile}` is for the candidates of BPE: `learn` has it, `refit` "
+            "has only `profile=paper`"
+        )
     threads = thread_count(threads)
     progress = progress or Progress()
 
@@ -195,12 +201,10 @@ def refit(
     vocabulary, id_map = restrict(old, kept, wanted)
     vocabulary = replace(vocabulary, unit=counts.unit)
     vocabulary = measure(vocabulary, counts, threads).vocabulary
-    details = {"crit": choice.criterion, "rank": settings.rank or "auto",
-               "s": listed_s([step.s for step in choice.steps]),
-               "pin": ",".join(map(str, sorted(pinned))) or "none",
-               "len": settings.length, "gamma": f"{settings.gamma:g}",
-               "eps": "auto" if settings.epsilon is None else f"{settings.epsilon:g}",
-               "thr": f"{settings.threshold:g}"}  # fmt: skip
+    details = {
+        **choice_fields(choice, settings),
+        "pin": ",".join(map(str, sorted(pinned))) or "none",
+    }
     vocabulary = signed(vocabulary, "refit", old, counts, details)
     return RefitResult(
         original=original,
@@ -307,10 +311,13 @@ def count_for(
 
 def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
     """Words between spaces as metaspace words: with a `▁` before them. A `▁` that is text is in no
-    token, and left out, as in metaspace counts."""
+    token, and left out, as in metaspace counts; words that become equal are added up."""
     words = [(SPACE_MARK + word.replace(SPACE_MARK, "")).encode() for word in counts.words]
-    text, offsets = packed(words)
-    return replace(counts, rule=rule, text=text, offsets=offsets)
+    counter = _core.Counter(rule.mode.native, rule.max_word_length, 1, 0)
+    counter.add_words(*packed(words), counts.counts, 1)
+    text, offsets, numbers = counter.finish(1)
+    parts = [replace(part, counts=_after_spaces(part.counts, rule)) for part in counts.parts]
+    return replace(counts, rule=rule, text=text, offsets=offsets, counts=numbers, parts=parts)
 
 
 def _candidates(

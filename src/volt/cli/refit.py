@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,11 +31,23 @@ def refit(
         form=tokenizer.form, **vars(settings), **vars(reading), threads=run.threads,
         progress=progress_for(run.quiet),
     )  # fmt: skip
-    decided = result.choice.criterion if result.choice is not None else ""
-    chose = "as asked" if decided == "size" else f"chosen by {decided}"
-    head = f"{result.before.size:,} tokens -> {result.after.size:,} ({chose})"
     stays = "every special token, byte and character stays: what could be encoded still can"
-    tell_refit(result, [head, stays], target, run)
+    tell_refit(result, [*answer_lines(result), stays], target, run)
+
+
+def answer_lines(result: RefitResult) -> list[str]:
+    """The sizes before and after, and why."""
+    from volt.report.answer import answer
+
+    assert result.choice is not None  # refit chooses, extend does not
+    told = answer(result.choice.summary())
+    if result.choice.reason == "size":
+        told = replace(told, rows=())
+    if result.choice.reason == "merges":  # there are no more tokens to be had
+        rows = [row for row in told.rows if row[0] != "merges"]
+        told = replace(told, why="every token that the text uses", rows=tuple(rows))
+    head, *reasons = told.lines
+    return [f"{result.before.size:,} tokens -> {head}", *reasons]
 
 
 def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> list[str]:
@@ -57,9 +70,9 @@ def tell_refit(result: RefitResult, head: list[str], target: Folder, run: Run) -
     before, after = result.before, result.after
     say(quiet, *head)
     if before.tokens_per_line is not None and after.tokens_per_line is not None:
-        say(quiet, f"tokens a line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}")
+        say(quiet, f"tokens per line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}")
     nats = before.entropy_per_character, after.entropy_per_character
-    say(quiet, f"nats a character: {nats[0]:.4f} -> {nats[1]:.4f}")
+    say(quiet, f"nats per character: {nats[0]:.4f} -> {nats[1]:.4f}")
     if after.unknown:
         # Unknown text looks cheap: without this line the figures above would flatter.
         say(

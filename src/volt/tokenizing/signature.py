@@ -10,7 +10,7 @@ from volt._version import __version__
 from volt.choosing.choice import Choice
 from volt.choosing.sizes import listed_s
 from volt.counting.counts import WordCounts
-from volt.settings import LearnSettings
+from volt.settings import ChoiceSettings, LearnSettings
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "volt"
@@ -47,6 +47,26 @@ def words_fields(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
+def choice_fields(choice: Choice, settings: ChoiceSettings) -> dict[str, Any]:
+    """How the size and the tokens were chosen."""
+    return {
+        "crit": choice.criterion,
+        "s": listed_s([step.s for step in choice.steps]),
+        "rank": settings.rank or "auto",
+        "len": settings.length,
+        "gamma": f"{settings.gamma:g}",
+        "eps": "auto" if settings.epsilon is None else f"{settings.epsilon:g}",
+        "thr": f"{settings.threshold:g}",
+        "profile": settings.profile or "none",
+        "model": f"{choice.model.body}:{choice.model.width}",
+        "tol": f"{settings.tolerance:g}",
+        "order": settings.order,
+        "splits": 0 if choice.quality is None else len(choice.quality.split_scores),
+        "seed": settings.seed,
+        "mult": settings.multiple_of or "auto",
+    }
+
+
 def short_digest(names: Iterable[str]) -> str:
     """Enough of a hash to tell lists of names apart."""
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]
@@ -68,20 +88,7 @@ def learn_signature(
         "long": settings.max_token_length or "any",
         "cut": rule.max_word_length,
         "uni": rule.unicode,
-        "crit": choice.criterion,
-        "s": listed_s([step.s for step in choice.steps]),
-        "rank": settings.rank or "auto",
-        "len": settings.length,
-        "gamma": f"{settings.gamma:g}",
-        "eps": "auto" if settings.epsilon is None else f"{settings.epsilon:g}",
-        "thr": f"{settings.threshold:g}",
-        "profile": settings.profile or "none",
-        "model": f"{choice.model.body}:{choice.model.width}",
-        "tol": f"{settings.tolerance:g}",
-        "order": settings.order,
-        "splits": 0 if choice.quality is None else len(choice.quality.split_scores),
-        "seed": settings.seed,
-        "mult": settings.multiple_of or "auto",
+        **choice_fields(choice, settings),
         **words_fields(vocabulary),
         "names": short_digest([*settings.special, "", *settings.symbols]),
         "size": len(vocabulary),
