@@ -1,6 +1,7 @@
 """Where text comes from: files, folders, stdin, data sets, Python iterables.
 
-All of them become a `TextInput`, which opens as a stream of bytes.
+All of them become a `TextInput`: one document that opens as a stream of bytes (a text file), or
+batches of whole documents (`Documents`: records, the items of an iterable).
 """
 
 from __future__ import annotations
@@ -16,12 +17,26 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
 from volt.base.manifest import result_files, some_of
 from volt.counting.decoding import decompressed
+
+
+class Documents(NamedTuple):
+    """Whole documents, one after the other with nothing between them: document `i` is
+    `text[ends[i - 1]:ends[i]]`. About 1 to 16 MB of text is right for one batch."""
+
+    text: Any
+    """UTF-8: bytes, or anything else that has the buffer protocol."""
+    ends: NDArray[np.uint64]
+    first: int = 0
+    """The number of the first document in the input, for messages; 0: the next one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +49,8 @@ class TextInput:
     text: Iterable[str] | None = None
     normalizer: Callable[[str], str] | None = None
     """Applied to every line before its words are counted."""
+    batches: Callable[[], Iterator[Documents]] | None = None
+    """Opens an input that consists of many documents; `path` and `text` are not read then."""
 
     def open(self) -> BinaryIO:
         """The bytes of the text. Compression is recognized by content, never by name."""
