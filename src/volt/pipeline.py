@@ -21,9 +21,10 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.source import content_name
 from volt.ladder import Ladder, check_ladder, ladder_sizes
-from volt.proposing.base import DEFAULT_SPECIAL, Candidates, fixed_rows, has_byte_tokens
+from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
+from volt.role_settings import DEFAULT_SPECIAL
 from volt.settings import (
     GONE,
     CandidateSettings,
@@ -32,6 +33,7 @@ from volt.settings import (
     LearnSettings,
 )
 from volt.tokenizing.build import TokenizerPlan, build_tokenizer
+from volt.tokenizing.roles import roles_of
 from volt.tokenizing.signature import learn_signature
 
 
@@ -80,7 +82,7 @@ def finish(
     tokenizer = build_tokenizer(
         TokenizerPlan(
             choice, counts, settings.merge_rule, settings.unknown, settings.special,
-            settings.symbols, threads,
+            settings.symbols, roles_of(settings), settings.unknown_token, threads,
         )
     )  # fmt: skip
     source = settings.source
@@ -122,8 +124,9 @@ def proposal(
     counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress | None = None
 ) -> Proposal:
     rows = fixed_rows(
-        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols
-    )
+        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols,
+        settings.unknown_token,
+    )  # fmt: skip
     return Proposal(
         counts, settings.source, settings.encoding, settings.coverage, settings.max_token_length,
         settings.min_frequency, rows, threads, progress or Progress(),
@@ -140,7 +143,9 @@ def size_problem(
     def again(part: WordCounts) -> Candidates:
         return propose(proposal(part, settings, threads))
 
-    byte_tokens = has_byte_tokens(counts.rule.pretokenizer, settings.unknown, settings.special)
+    byte_tokens = has_byte_tokens(
+        counts.rule.pretokenizer, settings.unknown, settings.special, settings.unknown_token
+    )
     return SizeProblem(found, settings, counts, again, byte_tokens, threads, progress)
 
 

@@ -33,6 +33,7 @@ from volt.base.options import (
     text,
     whole,
 )
+from volt.role_settings import RoleSettings
 
 if TYPE_CHECKING:
     from volt.choosing.entropy import Length
@@ -304,7 +305,7 @@ class ChoiceSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VocabularySettings(Settings):
+class VocabularySettings(RoleSettings):
     """What a vocabulary has besides the chosen tokens."""
 
     merge_rule: MergeRule | None = option(
@@ -314,10 +315,6 @@ class VocabularySettings(Settings):
     unknown: Unknown | None = option(
         None, "What becomes of characters outside the vocabulary", one_of(unknowns),
         group="Tokens", default_words="unk for whitespace, else byte",
-    )  # fmt: skip
-    special: Sequence[str] = option(
-        ("<pad>", "<s>", "</s>", "<unk>"), "Special tokens, with ids from 0 on.", listed(),
-        group="Tokens",
     )  # fmt: skip
     symbols: Sequence[str] = option(
         (), "A symbol that is never split; may be given several times.", many(text()),

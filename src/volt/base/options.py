@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, wraps
 from importlib import import_module
+from itertools import chain
 from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
 
 from volt.base.checks import did_you_mean
@@ -50,6 +51,8 @@ class ValueKind:
     values: int | None = 1
     """How many words of the command line make one value; None: as often as the option is given."""
     flag: bool = False
+    convert: Callable[[str], Any] = str
+    """What the command line makes of each word before all are read together."""
 
     def must_be(self) -> str:
         return f"one of {', '.join(self.names())}" if self.names and self.closed else self.meaning
@@ -139,10 +142,27 @@ def listed() -> ValueKind:
         if value == "all":
             return value
         if isinstance(value, str):
-            return tuple(name for name in value.split(",") if name)
+            return _split(value)
         return tuple(map(_text, value))
 
     return ValueKind(read, "names separated by commas", "NAME,...")
+
+
+def many_lists() -> ValueKind:
+    """Several names: as often as the option is given, each time one or several with commas between;
+    in Python a sequence, or text with commas."""
+
+    def read(value: Any) -> tuple[str, ...]:
+        if isinstance(value, str):
+            return _split(value)
+        lists = [one if isinstance(one, tuple) else (_text(one),) for one in value]
+        return tuple(map(_text, chain.from_iterable(lists)))
+
+    return ValueKind(read, "names separated by commas", "NAME,...", values=None, convert=_split)
+
+
+def _split(names: str) -> tuple[str, ...]:
+    return tuple(name for name in names.split(",") if name)
 
 
 def many(kind: ValueKind) -> ValueKind:

@@ -172,6 +172,9 @@ class Value(click.ParamType):  # type: ignore[type-arg]
     def __init__(self, option: Option) -> None:
         self.option = option
 
+    def convert(self, value: Any, *about: Any) -> Any:
+        return self.option.kind.convert(value) if isinstance(value, str) else value
+
     def shell_complete(self, *asked: Any) -> list[CompletionItem]:
         incomplete = asked[-1]
         if self.option.kind.names:

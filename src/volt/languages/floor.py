@@ -78,7 +78,8 @@ def raise_shares(
         kept = _exchange(found, kept, new, vocabulary, used, rich, size, weights)
         vocabulary = build_vocabulary(
             found, np.flatnonzero(kept), merge_rule=first.merge_rule,
-            unknown=first.unknown, special=first.of_kind("special"),
+            unknown=first.unknown, special=first.of_kind("special"), roles=first.roles,
+            unknown_token=first.unknown_token,
             symbols=first.of_kind("symbol"),
         )  # fmt: skip
     else:
@@ -120,6 +121,7 @@ def _finest(
         merge_rule="pairs",
         unknown=like.unknown,
         special=special,
+        unknown_token=like.unknown_token,
     )
     used = np.stack(list(usage(Tokenizer(every, threads=threads), counts).values()))
     table = np.zeros((len(counts), len(found)), np.int64)

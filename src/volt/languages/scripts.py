@@ -209,8 +209,9 @@ def _scaled(
 ) -> list[int]:
     """The part of each size that a script gets; the fixed rows are needed by all."""
     fixed = fixed_rows(
-        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols
-    )
+        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols,
+        settings.unknown_token,
+    )  # fmt: skip
     scaled = sorted({fixed + max(1, int((size - fixed) * share)) for size in sizes})
     return scaled if len(scaled) > 1 else [fixed + 1, fixed + 2]
 

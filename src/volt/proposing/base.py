@@ -22,6 +22,7 @@ from volt.counting.words import PRETOKENIZERS, Pretokenizer, Unknown, WordRule
 from volt.proposing.curve import Curve
 from volt.proposing.cuts import Cuts
 from volt.proposing.tokens import Tokens
+from volt.role_settings import DEFAULT_SPECIAL
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,7 +35,6 @@ Floats = NDArray[np.float64]
 Frequencies = NDArray[np.uint64]
 
 BEYOND_UNICODE = 0x110000
-DEFAULT_SPECIAL = ("<pad>", "<s>", "</s>", UNKNOWN)
 
 
 def fixed_rows(
@@ -42,23 +42,32 @@ def fixed_rows(
     unknown: Unknown | None = None,
     special: Sequence[str] = DEFAULT_SPECIAL,
     symbols: Sequence[str] = (),
+    unknown_token: str = UNKNOWN,
 ) -> int:
     """Rows that every vocabulary has besides candidates: special tokens, symbols, and byte tokens
     if unknown characters are spelled in them."""
     mode = PRETOKENIZERS[pretokenizer]
-    spelled = mode.byte_tokens(resolve_unknown(mode, unknown, special))
+    spelled = mode.byte_tokens(resolve_unknown(mode, unknown, special, unknown_token))
     return len(special) + len(symbols) + len(spelled)
 
 
 def has_byte_tokens(
-    pretokenizer: str, unknown: Unknown | None, special: Sequence[str] = DEFAULT_SPECIAL
+    pretokenizer: str,
+    unknown: Unknown | None,
+    special: Sequence[str] = DEFAULT_SPECIAL,
+    unknown_token: str = UNKNOWN,
 ) -> bool:
     """Are unknown characters spelled in byte tokens?"""
     mode = PRETOKENIZERS[pretokenizer]
-    return resolve_unknown(mode, unknown, special) == "byte"
+    return resolve_unknown(mode, unknown, special, unknown_token) == "byte"
 
 
-def resolve_unknown(mode: Pretokenizer, unknown: Unknown | None, special: Sequence[str]) -> Unknown:
+def resolve_unknown(
+    mode: Pretokenizer,
+    unknown: Unknown | None,
+    special: Sequence[str],
+    unknown_token: str = UNKNOWN,
+) -> Unknown:
     """What becomes of characters outside the vocabulary, if that can be."""
     unknown = unknown or mode.unknown[0]
     check_choice("unknown", unknown, get_args(Unknown))
@@ -66,8 +75,8 @@ def resolve_unknown(mode: Pretokenizer, unknown: Unknown | None, special: Sequen
         raise SettingsError("byte tokens need metaspace or byte-level text; use unknown=unk")
     if unknown == "unk" and unknown not in mode.unknown:
         raise SettingsError("byte-level knows every character; leave unknown out")
-    if unknown == "unk" and UNKNOWN not in special:
-        raise SettingsError(f"unknown=unk needs {UNKNOWN} among the special tokens")
+    if unknown == "unk" and unknown_token not in special:
+        raise SettingsError(f"unknown=unk needs {unknown_token} among the special tokens")
     return unknown
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import get_args
 
 import numpy as np
@@ -12,11 +12,13 @@ from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
 from volt.choosing.choice import Choice
 from volt.counting.counts import WordCounts
-from volt.counting.marks import SPACE_MARK
+from volt.counting.marks import SPACE_MARK, UNKNOWN
 from volt.counting.words import MergeRule, Pretokenizer, Unknown
-from volt.proposing.base import DEFAULT_SPECIAL, Candidates, resolve_unknown
+from volt.proposing.base import Candidates, resolve_unknown
 from volt.proposing.tokens import Kind, Tokens
+from volt.role_settings import DEFAULT_SPECIAL
 from volt.tokenizing.check import measure
+from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, is_text
 
@@ -32,6 +34,8 @@ class TokenizerPlan:
     unknown: Unknown | None = None
     special: Sequence[str] = DEFAULT_SPECIAL
     symbols: Sequence[str] = ()
+    roles: Roles = field(default_factory=Roles)
+    unknown_token: str = UNKNOWN
     threads: int = 1
 
 
@@ -40,6 +44,7 @@ def build_tokenizer(plan: TokenizerPlan) -> Tokenizer:
     vocabulary = build_vocabulary(
         plan.choice.candidates, plan.choice.chosen, merge_rule=plan.merge_rule,
         unknown=plan.unknown, special=plan.special, symbols=plan.symbols,
+        roles=plan.roles, unknown_token=plan.unknown_token,
     )  # fmt: skip
     return measure(vocabulary, plan.counts, plan.threads)
 
@@ -52,11 +57,13 @@ def build_vocabulary(
     unknown: Unknown | None = None,
     special: Sequence[str] = DEFAULT_SPECIAL,
     symbols: Sequence[str] = (),
+    roles: Roles = Roles(),  # noqa: B008, frozen
+    unknown_token: str = UNKNOWN,
 ) -> Vocabulary:
     """A vocabulary of chosen candidates (by their ids) and the whole alphabet."""
     mode = candidates.rule.mode
     check_choice("merge_rule", merge_rule, get_args(MergeRule))
-    unknown = resolve_unknown(mode, unknown, special)
+    unknown = resolve_unknown(mode, unknown, special, unknown_token)
     fixed = fixed_tokens(mode, unknown, special, symbols)
     entries = candidates.build(np.fromiter(chosen, np.int64), len(fixed))
     tokens = fixed + entries.tokens
@@ -69,7 +76,7 @@ def build_vocabulary(
                 f"`encoding='{candidates.encoding}'`"
             )
         look_up = LookUp(mark=entries.inner_mark, unknown_score=entries.unknown_score)
-    return Vocabulary(
+    vocabulary = Vocabulary(
         rule=candidates.rule,
         tokens=tokens,
         hidden=entries.hidden,
@@ -84,8 +91,12 @@ def build_vocabulary(
             and SPACE_MARK in tokens.texts
         ),
         look_up=look_up,
+        unknown_token=unknown_token,
+        roles=roles,
         unit=candidates.unit,
     )
+    check_roles(vocabulary)
+    return vocabulary
 
 
 def fixed_tokens(

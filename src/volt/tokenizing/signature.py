@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from volt._version import __version__
@@ -11,6 +12,7 @@ from volt.choosing.choice import Choice
 from volt.choosing.sizes import listed_s
 from volt.counting.counts import WordCounts
 from volt.settings import ChoiceSettings, LearnSettings
+from volt.tokenizing.roles import Roles
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "volt"
@@ -72,6 +74,13 @@ def short_digest(names: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:8]
 
 
+def _roles(vocabulary: Vocabulary) -> list[str]:
+    """What was said about roles; nothing if they are as usual."""
+    usual, own = asdict(Roles()), asdict(vocabulary.roles)
+    said = [f"{name}={own[name]}" for name in own if own[name] != usual[name]]
+    return ["", *said] if said else []
+
+
 def learn_signature(
     source: str,
     counts: WordCounts,
@@ -90,7 +99,7 @@ def learn_signature(
         "uni": rule.unicode,
         **choice_fields(choice, settings),
         **words_fields(vocabulary),
-        "names": short_digest([*settings.special, "", *settings.symbols]),
+        "names": short_digest([*settings.special, "", *settings.symbols, *_roles(vocabulary)]),
         "size": len(vocabulary),
         "unit": counts.unit,
         "corpus": counts.digest(),

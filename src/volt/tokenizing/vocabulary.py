@@ -26,6 +26,7 @@ from volt.counting.normalizers import Normalizer
 from volt.counting.words import MergeRule, Unknown, WordRule
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token, Tokens
+from volt.tokenizing.roles import RoleName, Roles, role_name
 
 WordEnds = Literal["kinds", "spaces"]
 
@@ -80,6 +81,8 @@ class Vocabulary:
     make of it? It may be a piece, which they never make. Only imported vocabularies have those."""
     normalizer: Normalizer | None = None
     """What is done to text first in an imported vocabulary, beyond `rule.normalize`."""
+    roles: Roles = field(default_factory=Roles)
+    """What special tokens are for."""
     unit: int = 1
     """Frequencies are whole numbers of 1/unit."""
     unreachable: list[int] = field(default_factory=list)
@@ -133,6 +136,22 @@ class Vocabulary:
             return [self.unknown_id]
         spelled = np.flatnonzero(self.columns.are("byte")).tolist()
         return [i for i in spelled if not 0x80 <= byte_of(self.texts[i]) < 0xC0]
+
+    def role(self, role: RoleName) -> str | None:
+        """The special token of a role, or None: `role("eos")` is `</s>`."""
+        return role_name(role, self.roles, self.unknown_token, self.special_ids)
+
+    @cached_property
+    def special_ids(self) -> dict[str, int]:
+        """The special tokens and their ids."""
+        return {name: self.ids[name] for name in self.of_kind("special")}
+
+    @property
+    def around(self) -> tuple[list[int], list[int]]:
+        """The ids that go before and after a text whose special tokens are asked for."""
+        before = [self.ids[self.role("bos") or ""]] if self.roles.add_bos else []
+        after = [self.ids[self.role("eos") or ""]] if self.roles.add_eos else []
+        return before, after
 
     @property
     def marks(self) -> Marks:

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
-from volt.base.errors import InputError
+from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import PRETOKENIZERS, MergeRule, Normalization, Unknown, WordRule
@@ -36,6 +36,7 @@ from volt.proposing.tokens import (
     kind_numbers,
     packed,
 )
+from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
 
 FORMAT_VERSION = 1
@@ -45,6 +46,8 @@ of unknown characters. volt 0.1 could not read these."""
 NORMALIZER_FORMAT = 3
 """For vocabularies that have a normalizer, merge up to the next space, or look whole words up
 before they merge."""
+ROLES_FORMAT = 4
+"""For vocabularies whose special tokens were given roles."""
 MOST_TOKENS = 10_000_000
 MOST_BYTES = 2_000_000_000
 
@@ -67,9 +70,15 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
         normalizer["whole_words"] = True
     if vocabulary.normalizer is not None:
         normalizer["normalizer"] = vocabulary.normalizer.to_data()
-    version = LOOK_UP_FORMAT if look_up else FORMAT_VERSION
+    roles = {} if vocabulary.roles == Roles() else {"roles": asdict(vocabulary.roles)}
+    version = (
+        ROLES_FORMAT if roles
+        else NORMALIZER_FORMAT if normalizer
+        else LOOK_UP_FORMAT if look_up
+        else FORMAT_VERSION
+    )  # fmt: skip
     head = {
-        "format": NORMALIZER_FORMAT if normalizer else version,
+        "format": version,
         "volt": __version__,
         "signature": vocabulary.signature,
         **asdict(vocabulary.rule),
@@ -78,6 +87,7 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
         "unknown": vocabulary.unknown,
         **look_up,
         **normalizer,
+        **roles,
         "unit": vocabulary.unit,
         "size": len(vocabulary),
         "unreachable": vocabulary.unreachable,
@@ -194,11 +204,13 @@ class _Reader:
 
     def vocabulary(self) -> Vocabulary:
         version = self._get("", self._data, "format", int)
-        if not FORMAT_VERSION <= version <= NORMALIZER_FORMAT:
-            raise self._fail("format", f"{version}; this volt reads up to {NORMALIZER_FORMAT}")
+        if not FORMAT_VERSION <= version <= ROLES_FORMAT:
+            raise self._fail("format", f"{version}; this volt reads up to {ROLES_FORMAT}")
         for key in ("word_ends", "whole_words", "normalizer"):
             if key in self._data and version < NORMALIZER_FORMAT:
                 raise self._fail(key, f"not in format {version}")
+        if "roles" in self._data and version < ROLES_FORMAT:
+            raise self._fail("roles", f"not in format {version}")
         rule = WordRule(
             pretokenizer=self._choice("pretokenizer", tuple(PRETOKENIZERS)),
             normalize=self._choice("normalize", get_args(Normalization)),
@@ -229,6 +241,7 @@ class _Reader:
             word_ends=self._word_ends(),
             whole_words=self._flag("whole_words"),
             normalizer=self._normalizer(rule),
+            roles=self._roles(),
             unit=self._get("", self._data, "unit", int),
             unreachable=self._ids(
                 "unreachable", self._get("", self._data, "unreachable", list), size
@@ -259,6 +272,25 @@ class _Reader:
                 "normalizer", f"is for {found.pretokenizer} text without other normalization"
             )
         return found
+
+    def _roles(self) -> Roles:
+        if "roles" not in self._data:
+            return Roles()
+        data = self._get("", self._data, "roles", dict)
+        known = {field.name for field in fields(Roles)}
+        if data.keys() != known:
+            other = min(data.keys() ^ known)
+            raise self._fail(f"roles.{other}", "missing" if other in known else "not a role")
+        for key in ("bos", "eos", "pad", "mask", "chat"):
+            if data[key] is not None:
+                self._get("roles", data, key, str)
+        for key in ("add_bos", "add_eos"):
+            self._get("roles", data, key, bool)
+        if data["max_length"] is not None and self._get("roles", data, "max_length", int) < 1:
+            raise self._fail("roles.max_length", "at least 1")
+        if data["padding_side"] not in ("left", "right"):
+            raise self._fail("roles.padding_side", f"{_brief(data['padding_side'])} is not a side")
+        return Roles(**data)
 
     def _look_up(self) -> LookUp:
         data = self._get("", self._data, "look_up", dict)
@@ -369,6 +401,10 @@ class _Reader:
             raise self._fail("fuse_unknown", f"the space `{SPACE_MARK}` has to be known")
         if vocabulary.whole_words and not (vocabulary.encoding == "merge" and mode.byte_level):
             raise self._fail("whole_words", "only in byte-level text that is merged")
+        try:
+            check_roles(vocabulary)
+        except SettingsError as error:
+            raise self._fail("roles", str(error).replace("`", "")) from None
         if mode.byte_level and len(vocabulary.of_kind("character")) != 256:
             raise self._fail("tokens", "byte-level needs all 256 byte characters")
 

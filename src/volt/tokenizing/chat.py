@@ -1,0 +1,62 @@
+"""Chat templates: how messages become the text of a conversation, in Jinja."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from volt.base.errors import InputError, SettingsError
+
+CHATML = (
+    "{%- for message in messages -%}\n"
+    "{{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' -}}\n"
+    "{%- endfor -%}\n"
+    "{%- if add_generation_prompt -%}\n"
+    "{{- '<|im_start|>assistant\\n' -}}\n"
+    "{%- endif -%}\n"
+)
+LLAMA3 = (
+    "{{- bos_token -}}\n"
+    "{%- for message in messages -%}\n"
+    "{{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'"
+    " + message['content'] | trim + '<|eot_id|>' -}}\n"
+    "{%- endfor -%}\n"
+    "{%- if add_generation_prompt -%}\n"
+    "{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' -}}\n"
+    "{%- endif -%}\n"
+)
+TEMPLATES = {"chatml": CHATML, "llama3": LLAMA3}
+"""By name; anything else is a file."""
+MOST_BYTES = 1_000_000
+_NAME = re.compile(r"<\|[A-Za-z0-9_.:-]+\|>")
+_ROLE = re.compile(r"\b(bos|eos|pad|unk|mask)_token\b")
+
+
+def read_template(chat: str) -> str:
+    """The template of a name, or of a file."""
+    if chat in TEMPLATES:
+        return TEMPLATES[chat]
+    try:
+        if Path(chat).stat().st_size > MOST_BYTES:
+            raise InputError(f"{chat}: a chat template of more than {MOST_BYTES:,} bytes")
+        found = Path(chat).read_bytes().decode()
+    except OSError as error:
+        raise SettingsError(
+            f"`chat` must be one of {', '.join(TEMPLATES)}, or a Jinja file: cannot read {chat}: "
+            f"{error.strerror or error}"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{chat}: byte offset {error.start}: invalid UTF-8") from None
+    if not found.strip():
+        raise InputError(f"{chat}: an empty chat template")
+    return found
+
+
+def template_names(template: str) -> list[str]:
+    """The special tokens that a template writes, such as `<|im_start|>`."""
+    return list(dict.fromkeys(_NAME.findall(template)))
+
+
+def template_roles(template: str) -> list[str]:
+    """The roles whose tokens a template asks for: `bos` for `bos_token`."""
+    return list(dict.fromkeys(_ROLE.findall(template)))
