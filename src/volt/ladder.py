@@ -13,6 +13,7 @@ import numpy as np
 from volt._core import dot
 from volt.base.errors import InputError
 from volt.base.output import atomic_folder
+from volt.base.table import text_table
 from volt.choosing.cost import cost
 from volt.choosing.sizes import parse_sizes
 from volt.proposing.base import Candidates
@@ -88,14 +89,13 @@ class Ladder(Mapping[int, LearnResult]):
         """The table as lines of text."""
         rows = self.rows()
         cheapest = min(row["cost"] for row in rows)
-        lines = [f"{'size':>9} {'tokens':>13} {'bytes/token':>12} {'bits/byte':>10} {'cost':>8}"]
-        for row in rows:
-            score = "-" if row["heldout"] is None else f"{row['heldout']:.4f}"
-            lines.append(
-                f"{row['size']:>9,} {row['tokens']:>13,} {row['bytes_per_token']:>12.3f} "
-                f"{score:>10} {row['cost'] / cheapest:>7.3f}x"
-            )
-        return lines
+        columns = [("size", ">9,"), ("tokens", ">13,"), ("bytes/token", ">12.3f"),
+                   ("bits/byte", ">10.4f"), ("cost", ">8")]  # fmt: skip
+        return text_table(columns, (
+            (row["size"], row["tokens"], row["bytes_per_token"], row["heldout"],
+             f"{row['cost'] / cheapest:.3f}x")
+            for row in rows
+        ))  # fmt: skip
 
     def save(
         self, folder: str | os.PathLike[str], *, force: bool = False, report: bool = True

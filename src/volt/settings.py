@@ -228,39 +228,24 @@ class CandidateSettings(MergeSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChoiceSettings(Settings):
-    """How a size is chosen."""
+class SizeSettings(Settings):
+    """What decides the size, and the constants of the paper's transport."""
 
     criterion: str | None = option(
         None, "What decides the size", one_of(criteria), group="Size",
         default_words="auto, or muv with a profile",
     )  # fmt: skip
-    for_model: str = option(
-        "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
-        "width", form_of(model_forms, read_model), group="Size", metavar="MODEL",
+    size: int | None = option(
+        None, "Fix the size of the vocabulary, everything included: 32000 or 32k.", size(),
+        group="Size", default_words="the criterion decides",
     )  # fmt: skip
     profile: Profile | None = option(
         None, "Choose as the paper does; literal and released are for comparison only",
         choice("paper", "literal", "released"), group="Size",
     )  # fmt: skip
-    tolerance: float = option(
-        0.005, "Loss of held-out quality that does not count, relative.", chance(), group="Size"
-    )
     multiple_of: int | None = option(
         None, "Round the size that auto chooses to a multiple of this.", whole(1), group="Size",
         default_words="64, below 4,096 rows 8",
-    )  # fmt: skip
-    order: int = option(
-        3, "Order of the language model that measures quality.", whole(1, 6), group="Size"
-    )
-    splits: int | None = option(
-        None, "Number of random parts of the text that every criterion is repeated on.",
-        whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
-    )  # fmt: skip
-    seed: int = option(0, "Random seed for the splits.", whole(0, 2**63 - 1), group="Size")
-    size: int | None = option(
-        None, "Fix the size of the vocabulary, everything included: 32000 or 32k.", size(),
-        group="Size", default_words="the criterion decides",
     )  # fmt: skip
     sizes: str | Sequence[int] | None = option(
         None, "Sizes at which transport is solved: START:STOP:STEP or a list.", anything("SIZES"),
@@ -269,10 +254,6 @@ class ChoiceSettings(Settings):
     rank: Rank | None = option(
         None, "Which candidates come first", choice("frequency", "merge"), group="Size",
         default_words="frequency for muv and for candidates without merges, else merge",
-    )  # fmt: skip
-    length: Length = option(
-        "types", "What the mean token length in the entropy is taken over", one_of(lengths),
-        group="Size",
     )  # fmt: skip
     gamma: float = option(1.0, "Weight of the transport plan's entropy.", number(), group="Size")
     epsilon: float | None = option(
@@ -299,6 +280,36 @@ class ChoiceSettings(Settings):
     def decided_by(self) -> str:
         """The criterion that decides unless the size is given."""
         return self.criterion or ("auto" if self.profile is None else "muv")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualitySettings(Settings):
+    """How the quality and the cost of a size are measured."""
+
+    for_model: str = option(
+        "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
+        "width", form_of(model_forms, read_model), group="Size", metavar="MODEL",
+    )  # fmt: skip
+    tolerance: float = option(
+        0.005, "Loss of held-out quality that does not count, relative.", chance(), group="Size"
+    )
+    order: int = option(
+        3, "Order of the language model that measures quality.", whole(1, 6), group="Size"
+    )
+    splits: int | None = option(
+        None, "Number of random parts of the text that every criterion is repeated on.",
+        whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
+    )  # fmt: skip
+    seed: int = option(0, "Random seed for the splits.", whole(0, 2**63 - 1), group="Size")
+    length: Length = option(
+        "types", "What the mean token length in the entropy is taken over", one_of(lengths),
+        group="Size",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChoiceSettings(QualitySettings, SizeSettings):
+    """How a size is chosen."""
 
 
 # --------------------------------------------------------------------------- a size to a vocabulary
@@ -393,8 +404,8 @@ class LanguageSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchSettings(Settings):
-    """What sizes are compared by."""
+class ComparedSizes(Settings):
+    """Which sizes are compared, and by what."""
 
     by: str = option(
         "auto", "What to compare the sizes by", one_of(lambda: (*criteria(), "bleu")), group="Size"
@@ -403,25 +414,11 @@ class SearchSettings(Settings):
         None, "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
         default_words="those at which quality is measured; 1000:10000:1000,20000,30000 for bleu",
     )  # fmt: skip
-    length: Length = option(
-        "types", "What the mean token length in the entropy is taken over, for muv",
-        one_of(lengths), group="Size",
-    )  # fmt: skip
-    for_model: str = option(
-        "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
-        "width", form_of(model_forms, read_model), group="Size", metavar="MODEL",
-    )  # fmt: skip
-    tolerance: float = option(
-        0.005, "Loss of held-out quality that does not count, relative.", chance(), group="Size"
-    )
-    order: int = option(
-        3, "Order of the language model that measures quality.", whole(1, 6), group="Size"
-    )
-    splits: int | None = option(
-        None, "Number of random parts of the text that quality is averaged over.",
-        whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
-    )  # fmt: skip
-    seed: int = option(0, "Random seed for the splits.", whole(0, 2**63 - 1), group="Size")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings(QualitySettings, ComparedSizes):
+    """How sizes are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

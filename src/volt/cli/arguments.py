@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
+from volt.base.errors import InputError
 from volt.base.options import (
     Settings,
     argument,
@@ -72,6 +74,19 @@ class File(Settings):
         from volt.base.output import claim
 
         claim(self.output, inputs=inputs, force=self.force, glob=glob)
+
+    def write(self, write: Callable[[BinaryIO], object]) -> None:
+        """Have the output written: to the file, or to stdout."""
+        from volt.base.output import atomic_write
+
+        if self.output is not None:
+            with atomic_write(self.output) as stream:
+                write(stream)
+        elif sys.stdout is None:
+            raise InputError("cannot write stdout: it is closed")
+        else:
+            write(sys.stdout.buffer)
+            sys.stdout.flush()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import volt
 from volt.base.errors import SettingsError
 from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
-from volt.cli.console import print_json, progress_for, say, write_stdout
+from volt.cli.console import print_json, progress_for, say
 from volt.cli.count import count_summary
 from volt.settings import CandidateSettings, CountSettings
 
@@ -19,7 +19,7 @@ def candidates(
     inputs: Inputs, counting: CountSettings, settings: CandidateSettings, target: File, run: Run
 ) -> None:
     """Learn candidates: by BPE, with the exact curve of every vocabulary size, or others."""
-    from volt.proposing.candidates_file import save_candidates, write_candidates
+    from volt.proposing.candidates_file import write_candidates
 
     if run.json and target.output is None:
         raise SettingsError("--json and the candidates both go to stdout: name a file with -o")
@@ -27,23 +27,13 @@ def candidates(
     common: dict[str, Any] = {"threads": run.threads, "progress": progress_for(run.quiet)}
     counts = volt.count(inputs.files, **vars(counting), **common)
     found = volt.candidates(counts, **vars(settings), **common)
-    if target.output is None:
-        write_stdout(lambda stream: write_candidates(found, stream))
-    else:
-        save_candidates(found, target.output)
-    curve = found.curve
-    last = curve.rows([len(curve) - 1])[0]
+    target.write(lambda stream: write_candidates(found, stream))
     if run.json:
         print_json({**asdict(found.rule), "alphabet": found.alphabet_size,
                     "left_out": found.left_out, "source": str(settings.source),
-                    "asked": settings.source.number, **last,
-                    "muv_types": _or_none(last["muv_types"]),
-                    "muv_occurrences": _or_none(last["muv_occurrences"])})  # fmt: skip
+                    "asked": settings.source.number,
+                    **found.curve.rows([len(found.curve) - 1])[0]})  # fmt: skip
     say(run.quiet, *count_summary(counts), *candidates_summary(found), *found.messages)
-
-
-def _or_none(value: float) -> float | None:
-    return value if value == value else None
 
 
 def candidates_summary(found: volt.Candidates) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import volt
 from volt.base.options import argument, many, option, path
+from volt.base.table import text_table
 from volt.cli.arguments import File, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -39,17 +40,14 @@ def compare(asked: CompareCommand, shown: Told) -> None:
     asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], asked.on)
     comparison = volt.compare(asked.vocabularies, asked.on)
     if asked.output is not None:
-        from volt.base.output import atomic_write
         from volt.report.page import make_comparison_page
 
         page = make_comparison_page(comparison)
-        with atomic_write(asked.output) as stream:
-            stream.write(page)
+        asked.write(lambda stream: stream.write(page))
     if shown.json:
         print_json(comparison.summary())
     else:
-        for line in table(comparison):
-            print(line)
+        print("\n".join(table(comparison)))
     for row in comparison.rows:
         say(shown.quiet, *(f"note: {row.name}: {message}" for message in row.messages))
     if asked.output is not None:
@@ -58,20 +56,13 @@ def compare(asked: CompareCommand, shown: Told) -> None:
 
 def table(comparison: Comparison) -> list[str]:
     width = max(10, *(len(row.name) for row in comparison.rows))
-    lines = [
-        f"{'vocabulary':<{width}} {'size':>9} {'tok/word':>9} {'bytes/tok':>9} {'Rényi':>7} "
-        f"{'H/char':>7} {'one-token':>9} {'unknown':>8} {'overlap':>8}"
-    ]
-    for row in comparison.rows:
-        lines.append(
-            f"{row.name:<{width}} {row.size:>9,} {_figure(row.tokens_per_word, '9.3f')} "
-            f"{_figure(row.bytes_per_token, '9.3f')} {_figure(row.renyi_efficiency, '7.4f')} "
-            f"{_figure(row.entropy_per_character, '7.4f')} "
-            f"{_figure(row.single_token_words, '9.1%')} {_figure(row.unknown, '8.3%')} "
-            f"{_figure(row.overlap, '8.1%')}"
-        )
-    return lines
-
-
-def _figure(value: float | None, form: str) -> str:
-    return f"{'-':>{form.partition('.')[0]}}" if value is None else f"{value:{form}}"
+    columns = [
+        ("vocabulary", f"<{width}"), ("size", ">9,"), ("tok/word", ">9.3f"), ("bytes/tok", ">9.3f"),
+        ("Rényi", ">7.4f"), ("H/char", ">7.4f"), ("one-token", ">9.1%"), ("unknown", ">8.3%"),
+        ("overlap", ">8.1%"),
+    ]  # fmt: skip
+    return text_table(columns, (
+        (row.name, row.size, row.tokens_per_word, row.bytes_per_token, row.renyi_efficiency,
+         row.entropy_per_character, row.single_token_words, row.unknown, row.overlap)
+        for row in comparison.rows
+    ))  # fmt: skip

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import SettingsError
 from volt.base.progress import Progress, Report
 from volt.cli.command import Given, current_options
 from volt.settings import in_flags
@@ -104,12 +104,14 @@ def refuse(given: Given, names: Iterable[str], by: str) -> None:
             raise SettingsError(f"`{name}` does not go with {by}: leave it out")
 
 
-def write_stdout(write: Callable[[BinaryIO], None]) -> None:
-    if sys.stdout is None:
-        raise InputError("cannot write stdout: it is closed")
-    write(sys.stdout.buffer)
-    sys.stdout.flush()
-
-
 def print_json(data: Any) -> None:
-    print(json.dumps(data, ensure_ascii=False, indent=2))
+    print(json.dumps(_without_nan(data), ensure_ascii=False, indent=2))
+
+
+def _without_nan(data: Any) -> Any:
+    """JSON has no NaN: null stands for it."""
+    if isinstance(data, dict):
+        return {key: _without_nan(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_without_nan(value) for value in data]
+    return None if data != data else data

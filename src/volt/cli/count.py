@@ -10,7 +10,7 @@ from volt.base.errors import SettingsError
 from volt.base.options import choice, option
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
-from volt.cli.console import print_json, progress_for, refuse, say, write_stdout
+from volt.cli.console import print_json, progress_for, refuse, say
 from volt.settings import CountSettings, SpillSettings
 
 if TYPE_CHECKING:
@@ -50,10 +50,7 @@ def count(
         refuse(given, ("master", "field"), "--engine local")
         counts = _here(inputs, settings, spilling, target, run, given)
     if isinstance(counts, volt.WordCounts):
-        if target.output is None:
-            write_stdout(counts.write)
-        else:
-            counts.save(target.output)
+        target.write(counts.write)
     if run.json:
         print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
                     **asdict(counts.totals)})  # fmt: skip

@@ -8,14 +8,20 @@ from pathlib import Path
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import anything, option, path
+from volt.base.table import text_table
 from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
 from volt.settings import CountSettings, MergeSettings
 
-ROUND_SIZES = [
-    factor * 10**power for power in range(2, 7) for factor in (1, 2, 5)
-]  # what the table shows unless sizes are named
+ROUND_SIZES = [factor * 10**power for power in range(2, 7) for factor in (1, 2, 5)]
+"""What the table shows unless sizes are named."""
+COLUMNS = {
+    "size": ("size", ">9,"), "tokens": ("tokens", ">13,"), "types": ("in use", ">9,"),
+    "entropy": ("H", ">8.4f"), "entropy_types": ("H/type", ">8.4f"),
+    "entropy_occurrences": ("H/char", ">8.4f"), "muv_types": ("MUV (types)", ">12.4g"),
+    "muv_occurrences": ("MUV (chars)", ">12.4g"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,26 +62,17 @@ def curve(
         )
     rows = table.rows(table.at_size(size) for size in wanted)
     if run.json:
-        print_json([{k: v if v == v else None for k, v in row.items()} for row in rows])
+        print_json(rows)
     else:
-        print(f"{'size':>9} {'tokens':>13} {'in use':>9} {'H':>8} {'H/type':>8} {'H/char':>8}"
-              f" {'MUV (types)':>12} {'MUV (chars)':>12}")  # fmt: skip
-        for row in rows:
-            print(
-                f"{row['size']:>9,} {row['tokens']:>13,} {row['types']:>9,} {row['entropy']:>8.4f}"
-                f" {row['entropy_types']:>8.4f} {row['entropy_occurrences']:>8.4f}"
-                f" {_number(row['muv_types'])} {_number(row['muv_occurrences'])}"
-            )
+        print(
+            "\n".join(text_table([*COLUMNS.values()], ([row[n] for n in COLUMNS] for row in rows)))
+        )
     left_out = len(set(sizes)) - len(wanted)
     if asked.sizes and left_out:
         say(run.quiet, f"{left_out} sizes outside {smallest:,} to {largest:,} left out")
     if asked.output is not None:
         table.save(asked.output)
         say(run.quiet, f"{len(table):,} rows in {asked.output}")
-
-
-def _number(value: float) -> str:
-    return f"{value:>12.4g}" if value == value else f"{'-':>12}"
 
 
 def _is_candidates(name: str) -> bool:

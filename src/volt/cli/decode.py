@@ -13,7 +13,7 @@ from volt.base.errors import InputError
 from volt.base.options import flag, option
 from volt.cli.arguments import File, Model, Quiet, Stdin
 from volt.cli.command import command
-from volt.cli.console import say, write_stdout
+from volt.cli.console import say
 from volt.cli.encode import IdForm, offsets_path
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ class DecodeCommand(IdForm):
 @command("volt decode -m out test.tok -o test.txt")
 def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet) -> None:
     """Decode what `volt encode` wrote: a line of text for a line of tokens."""
-    from volt.base.output import atomic_write
-
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
     decoder = _Decoder(volt.load(model.model), asked.skip_special)
@@ -47,11 +45,7 @@ def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, show
                 block.clear()
         stream.write(b"".join(block))
 
-    if target.output is None:
-        write_stdout(write)
-    else:
-        with atomic_write(target.output) as stream:
-            write(stream)
+    target.write(write)
     say(shown.quiet, *decoder.losses())
 
 

@@ -11,7 +11,7 @@ from volt.base.errors import SettingsError
 from volt.base.options import Settings, choice, option, text
 from volt.cli.arguments import File, Folder, Model, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
-from volt.cli.console import progress_for, refuse, write_stdout
+from volt.cli.console import progress_for, refuse
 from volt.settings import EncodeSettings
 
 if TYPE_CHECKING:
@@ -108,18 +108,12 @@ def _write_arrays(
 def _write_text(
     tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: IdForm, target: File
 ) -> None:
-    from volt.base.output import atomic_write
-
     def write(stream: BinaryIO) -> None:
         text_form: Literal["tokens", "ids"] = "ids" if form.form == "ids" else "tokens"
         for block in tokenizer.encode_to_text(inputs.files, text_form, **options):
             stream.write(block)
 
-    if target.output is None:
-        write_stdout(write)
-    else:
-        with atomic_write(target.output) as stream:
-            write(stream)
+    target.write(write)
 
 
 def offsets_path(path: Path) -> Path:

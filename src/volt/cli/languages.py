@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from volt.base.errors import SettingsError
+from volt.base.table import text_table
 from volt.cli.console import print_json, say
 
 if TYPE_CHECKING:
@@ -60,25 +61,23 @@ def table_lines(table: LanguageTable | None) -> list[str]:
     if table is None:
         return []
     wide = max(8, *(len(row.code) for row in table.rows))
-    cost = table.min_share is not None
     measured = any(row.best_size is not None for row in table.rows)
-    head = (
-        f"{'language':<{wide}} {'lines':>9} {'weight':>8} {'share':>6} {'used':>7} {'tok/word':>8} "
-        f"{'tok/line':>8} {'1-token':>7} {'unknown':>7} {'entropy':>7} {'/char':>6} {'parity':>6}"
-    )
-    lines = ["", head + (f" {'best':>7} {'loss':>6}" if measured else "")
-             + (f" {'cost':>7}" if cost else "")]  # fmt: skip
-    for row in table.rows:
-        parity = "-" if row.parity is None else f"{row.parity:.3f}"
-        weight = f"{float(Fraction(row.weight)):.3f}".rstrip("0").rstrip(".")
-        lines.append(
-            f"{row.code:<{wide}} {row.lines:>9,} {weight:>8} {row.share:>6.1%} {row.used:>7,} "
-            f"{row.tokens_per_word:>8.3f} {row.tokens_per_sentence:>8.2f} "
-            f"{row.single_token_words:>7.1%} {row.unknown_characters:>7,} {row.entropy:>7.3f} "
-            f"{row.entropy_per_character:>6.3f} {parity:>6}"
-            + (_quality(row) if measured else "")
-            + (f" {row.cost or 0:>+7.2%}" if cost else "")
-        )
+    columns = [
+        ("language", f"<{wide}"), ("lines", ">9,"), ("weight", ">8"), ("share", ">6.1%"),
+        ("used", ">7,"), ("tok/word", ">8.3f"), ("tok/line", ">8.2f"), ("1-token", ">7.1%"),
+        ("unknown", ">7,"), ("entropy", ">7.3f"), ("/char", ">6.3f"), ("parity", ">6.3f"),
+        *([("best", ">7,"), ("loss", ">6.1%")] if measured else []),
+        *([("cost", ">+7.2%")] if table.min_share is not None else []),
+    ]  # fmt: skip
+    rows = (
+        (row.code, row.lines, _weight(row), row.share, row.used, row.tokens_per_word,
+         row.tokens_per_sentence, row.single_token_words, row.unknown_characters, row.entropy,
+         row.entropy_per_character, row.parity,
+         *([row.best_size, row.quality_loss] if measured else []),
+         *([row.cost or 0] if table.min_share is not None else []))
+        for row in table.rows
+    )  # fmt: skip
+    lines = ["", *text_table(columns, rows)]
     where = "the parallel text" if table.parallel else (
         "the texts with as many lines: parity only if these are translations (--parallel)"
     )  # fmt: skip
@@ -91,21 +90,22 @@ def table_lines(table: LanguageTable | None) -> list[str]:
     return lines
 
 
-def _quality(row: Language) -> str:
-    if row.best_size is None or row.quality_loss is None:
-        return f" {'-':>7} {'-':>6}"
-    return f" {row.best_size:>7,} {row.quality_loss:>6.1%}"
+def _weight(row: Language) -> str:
+    return f"{float(Fraction(row.weight)):.3f}".rstrip("0").rstrip(".")
 
 
 def tell_scripts(result: ScriptsResult, folder: Path, quiet: bool, json: bool) -> None:
     """What `--separate-scripts` found."""
     if json:
         print_json(result.summary())
-    say(quiet, "", f"{'script':<12} {'words':>12} {'types':>9} {'chose':>8} {'tokens':>8}")
-    for name, one in result.scripts.items():
-        words = one.counts.totals.words // one.counts.unit
-        say(quiet, f"{name:<12} {words:>12,} {len(one.counts):>9,} {one.choice.size:>8,} "
-                   f"{len(one.vocabulary):>8,}")  # fmt: skip
+    columns = [("script", "<12"), ("words", ">12,"), ("types", ">9,"), ("chose", ">8,"),
+               ("tokens", ">8,")]  # fmt: skip
+    rows = (
+        (name, one.counts.totals.words // one.counts.unit, len(one.counts), one.choice.size,
+         len(one.vocabulary))
+        for name, one in result.scripts.items()
+    )  # fmt: skip
+    say(quiet, "", *text_table(columns, rows))
     say(quiet, "", *joined_lines(result.joined.summary()), *table_lines(result.languages), "")
     say(quiet, *(f"note: {message}" for message in result.messages))
     say(quiet, f"written to {folder}: volt.json, choices.json, signature.txt, id maps, scripts/")
@@ -120,7 +120,7 @@ def joined_lines(summary: dict[str, Any]) -> list[str]:
     if summary["moved"]:
         lines.append(
             f"{summary['moved']:,} tokens were torn apart by merges of another vocabulary, and are "
-            f"merged behind all others; that took {summary['added']:,} new scaffolds"
+            f"merged after all others; that took {summary['added']:,} new scaffolds"
         )
     if summary["unreachable"]:
         lines.append(f"{summary['unreachable']:,} tokens are unreachable (see volt.json)")

@@ -28,13 +28,11 @@ class PlotCommand(Learned, File):
 @command("volt plot out -o curve.svg")
 def plot(asked: PlotCommand, shown: Quiet) -> None:
     """Draw quality and cost over size with the choice, or the paper's curve; readable in grey."""
-    from volt.base.output import atomic_write
     from volt.report.page import load_material
     from volt.report.plot import check_form, material_figure, render
 
     asked.claim(asked.files)
     form = check_form(Path(asked.output))
     data = render(material_figure(load_material(Path(asked.folder)), asked.figure), form)
-    with atomic_write(asked.output) as stream:
-        stream.write(data)
+    asked.write(lambda stream: stream.write(data))
     say(shown.quiet, f"{asked.output}: {len(data) / 1000:.0f} kB")

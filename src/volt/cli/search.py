@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import option, pair, path
+from volt.base.table import text_table
 from volt.cli.arguments import Inputs, Run
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
@@ -59,18 +60,14 @@ def search(
     rows = result.rows()
     choice = result.choice
     if run.json:
-        print_json({"rows": [{k: v if v == v else None for k, v in row.items()} for row in rows],
-                    "winner": asdict(choice)})  # fmt: skip
+        print_json({"rows": rows, "winner": asdict(choice)})
         return
-    columns = list(dict.fromkeys(["heldout", settings.by])) if result.quality else [settings.by]
-    heads = " ".join(f"{name:>12}" for name in columns)
-    print(f"{'':2}{'size':>9} {'tokens':>13} {'H/type':>8} {'H/char':>8} {heads}")
-    for row in rows:
-        star = "*" if row["size"] == choice.size else ""
-        values = [row[name] for name in columns]
-        figures = " ".join(f"{v:>12.5g}" if v == v else f"{'-':>12}" for v in values)
-        print(f"{star:2}{row['size']:>9,} {row['tokens']:>13,} {row['entropy_types']:>8.4f}"
-              f" {row['entropy_occurrences']:>8.4f} {figures}")  # fmt: skip
+    names = list(dict.fromkeys(["heldout", settings.by])) if result.quality else [settings.by]
+    columns = [("", "<1"), ("size", ">9,"), ("tokens", ">13,"), ("H/type", ">8.4f"),
+               ("H/char", ">8.4f"), *((name, ">12.5g") for name in names)]  # fmt: skip
+    shown = ["size", "tokens", "entropy_types", "entropy_occurrences", *names]
+    lines = (["*" * (row["size"] == choice.size), *map(row.get, shown)] for row in rows)
+    print("\n".join(text_table(columns, lines)))
     winner = "no size" if choice.size is None else f"{choice.size:,}"
     say(run.quiet, f"{settings.by}: {winner} ({choice.meaning})")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))

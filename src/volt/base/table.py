@@ -1,0 +1,27 @@
+"""Tables for the terminal: every command that prints one prints it like this."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def text_table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """The head and the rows as lines of text. A column is its head and the format of its values;
+    None and NaN are shown as a dash.
+
+    >>> text_table([("name", "<6"), ("share", ">6.1%")], [("de", 0.5), ("en", None)])
+    ['name    share', 'de      50.0%', 'en          -']
+    """
+    forms = [form for _, form in columns]
+    plain = [re.sub(r"([<>])\+?([0-9]+).*", r"\1\2", form) for form in forms]
+
+    def line(values: Sequence[Any], forms: Sequence[str]) -> str:
+        cells = (
+            f"{'-':{place}}" if value is None or value != value else f"{value:{form}}"
+            for value, form, place in zip(values, forms, plain, strict=True)
+        )
+        return " ".join(cells).rstrip()
+
+    return [line([head for head, _ in columns], plain), *(line(row, forms) for row in rows)]
