@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import statistics
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def corpus(request):
         pytest.skip("VOLT_DATA names no folder with real text")
     spec = importlib.util.spec_from_file_location("stability", TOOL)
     tool = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = tool  # dataclasses look their module up
     spec.loader.exec_module(tool)
     return tool.read_corpus(request.param, Path(os.environ["VOLT_DATA"]))
 

@@ -137,7 +137,7 @@ def test_quiet_is_silent_and_text_may_come_from_stdin(folder, tmp_path):
 
 def test_every_option_arrives(folder, tmp_path):
     options = [
-        "--criterion", "mdl", "--model-width", "4", "--rank", "frequency", "--length",
+        "--criterion", "mdl", "--for-model", "4M:4", "--rank", "frequency", "--length",
         "occurrences", "--gamma", "0.5", "--epsilon", "0.1", "--threshold", "0.01",
         "--encoding", "split", "--merge-rule", "pairs", "--unknown", "unk", "--special",
         "<unk>,<s>", "--symbol", "<2de>", "--symbol", "<2en>", "--coverage", "0.99",
@@ -151,7 +151,7 @@ def test_every_option_arrives(folder, tmp_path):
     for part in (
         "cand:bpe-200", "min:3", "cov:0.99", "long:6", "norm:nfkc", "cut:30", "s:32:72:20",
         "crit:mdl", "rank:frequency", "len:occurrences", "gamma:0.5", "eps:0.1", "thr:0.01",
-        "width:4", "enc:split", "rule:pairs", "unk:unk", "pre:metaspace",
+        "model:4000000:4", "enc:split", "rule:pairs", "unk:unk", "pre:metaspace",
     ):  # fmt: skip
         assert f"|{part}|" in signature
     vocabulary = volt.load_vocabulary(tmp_path / "out")
@@ -252,8 +252,7 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
           "--separate-scripts"], "--separate-scripts does not go with --separate"),
         (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),
         (["train.en", "-o", "out", "--criterion", "bleu"], "--criterion"),
-        (["train.en", "-o", "out", "--seed", "5"], "--seed was removed"),
-        (["train.en", "-o", "out", "--bootstrap", "5"], "--bootstrap was removed"),
+        (["train.en", "-o", "out", "--bootstrap", "5"], "--bootstrap was removed: use --splits"),
         (["empty", "-o", "out"], "the input has no words"),
         (["train.en", "-o", "out", "--min-count", "9999"], "--min-count leaves out every word"),
     ],
@@ -280,7 +279,7 @@ def test_an_existing_folder_is_refused_before_the_work(folder, joint):
 
 def test_search_prints_a_table_and_names_the_winner(folder):
     code, out, err = run(folder, "search", "train.en", "--sizes", "320:560:60", "--by", "mdl",
-                         "--model-width", 8)  # fmt: skip
+                         "--for-model", "1M:8")  # fmt: skip
     assert code == 0
     head, *rows = out.splitlines()
     assert head.split() == ["size", "tokens", "H/type", "H/char", "mdl"]
@@ -291,8 +290,8 @@ def test_search_prints_a_table_and_names_the_winner(folder):
     assert min(values, key=values.get) == winner[0]
 
 
-def test_search_by_muv_is_the_default_and_json_is_data(folder):
-    arguments = ["search", "train.en", "train.de", "--sizes", "300,350,450,5k"]
+def test_search_by_muv_and_json_is_data(folder):
+    arguments = ["search", "train.en", "train.de", "--sizes", "300,350,450,5k", "--by", "muv"]
     code, out, err = run(folder, *arguments, "--json")
     assert code == 0
     data = json.loads(out)
@@ -306,12 +305,25 @@ def test_search_by_muv_is_the_default_and_json_is_data(folder):
     assert f"muv: {best['size']} (most entropy saved" in err
 
 
+def test_search_by_auto_is_the_default_over_the_sizes_of_the_quality_curve(folder):
+    code, out, err = run(folder, "search", "train.en", "train.de", "--json")
+    assert code == 0
+    data = json.loads(out)
+    rows = data["rows"]
+    assert len(rows) == 24
+    best = min(row["heldout"] for row in rows)
+    within = [row for row in rows if row["heldout"] <= best * 1.005]
+    assert data["winner"]["size"] == min(within, key=lambda row: row["auto"])["size"]
+    code, _, err = run(folder, "search", "train.en", "train.de")
+    assert code == 0
+    assert f"auto: {data['winner']['size']} (the cheapest size that costs no" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["train.en", "--by", "bleu"], "--by"),
-        (["train.en"], "the text gives sizes"),
-        (["train.en", "--sizes", "40"], " on; name at least two of these"),
+        (["train.en", "--sizes", "40"], " on: name at least two of these in --sizes"),
         (["train.en", "--sizes", "many"], "START:STOP:STEP"),
     ],
 )

@@ -44,10 +44,10 @@ def test_refit(folder: Path, tmp_path: Path) -> None:
                "--sizes", "310,360,410", "--json")  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["before"]["size"] == 700 and told["criterion"] == "muv"
+    assert told["before"]["size"] == 700 and told["criterion"] == "auto"
     assert told["vocabulary_size"] == 700 - told["dropped"] < 700
     assert told["files"] == FILES == sorted(path.name for path in (tmp_path / "out").glob("[!.]*"))
-    assert f"700 tokens -> {told['vocabulary_size']} (chosen by muv)" in done.stderr
+    assert f"700 tokens -> {told['vocabulary_size']} tokens: the cheapest size that" in done.stderr
     assert "what could be encoded still can" in done.stderr
     id_map = np.load(tmp_path / "out" / "id_map.npy")
     assert int((id_map < 0).sum()) == told["dropped"]

@@ -14,7 +14,7 @@ import volt.trial
 from volt.base.errors import SettingsError
 from volt.cli.app import app
 from volt.cli.console import Bars
-from volt.cli.trial import tell
+from volt.cli.trial import tell_trial
 from volt.settings import TrialSettings
 
 TRAINING = {
@@ -89,7 +89,7 @@ def test_every_option_of_training_arrives(text, asked, command):
 
 @pytest.mark.parametrize("option", [
     ["--pretokenizer", "whitespace"], ["--normalize", "nfc"], ["--coverage", "0.9"],
-    ["--min-frequency", "2"], ["--glob", "*.de"], ["--length", "types"], ["--model-width", "8"],
+    ["--min-frequency", "2"], ["--glob", "*.de"], ["--length", "types"], ["--for-model", "gpt2"],
 ])  # fmt: skip
 def test_bleu_refuses_options_of_the_other_criteria(text, asked, option):
     with pytest.raises(SettingsError, match=f"^{option[0]} does not go with --by bleu: leave"):
@@ -130,10 +130,10 @@ def test_results_of_a_search_hold_the_winner_and_the_cost(text, asked, capsys):
 def test_only_what_is_there_is_said_to_be_written(tmp_path, capsys):
     (tmp_path / "results.json").touch()
     (tmp_path / "runs").mkdir()
-    tell(Results(), tmp_path, quiet=False)
+    tell_trial(Results(), tmp_path, quiet=False)
     assert capsys.readouterr().err.endswith(f"written to {tmp_path}: results.json, runs/\n")
     (tmp_path / "report.html").touch()
-    tell(Results(), tmp_path, quiet=False)
+    tell_trial(Results(), tmp_path, quiet=False)
     assert ": results.json, report.html, runs/\n" in capsys.readouterr().err
 
 

@@ -130,8 +130,8 @@ def test_a_default_on_the_command_line_is_given_all_the_same():
         (["--number", "1", "--min-count", "0"], "--min-count must be a whole number of at least 1, "
                                                 "not '0'"),
         (["--nmber", "1"], "fruit has no option --nmber; did you mean --number?"),
-        (["--bootstrap", "9"], "--bootstrap was removed: its intervals were misleading. Leave it "
-                               "out."),
+        (["--bootstrap", "9"], "--bootstrap was removed: use --splits, the number of parts of the "
+                               "text to repeat it on."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_flags(words, message):

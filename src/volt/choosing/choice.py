@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.progress import Progress
+from volt.base.workers import begin
 from volt.choosing.cost import (
     DEFAULT_MODEL,
     Model,
@@ -203,10 +204,9 @@ def choose_size(problem: SizeProblem) -> Choice:
             raise
         messages = [f"the paper's transport was not solved: {error}"]
     # Transport is solved beside the splits: neither needs the other.
-    with ThreadPoolExecutor(1) as pool:
-        solved = pool.submit(profile.solve, steps_problem) if steps_problem is not None else None
-        quality, on_splits = measure_quality(problem, model)
-        steps = [] if solved is None else solved.result()
+    solved = None if steps_problem is None else begin(partial(profile.solve, steps_problem))
+    quality, on_splits = measure_quality(problem, model)
+    steps = [] if solved is None else solved.result()
     evidence = Evidence(
         found, steps, length=settings.length, quality=quality, model=model,
         multiple_of=settings.multiple_of,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from volt import _core
+from volt.base.workers import side_by_side
 from volt.choosing.splits import MANY_TYPES, HeldOut, Split
 from volt.proposing.base import Candidates, Floats, Ids, marks_word_ends
 from volt.proposing.curve import data_frame
@@ -181,8 +181,7 @@ def _score_part(problem: QualityProblem, part: HeldOut) -> Floats:
         return nats / math.log(2) / held_bytes
 
     reached = np.flatnonzero(rows < len(found.curve))
-    with ThreadPoolExecutor(problem.threads) as pool:
-        scores[reached] = list(pool.map(score, reached.tolist()))
+    scores[reached] = side_by_side(score, reached.tolist(), problem.threads)
     return scores
 
 
