@@ -33,7 +33,7 @@ from volt.settings import (
     LearnSettings,
 )
 from volt.tokenizing.build import TokenizerPlan, build_tokenizer
-from volt.tokenizing.roles import roles_of
+from volt.tokenizing.roles import learned_roles
 from volt.tokenizing.signature import learn_signature
 
 
@@ -82,7 +82,7 @@ def finish(
     tokenizer = build_tokenizer(
         TokenizerPlan(
             choice, counts, settings.merge_rule, settings.unknown, settings.special,
-            settings.symbols, roles_of(settings), settings.unknown_token, threads,
+            settings.symbols, learned_roles(settings), settings.unknown_token, threads,
         )
     )  # fmt: skip
     source = settings.source

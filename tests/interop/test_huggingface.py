@@ -110,7 +110,10 @@ def test_transformers(pretokenizer, tmp_path):
     transformers = pytest.importorskip("transformers")
     vocabulary = learned(pretokenizer, symbols=("<2de>",))
     result = volt.export(vocabulary, "hf", tmp_path / "out")
-    assert [file.name for file in result.files] == ["tokenizer.json", "tokenizer_config.json"]
+    assert [file.name for file in result.files] == [
+        "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
+        "generation_config.json",
+    ]  # fmt: skip
     tok = Tokenizer(vocabulary)
     for other in (
         transformers.PreTrainedTokenizerFast.from_pretrained(str(tmp_path / "out")),

@@ -10,7 +10,8 @@ import pytest
 from samples import learned, letter_texts, made_up, sample_lines, tokenizer_of
 
 import volt
-from volt.formats import FORMATS, detect, merges
+from volt.formats import FORMATS, detect, merges, subword_nmt
+from volt.tokenizing.roles import Roles
 
 PRETOKENIZERS = ["metaspace", "whitespace", "byte-level"]
 LISTS = ["fairseq", "marian", "text"]
@@ -47,6 +48,52 @@ def test_fairseq_knows_every_token(pretokenizer, tmp_path):
     assert {name: i for i, name in enumerate(tok.printed)} == ids
 
 
+@pytest.mark.parametrize("encoding", ["merge", "split"])
+def test_the_dictionary_of_fairseq_fits_the_codes_beside_it(encoding, tmp_path):
+    """subword-nmt cuts the text by the codes; every token is in the dictionary, and stands for what
+    it does in volt."""
+    apply_bpe = pytest.importorskip("subword_nmt.apply_bpe")
+    found = learned("whitespace", encoding=encoding)
+    vocabulary = replace(found, roles=Roles(eos="<s>", bos="</s>"))
+    result = volt.export(vocabulary, "fairseq", tmp_path / "dict.txt")
+    path, codes, listed = result.files
+    assert any("cuts at every white space" in message for message in result.messages)
+    ids = fairseq_ids(path)
+    known = None
+    if encoding == "split":
+        with listed.open(encoding="utf-8") as stream:
+            known = apply_bpe.read_vocabulary(stream, 0)
+    with codes.open(encoding="utf-8") as stream:
+        peer = apply_bpe.BPE(stream, vocab=known)
+    tok = tokenizer_of(vocabulary)
+    number_of = {subword_nmt.written(text): i for i, text in enumerate(tok.tokens)}
+    seen = 0
+    for line in sample_lines():
+        if vocabulary.unknown_id in tok.encode(line) or line.split(" ") != line.split():
+            continue  # subword-nmt leaves unknown characters as they are, and cuts at spaces only
+        tokens = peer.process_line(line).split()
+        assert all(token in ids for token in tokens)
+        assert [number_of[token] for token in tokens] == tok.encode(line)
+        seen += len(tokens)
+    assert seen > 5000
+    read, _ = volt.import_vocabulary(path)
+    assert [volt.Tokenizer(read).printed[i] for i in volt.Tokenizer(read).encode("bada lo")] == [
+        tok.printed[i] for i in tok.encode("bada lo")
+    ]
+
+
+def test_roles_that_fairseq_and_marian_have_are_not_listed_again(tmp_path):
+    text = [["low lower lowest"] * 3]
+    names = {"pad": "[P]", "bos": "[B]", "eos": "[E]", "unk": "[U]", "mask": "[M]"}
+    vocabulary = volt.learn(text, size=19, pretokenizer="whitespace", **names).vocabulary
+    path = volt.export(vocabulary, "fairseq", tmp_path / "dict.txt").files[0]
+    assert not {"[P]", "[B]", "[E]", "[U]"} & fairseq_ids(path).keys()
+    assert "[M]" in fairseq_ids(path)
+    (path,) = volt.export(vocabulary, "marian", tmp_path / "vocab.yml").files
+    lines = path.read_text(encoding="utf-8").split("\n")
+    assert lines[:3] == ['"</s>": 0', '"<unk>": 1', '"[M]": 2']
+
+
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
 def test_marian(pretokenizer, tmp_path):
     vocabulary = learned(pretokenizer)
@@ -63,12 +110,15 @@ def test_marian(pretokenizer, tmp_path):
 @pytest.mark.parametrize("form", LISTS)
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
 def test_round_trip(pretokenizer, form, encoding, tmp_path):
-    vocabulary = learned(pretokenizer, "concat", encoding, symbols=("<2de>",))
-    (first,) = volt.export(vocabulary, form, tmp_path / "a").files
-    read, messages = volt.import_vocabulary(first, form)
-    assert "no merges" in messages[-1]
-    (second,) = volt.export(read, form, tmp_path / "b").files
-    assert first.read_bytes() == second.read_bytes()
+    with_codes = form == "fairseq" and pretokenizer == "whitespace"
+    symbols = () if with_codes else ("<2de>",)
+    vocabulary = learned(pretokenizer, "concat", encoding, symbols=symbols)
+    first = volt.export(vocabulary, form, tmp_path / "a").files
+    read, messages = volt.import_vocabulary(first[0], form)
+    assert with_codes or "no merges" in messages[-1]
+    second = volt.export(read, form, tmp_path / "b").files
+    assert len(first) == (3 if with_codes else 1)
+    assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
     read.save(tmp_path / "volt.json")
     tok = volt.load(tmp_path / "volt.json")
     assert read.rule.pretokenizer == pretokenizer

@@ -10,6 +10,7 @@ from volt.base.options import Settings, flag, many, one_of, option, path
 from volt.cli.arguments import REPLACE, Model, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
+from volt.role_settings import UseSettings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +28,12 @@ class ExportCommand(Settings):
 
 
 @command("volt export -m out --to hf -o tokenizer/")
-def export(model: Model, asked: ExportCommand, shown: Told) -> None:
+def export(model: Model, asked: ExportCommand, roles: UseSettings, shown: Told) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
     vocabulary = volt.load(model.model).vocabulary
     result = volt.export(
         vocabulary, asked.to, asked.output, check=asked.check or None, force=asked.force,
-        inputs=[model.file],
+        inputs=[model.file], **vars(roles),
     )  # fmt: skip
     say(shown.quiet, *(f"wrote {file}" for file in result.files), *result.messages)
     if result.check is not None:

@@ -31,6 +31,7 @@ from volt.counting.words import (
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.pairs import Pair, last_pairs, pairs_for
+from volt.tokenizing.roles import Roles
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds
@@ -69,6 +70,7 @@ class Parsed:
     scores: dict[str, float] = field(default_factory=dict)
     normalize: Normalization = "none"
     normalizer: Normalizer | None = None
+    roles: Roles = field(default_factory=Roles)
     frequencies: dict[str, int] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
 
@@ -165,6 +167,7 @@ def assemble(parsed: Parsed) -> Vocabulary:
         word_ends=_word_ends(parsed, ranks),
         whole_words=parsed.whole_words,
         normalizer=parsed.normalizer,
+        roles=parsed.roles,
     )
     check_vocabulary(vocabulary, parsed.name)
     if parsed.pairs is not None and rule == "concat":
@@ -188,6 +191,7 @@ def _assemble_look_up(parsed: Parsed) -> Vocabulary:
         fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
         look_up=parsed.look_up,
         normalizer=parsed.normalizer,
+        roles=parsed.roles,
     )
     check_vocabulary(vocabulary, parsed.name)
     return _measured(vocabulary, parsed)

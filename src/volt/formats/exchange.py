@@ -10,6 +10,7 @@ from typing import Any
 
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
+from volt.base.options import accepts
 from volt.base.output import atomic_files, claim
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
@@ -26,6 +27,8 @@ from volt.formats.merges import (
     overlapping_tokens,
 )
 from volt.formats.registry import FORMATS
+from volt.role_settings import UseSettings
+from volt.tokenizing.roles import with_roles
 from volt.tokenizing.vocabulary import Vocabulary
 
 
@@ -48,6 +51,7 @@ class ExportResult:
         }
 
 
+@accepts(UseSettings)
 def export(
     vocabulary: Vocabulary,
     to: str,
@@ -56,16 +60,19 @@ def export(
     check: WordCounts | Text | Iterable[Text] | None = None,
     force: bool = False,
     inputs: Sequence[str | os.PathLike[str]] = (),
+    **roles: Any,
 ) -> ExportResult:
     """Write a vocabulary in the format of another toolkit; `FORMATS` has the names.
 
     If the toolkit may merge differently from the vocabulary, the words of the text `check` are
     encoded both ways, and the result says how many differ. Files that exist are replaced only with
     `force`, and never if they are among `inputs`, which the vocabulary was read from. All files are
-    written, or none.
+    written, or none. Roles of special tokens that are named here replace those of the vocabulary; a
+    name that is not a special token yet takes a place that `reserve` left.
     """
     check_choice("to", to, FORMATS)
     form = FORMATS[to]
+    vocabulary = with_roles(vocabulary, UseSettings(**roles))
     if reason := form.refuse(vocabulary, checked=check is not None):
         raise SettingsError(reason)
     files = form.write(vocabulary, Path(path))

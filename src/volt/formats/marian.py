@@ -1,7 +1,7 @@
 """Marian `.yml`: a token and its id per line, for text encoded by `volt encode`.
 
-`</s>` is 0 and `<unk>` is 1, as Marian wants it; it has no padding and no start token, so `<pad>`
-and `<s>` are left out.
+`</s>` is 0 and `<unk>` is 1, as Marian wants it, whatever the tokens with these roles are called.
+It has no padding and no start token, so those are left out.
 """
 
 from __future__ import annotations

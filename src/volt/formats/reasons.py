@@ -93,3 +93,9 @@ def rounding(vocabulary: Vocabulary, toolkit: str, adds: LookUp) -> Iterator[str
             f"{toolkit} adds scores with other rounding errors: if two ways to cut a word are "
             "nearly equal, it may take the other one (not if scores are multiples of 1/1024)"
         )
+
+
+def added(vocabulary: Vocabulary, toolkit: str, how: str) -> Iterator[str]:
+    """A file that can't say that `bos` and `eos` go around a text."""
+    if vocabulary.roles.add_bos or vocabulary.roles.add_eos:
+        yield f"{toolkit} adds bos and eos where it is asked for them: {how}"

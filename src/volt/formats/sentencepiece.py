@@ -26,6 +26,7 @@ from volt.formats.base import Files, Format
 from volt.formats.files import read_bytes
 from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.pairs import merged_by_rank
+from volt.tokenizing.roles import USUAL, RoleName, Roles, as_usual
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 NORMAL, UNKNOWN_TYPE, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -38,6 +39,7 @@ TYPES: dict[Kind, int] = {
     "piece": NORMAL,
 }
 UNIGRAM, BPE = 1, 2
+ROLES: tuple[RoleName, ...] = ("unk", "bos", "eos", "pad")
 MOST_RANKS = 1 << 24
 """Scores are 32-bit floats, which can't tell more whole numbers apart."""
 ADDS = LookUp(arithmetic="float32", restart="text")
@@ -84,6 +86,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 
 def notes(vocabulary: Vocabulary) -> Iterator[str]:
     yield from reasons.rounding(vocabulary, "SentencePiece", ADDS)
+    yield from reasons.added(vocabulary, "SentencePiece", "add_bos=True and add_eos=True")
     if vocabulary.of_kind("symbol"):
         yield "SentencePiece puts `▁` before a text that starts with a symbol"
 
@@ -125,10 +128,12 @@ def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
     trainer.split_digits = False
     special = set(vocabulary.of_kind("special"))
     unknown = vocabulary.unknown_token
-    for role, name in (("unk", unknown), ("bos", "<s>"), ("eos", "</s>"), ("pad", "<pad>")):
+    taken = {unknown}
+    for role in ROLES:
+        name = unknown if role == "unk" else vocabulary.role(role) or USUAL[role][0]
         setattr(trainer, f"{role}_id", vocabulary.ids[name] if name in special else -1)
         setattr(trainer, f"{role}_piece", name)
-    taken = {unknown, "<s>", "</s>", "<pad>"}
+        taken.add(name)
     trainer.control_symbols.extend(
         name for name in vocabulary.of_kind("special") if name not in taken
     )
@@ -182,6 +187,7 @@ def read(path: Path) -> Parsed:
     parsed.unknown = "byte" if any(piece.type == BYTE for piece in model.pieces) else "unk"
     parsed.fuse_unknown = True
     _read_pieces(parsed, model)
+    _read_roles(parsed, trainer)
     if trainer.model_type == UNIGRAM:
         _read_unigram(parsed, model)
     else:
@@ -234,6 +240,16 @@ def _read_pieces(parsed: Parsed, model: Any) -> None:
             f"{len(unused):,} unused pieces, such as {unused[0][:40]!r}: taken for special tokens, "
             "which text never gives"
         )
+
+
+def _read_roles(parsed: Parsed, trainer: Any) -> None:
+    special = {name for name, kind in parsed.kinds.items() if kind == "special"}
+    named: dict[str, Any] = {}
+    for role in ("bos", "eos", "pad"):
+        number = getattr(trainer, f"{role}_id")
+        if 0 <= number < len(parsed.texts) and parsed.texts[number] in special:
+            named[role] = parsed.texts[number]
+    parsed.roles = as_usual(Roles(**named), parsed.unknown_token, special)
 
 
 def _read_unigram(parsed: Parsed, model: Any) -> None:

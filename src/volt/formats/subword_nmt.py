@@ -31,8 +31,8 @@ def vocabulary_path(codes: Path) -> Path:
 def refusals(vocabulary: Vocabulary) -> Iterator[str]:
     yield from reasons.normalization(vocabulary, "subword-nmt")
     yield from reasons.symbols(vocabulary, "subword-nmt")
-    written = Counter(map(_written, vocabulary.of_kind("character", "merged")))
-    if twice := next((text for text, count in written.items() if count > 1), None):
+    counts = Counter(map(written, vocabulary.of_kind("character", "merged")))
+    if twice := next((text for text, count in counts.items() if count > 1), None):
         yield (
             f"subword-nmt writes two tokens as {twice!r}: the text contains the mark {JOINER!r} "
             "itself; replace it there, or leave such words out"
@@ -42,7 +42,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 def write(vocabulary: Vocabulary, path: Path) -> Files:
     lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
     entries = [
-        f"{_written(token.text)} {token.frequency // vocabulary.unit}\n"
+        f"{written(token.text)} {token.frequency // vocabulary.unit}\n"
         for token in vocabulary.tokens
         if token.kind in ("character", "merged")
     ]
@@ -52,12 +52,13 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     }
 
 
-def _written(text: str) -> str:
+def written(text: str) -> str:
+    """A token as subword-nmt writes it."""
     return WORD_END.strip(text) if WORD_END.position(text).ends else text + JOINER
 
 
-def read(path: Path) -> Parsed:
-    """A codes file, and its vocabulary if that is beside it. What is merged but not in the
+def read(path: Path, vocabulary: Path | None = None) -> Parsed:
+    """A codes file, and its vocabulary, which is named or beside it. What is merged but not in the
     vocabulary is hidden. Without it the alphabet is all that the merges have."""
     parsed = Parsed(str(path), "subword-nmt", "whitespace", [])
     first = next(iter(read_lines(path)), "")
@@ -65,7 +66,7 @@ def read(path: Path) -> Parsed:
         raise parsed.fail(f"line 1: {first[:40]!r}, not {HEAD!r}; volt reads codes of version 0.2")
     pairs = read_pairs(path, parsed)
     made = dict.fromkeys(left + right for left, right in pairs)
-    beside = vocabulary_path(path)
+    beside = vocabulary or vocabulary_path(path)
     if beside.exists():
         listed = _read_vocabulary(beside, parsed)
         parsed.frequencies = listed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Literal
 
 from volt.base.errors import InputError, SettingsError
 
@@ -25,8 +26,10 @@ LLAMA3 = (
     "{{- '<|start_header_id|>assistant<|end_header_id|>\\n\\n' -}}\n"
     "{%- endif -%}\n"
 )
+TemplateRole = Literal["bos", "eos", "pad", "unk", "mask"]
 TEMPLATES = {"chatml": CHATML, "llama3": LLAMA3}
 """By name; anything else is a file."""
+TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eot|>", "<|end|>", "<|turn_end|>")
 MOST_BYTES = 1_000_000
 _NAME = re.compile(r"<\|[A-Za-z0-9_.:-]+\|>")
 _ROLE = re.compile(r"\b(bos|eos|pad|unk|mask)_token\b")
@@ -52,11 +55,16 @@ def read_template(chat: str) -> str:
     return found
 
 
+def turn_ends(template: str) -> list[str]:
+    """The special tokens that end a turn in a template, as far as their names are usual."""
+    return [name for name in TURN_ENDS if name in template]
+
+
 def template_names(template: str) -> list[str]:
     """The special tokens that a template writes, such as `<|im_start|>`."""
     return list(dict.fromkeys(_NAME.findall(template)))
 
 
-def template_roles(template: str) -> list[str]:
+def template_roles(template: str) -> list[TemplateRole]:
     """The roles whose tokens a template asks for: `bos` for `bos_token`."""
     return list(dict.fromkeys(_ROLE.findall(template)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from volt.base.errors import SettingsError
 from volt.tokenizing.chat import read_template, template_names, template_roles
 
 if TYPE_CHECKING:
-    from volt.role_settings import UseSettings
+    from volt.role_settings import RoleSettings, UseSettings
     from volt.tokenizing.vocabulary import Vocabulary
 
 RoleName = Literal["bos", "eos", "pad", "unk", "mask", "sep", "cls"]
@@ -62,13 +62,24 @@ def role_name(role: RoleName, roles: Roles, unknown: str, special: Collection[st
     return own or next((name for name in USUAL[role] if name in special), None)
 
 
+def as_usual(roles: Roles, unknown: str, special: Collection[str]) -> Roles:
+    """The same roles, without the names that go without saying."""
+    unnamed = replace(roles, bos=None, eos=None, pad=None, mask=None)
+    said: dict[str, Any] = {
+        role: None
+        for role in NAMED
+        if getattr(roles, role) == role_name(role, unnamed, unknown, special)
+    }
+    return replace(roles, **said)
+
+
 def reserved_names(number: int) -> list[str]:
     return [f"<|reserved_{i}|>" for i in range(number)]
 
 
 def roles_of(settings: UseSettings, before: Roles = Roles()) -> Roles:
     """The roles that settings name; the others stay as they were."""
-    given = {
+    given: dict[str, Any] = {
         "bos": settings.bos,
         "eos": settings.eos,
         "pad": settings.pad,
@@ -79,7 +90,12 @@ def roles_of(settings: UseSettings, before: Roles = Roles()) -> Roles:
         "max_length": settings.max_length,
         "padding_side": settings.padding_side,
     }
-    return replace(before, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    return replace(before, **{name: value for name, value in given.items() if value is not None})
+
+
+def learned_roles(settings: RoleSettings) -> Roles:
+    """The roles of a vocabulary that is learned."""
+    return as_usual(roles_of(settings), settings.unknown_token, settings.special)
 
 
 def check_roles(vocabulary: Vocabulary) -> None:
@@ -90,8 +106,9 @@ def check_roles(vocabulary: Vocabulary) -> None:
         name = getattr(roles, role)
         if name is not None and name not in special:
             raise SettingsError(f"`{role}` must be a special token, and {name!r} is not one")
-    for end, added in (("bos", roles.add_bos), ("eos", roles.add_eos)):
-        if added and vocabulary.role(cast(RoleName, end)) is None:
+    ends: list[tuple[RoleName, bool]] = [("bos", roles.add_bos), ("eos", roles.add_eos)]
+    for end, added in ends:
+        if added and vocabulary.role(end) is None:
             raise SettingsError(f"`add_{end}` needs a special token: name it with `{end}`")
     if roles.chat is None:
         return
@@ -99,7 +116,7 @@ def check_roles(vocabulary: Vocabulary) -> None:
         if name not in special:
             raise SettingsError(f"the chat template needs the special token {name!r}")
     for asked in template_roles(roles.chat):
-        if vocabulary.role(cast(RoleName, asked)) is None:
+        if vocabulary.role(asked) is None:
             raise SettingsError(
                 f"the chat template needs {asked}_token: name a special token with `{asked}`"
             )
@@ -109,6 +126,7 @@ def with_roles(vocabulary: Vocabulary, settings: UseSettings) -> Vocabulary:
     """The same tokens and ids with other roles. Special tokens that are not there yet take reserved
     places, the first of them first."""
     roles = roles_of(settings, vocabulary.roles)
+    roles = as_usual(roles, vocabulary.unknown_token, vocabulary.special_ids)
     if roles == vocabulary.roles:
         return vocabulary
     names = [getattr(roles, role) for role in NAMED if getattr(roles, role)]

@@ -9,10 +9,6 @@ from volt.counting.normalizers import CutPlace
 
 ANY_LENGTH = 1_000_000_000
 """`max_input_chars_per_word` for words of any length."""
-ROLES = {"<unk>": "unk_token", "<s>": "bos_token", "</s>": "eos_token", "<pad>": "pad_token"}
-ROLES |= {"<mask>": "mask_token", "<sep>": "sep_token", "<cls>": "cls_token"}
-ROLES |= {"[UNK]": "unk_token", "[PAD]": "pad_token", "[MASK]": "mask_token"}
-ROLES |= {"[SEP]": "sep_token", "[CLS]": "cls_token"}
 
 SPACE_TO_MARK = {"type": "Replace", "pattern": {"String": " "}, "content": SPACE_MARK}
 PREPEND_MARK = {"type": "Prepend", "prepend": SPACE_MARK}

@@ -13,6 +13,7 @@ from volt.counting.words import Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.files import read_json
+from volt.formats.huggingface.folder import read_roles
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
     BYTE_LEVEL,
@@ -47,6 +48,7 @@ def read(path: Path) -> Parsed:
     _read_text_rule(parsed, data, kind)
     parsed.kinds = _added_kinds(parsed, added)
     readers[kind](parsed, model, added)
+    read_roles(parsed, data, path)
     return parsed
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError
 from volt.formats.files import read_bytes, read_json
-from volt.formats.huggingface.write import as_json, config
+from volt.formats.huggingface.folder import config
+from volt.formats.huggingface.write import added_tokens, as_json
 from volt.proposing.tokens import SPELLED
 from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary
@@ -37,6 +38,7 @@ def rewritten(path: Path, vocabulary: Vocabulary, id_map: NDArray[np.int64]) -> 
         "model": model,
     }
     settings = config(vocabulary)
+    added = {str(number): one for number, one in added_tokens(vocabulary).items()}
     beside = file.with_name("tokenizer_config.json")
     if beside.exists():
         given = read_json(beside)
@@ -44,7 +46,7 @@ def rewritten(path: Path, vocabulary: Vocabulary, id_map: NDArray[np.int64]) -> 
             raise InputError(f"{beside}: no table of settings")
         # This class reads tokenizer.json and nothing else.
         settings |= {**given, "tokenizer_class": settings["tokenizer_class"],
-                     "added_tokens_decoder": settings["added_tokens_decoder"]}  # fmt: skip
+                     "added_tokens_decoder": added}  # fmt: skip
     files = {"tokenizer.json": as_json(data), "tokenizer_config.json": as_json(settings)}
     names = file.with_name("special_tokens_map.json")
     if names.exists():

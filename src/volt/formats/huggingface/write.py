@@ -1,4 +1,4 @@
-"""Writing `tokenizer.json` and `tokenizer_config.json`."""
+"""Writing a Hugging Face folder: `tokenizer.json`, and the files of folder.py."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from volt.counting.normalizers import Cut, SentencePiece
 from volt.counting.words import GPT2
 from volt.formats import reasons
 from volt.formats.base import Files
+from volt.formats.huggingface.folder import (
+    TEMPLATE,
+    config,
+    generation,
+    post_processor,
+    role_tokens,
+)
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
     BYTE_LEVEL,
     BYTES,
     CUTS,
     PREPEND_MARK,
-    ROLES,
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
@@ -70,18 +76,23 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def write(vocabulary: Vocabulary, path: Path) -> Files:
-    """A folder with `tokenizer.json` and `tokenizer_config.json`; or PATH.json, the first alone."""
+    """A folder that `AutoTokenizer.from_pretrained` loads; or PATH.json, `tokenizer.json` alone."""
     tokenizer = as_json(tokenizer_data(vocabulary))
     if path.suffix == ".json":
         return {path: tokenizer}
-    return {
+    files = {
         path / "tokenizer.json": tokenizer,
-        path / "tokenizer_config.json": as_json(config(vocabulary)),
+        path / "tokenizer_config.json": as_json(config(vocabulary), 2),
+        path / "special_tokens_map.json": as_json(role_tokens(vocabulary), 2),
+        path / "generation_config.json": as_json(generation(vocabulary), 2),
     }
+    if vocabulary.roles.chat is not None:
+        files[path / TEMPLATE] = vocabulary.roles.chat.encode()
+    return files
 
 
-def as_json(data: Any) -> bytes:
-    return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode()
+def as_json(data: Any, indent: int = 1) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, indent=indent) + "\n").encode()
 
 
 def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -90,11 +101,11 @@ def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": number, **added} for number, added in _added_tokens(vocabulary).items()
+            {"id": number, **added} for number, added in added_tokens(vocabulary).items()
         ],
         "normalizer": _normalizer(vocabulary),
         "pre_tokenizer": _pre_tokenizer(vocabulary),
-        "post_processor": None,
+        "post_processor": post_processor(vocabulary),
         "decoder": _decoder(vocabulary),
         "model": _model(vocabulary),
     }
@@ -132,7 +143,7 @@ def _model(vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
-def _added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
+def added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
     # They are found in the normalized text, after the `▁` was put before it: so they get no other.
     normalized = vocabulary.rule.mode.space_before and vocabulary.normalizer is None
     return {
@@ -200,16 +211,4 @@ def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
             {"type": "Fuse"},
             {"type": "Strip", "content": " ", "start": 1, "stop": 0},
         ],
-    }
-
-
-def config(vocabulary: Vocabulary) -> dict[str, Any]:
-    special = set(vocabulary.of_kind("special"))
-    return {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "clean_up_tokenization_spaces": False,
-        **{role: name for name, role in reversed(ROLES.items()) if name in special},
-        "added_tokens_decoder": {
-            str(number): added for number, added in _added_tokens(vocabulary).items()
-        },
     }

@@ -1,0 +1,156 @@
+"""What a Hugging Face folder says besides `tokenizer.json`: roles, the chat template, lengths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from volt.formats.assembly import Parsed
+from volt.formats.files import read_bytes, read_json
+from volt.tokenizing.chat import template_names, template_roles, turn_ends
+from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
+from volt.tokenizing.vocabulary import Vocabulary
+
+ANY_INPUT = 1000000000000000019884624838656
+"""`model_max_length` where no length is said: what transformers itself writes then."""
+LONGEST_INPUT = 2**53
+TEMPLATE = "chat_template.jinja"
+
+
+# -------------------------------------------------------------------------------------------- write
+
+
+def role_tokens(vocabulary: Vocabulary) -> dict[str, str]:
+    """`bos_token` and its like."""
+    found = {role: vocabulary.role(role) for role in sorted(USUAL)}
+    return {f"{role}_token": name for role, name in found.items() if name is not None}
+
+
+def config(vocabulary: Vocabulary) -> dict[str, Any]:
+    """`tokenizer_config.json` as transformers writes it, but for the name of the class, which older
+    versions know too."""
+    roles = vocabulary.roles
+    found = {
+        "backend": "tokenizers",
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": roles.max_length or ANY_INPUT,
+        "padding_side": roles.padding_side,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        **role_tokens(vocabulary),
+    }
+    return dict(sorted(found.items()))
+
+
+def generation(vocabulary: Vocabulary) -> dict[str, Any]:
+    """`generation_config.json`: where a model begins and ends, a turn of a chat included."""
+    ids = vocabulary.ids
+    ends = [vocabulary.role("eos"), *turn_ends(vocabulary.roles.chat or "")]
+    last = list(dict.fromkeys(ids[name] for name in ends if name is not None))
+    ends_of: tuple[RoleName, ...] = ("bos", "pad")
+    found: dict[str, Any] = {
+        f"{role}_token_id": ids[name] for role in ends_of if (name := vocabulary.role(role))
+    }
+    if last:
+        found["eos_token_id"] = last[0] if len(last) == 1 else last
+    return dict(sorted(found.items()))
+
+
+def post_processor(vocabulary: Vocabulary) -> dict[str, Any]:
+    """What goes around a text, and around two: `<s> A </s>`, `<s> A </s> <s> B </s>`."""
+    before, after = vocabulary.around
+
+    def part(side: str, kind: int) -> list[dict[str, Any]]:
+        names = [[{"SpecialToken": {"id": vocabulary.texts[i], "type_id": kind}} for i in some]
+                 for some in (before, after)]  # fmt: skip
+        return [*names[0], {"Sequence": {"id": side, "type_id": kind}}, *names[1]]
+
+    return {
+        "type": "TemplateProcessing",
+        "single": part("A", 0),
+        "pair": part("A", 0) + part("B", 1),
+        "special_tokens": {
+            vocabulary.texts[i]: {
+                "id": vocabulary.texts[i], "ids": [i], "tokens": [vocabulary.texts[i]]
+            }
+            for i in sorted({*before, *after}, key=lambda i: vocabulary.texts[i])
+        },
+    }  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------- read
+
+
+def read_roles(parsed: Parsed, data: dict[str, Any], path: Path) -> None:
+    """The roles that `tokenizer.json`, and the folder it is in, give to special tokens. What they
+    say of tokens that are not there is left out."""
+    special = {name for name, kind in parsed.kinds.items() if kind == "special"}
+    settings = _settings(path) if path.is_dir() else {}
+    roles = Roles()
+    for role in NAMED:
+        name = _content(settings.get(f"{role}_token"))
+        if name in special:
+            changes: dict[str, Any] = {role: name}
+            roles = replace(roles, **changes)
+    roles = _read_template(roles, data.get("post_processor"), special)
+    longest = settings.get("model_max_length")
+    if type(longest) is int and 0 < longest <= LONGEST_INPUT:
+        roles = replace(roles, max_length=longest)
+    if settings.get("padding_side") == "left":
+        roles = replace(roles, padding_side="left")
+    chat = _chat(settings, path)
+    if chat is not None:
+        asked = [role_name(role, roles, parsed.unknown_token, special)
+                 for role in template_roles(chat)]  # fmt: skip
+        if None not in asked and special.issuperset(template_names(chat)):
+            roles = replace(roles, chat=chat)
+        else:
+            parsed.messages.append("the chat template needs tokens that are not special: left out")
+    parsed.roles = as_usual(roles, parsed.unknown_token, special)
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        if (folder / name).exists():
+            some = read_json(folder / name)
+            found |= some if isinstance(some, dict) else {}
+    return found
+
+
+def _content(token: Any) -> str | None:
+    found = token.get("content") if isinstance(token, dict) else token
+    return found if isinstance(found, str) else None
+
+
+def _chat(settings: dict[str, Any], path: Path) -> str | None:
+    if path.is_dir() and (path / TEMPLATE).exists():
+        return read_bytes(path / TEMPLATE).decode(errors="replace")
+    found = settings.get("chat_template")
+    return found if isinstance(found, str) else None
+
+
+def _read_template(roles: Roles, post: Any, special: set[str]) -> Roles:
+    """`bos` and `eos` that a TemplateProcessing adds."""
+    if not isinstance(post, dict) or post.get("type") != "TemplateProcessing":
+        return roles
+    single = post.get("single")
+    names = [_template_name(one) for one in single] if isinstance(single, list) else []
+    if names.count("") != 1 or not {*names, ""} <= {*special, ""} or len(names) > 3:
+        return roles
+    before, after = names[: names.index("")], names[names.index("") + 1 :]
+    ends: list[tuple[RoleName, list[str]]] = [("bos", before), ("eos", after)]
+    for role, some in ends:
+        known = role_name(role, roles, "", special)
+        if len(some) == 1 and getattr(roles, role) in (None, some[0]):
+            own = None if known == some[0] else some[0]
+            changes: dict[str, Any] = {f"add_{role}": True, role: getattr(roles, role) or own}
+            roles = replace(roles, **changes)
+    return roles
+
+
+def _template_name(part: Any) -> str:
+    """The special token of a part of a template; nothing for the text itself."""
+    inner = part.get("SpecialToken") if isinstance(part, dict) else None
+    found = inner.get("id") if isinstance(inner, dict) else None
+    return found if isinstance(found, str) else ""
