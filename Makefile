@@ -181,17 +181,9 @@ oldest:
 	  tests/proposing/test_frequencies.py tests/tokenizing/test_tokenizer.py tests/test_pipeline.py tests/tokenizing/test_volt_json.py \
 	  tests/interop/test_sentencepiece.py
 
-# What is installed, but for volt itself. A mirror of the package index has no advisories, and pip-audit would say
-# of every package that there is none of its name: ask about one that there is.
-ADVISORIES := https://pypi.org/pypi/pip/24.0/json
-
 audit: $(INSTALLED)
 	@tools/environment.sh install "$(VENV)" pip-audit
-	@$(BIN)/python -c 'import urllib.request as web; web.urlopen("$(ADVISORIES)", timeout=60)' 2>/dev/null \
-	  || { echo 'nothing was audited: $(ADVISORIES) does not answer'; exit 2; }
-	@mkdir -p build
-	$(BIN)/python -m pip freeze --exclude-editable > build/audited.txt
-	$(BIN)/pip-audit --strict --disable-pip --no-deps -r build/audited.txt $(AUDIT)
+	@$(BIN)/python tools/audit.py $(AUDIT)
 
 clean:
 	rm -rf build dist demo "$(VENV)"
