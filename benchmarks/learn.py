@@ -2,9 +2,9 @@
 
     python benchmarks/learn.py --text FILE... -o benchmarks/results/learn.json
 
-`volt` counts, makes 100,000 candidates, measures held-out quality over sizes, solves transport at
-ten sizes, computes every criterion and writes the result. The trainers make one BPE vocabulary of
-32,000, whose size nobody chose. All start from the same text file.
+`volt`, with its defaults, counts, makes 100,000 candidates, measures held-out quality over sizes,
+solves transport at ten sizes, computes every criterion and writes the result. The trainers make one
+BPE vocabulary of 32,000, whose size nobody chose. All start from the same text file.
 
 Two more contenders are volt itself: `volt-stages` says where its time goes, `volt-scaling` how it
 grows with the text, and what that makes for 4.5M pairs (9M lines), the paper's corpus.
@@ -18,8 +18,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from measure import Contender, Requirement, Stage, main
-
-SIZES = ("--candidates", "bpe:100000", "--sizes", "1000:10000:1000")
 
 
 def tokens_written(output: Path) -> Mapping[str, int]:
@@ -115,10 +113,7 @@ def volt_stages(text: str, output: str, threads: int) -> tuple[float, Mapping[st
 
     pipeline.build_tokenizer = timed_build
     started = time.perf_counter()
-    result = volt.learn(
-        [text], merges=100_000, sizes="1000:10000:1000", threads=threads,
-        progress=Clock(),
-    )  # fmt: skip
+    result = volt.learn([text], threads=threads, progress=Clock())
     result.save(output)
     finished = time.perf_counter()
 
@@ -174,10 +169,19 @@ def volt_scaling(text: str, output: str, threads: int) -> tuple[float, Mapping[s
             folder = f"{output}.out"
             begin = time.perf_counter()
             subprocess.run(
-                [sys.executable, volt, "learn", part, "-o", folder, "-q", "--threads", str(threads),
-                 "--candidates", "bpe:100000", "--sizes", "1000:10000:1000"],
+                [
+                    sys.executable,
+                    volt,
+                    "learn",
+                    part,
+                    "-o",
+                    folder,
+                    "-q",
+                    "--threads",
+                    str(threads),
+                ],
                 check=True,
-            )  # fmt: skip
+            )
             taken[number].append(time.perf_counter() - begin)
             shutil.rmtree(folder)
     medians = {number: statistics.median(seconds) for number, seconds in taken.items()}
@@ -201,7 +205,7 @@ STAGE = Stage(
             includes="the command `volt learn`: start, imports, counting, 100,000 candidates, "
             "the quality curve, transport at ten sizes, all criteria, the vocabulary measured by "
             "encoding, the report",
-            work=("volt", "learn", "{text}", *SIZES, "--threads", "{threads}", "-o", "{output}"),
+            work=("volt", "learn", "{text}", "--threads", "{threads}", "-o", "{output}"),
             read=tokens_written,
         ),
         Contender(

@@ -36,6 +36,16 @@ def test_the_mean_is_over_the_splits_that_reach_a_size():
     assert found.best == 20
 
 
+def test_a_split_that_ends_leaves_no_step_in_the_mean():
+    """Splits differ in level: without the highest one the mean of the others would be lower."""
+    found = curve([10, 20, 40, 80, 160], [3, 2, 2.5, 3, 4], [9, 8, 8.5, NAN, NAN])
+    assert found.scores.tolist() == [6, 5, 5.5, 6, 7]
+    assert found.best == 20
+    # A split of which nothing was held out takes no part.
+    found = curve([10, 20], [NAN, NAN], [3, 2])
+    assert found.scores.tolist() == [3, 2]
+
+
 def test_the_range_ends_where_the_line_crosses_the_tolerance():
     found = curve([100, 200, 400, 800], [2.0, 1.0, 1.005, 1.015], tolerance=0.01)
     # Up: half way between 400 and 800 on a logarithmic axis. Down: 1 per cent of the way to 100.

@@ -1,26 +1,21 @@
 """The answer holds still: ten more lines, growing text and other seeds barely move it."""
 
-import importlib.util
 import os
+import runpy
 import statistics
-import sys
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-TOOL = Path(__file__).parents[2] / "tools" / "stability.py"
+TOOL = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "stability.py"))
 
 
 @pytest.fixture(scope="module", params=["Tatoeba de", "Multi30k de+en", "Tatoeba tr+en"])
 def corpus(request):
     if "VOLT_DATA" not in os.environ:
         pytest.skip("VOLT_DATA names no folder with real text")
-    spec = importlib.util.spec_from_file_location("stability", TOOL)
-    tool = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = tool  # dataclasses look their module up
-    spec.loader.exec_module(tool)
-    return tool.read_corpus(request.param, Path(os.environ["VOLT_DATA"]))
+    return TOOL["read_corpus"](request.param, Path(os.environ["VOLT_DATA"]))
 
 
 @pytest.mark.parametrize(("lines", "most"), [(1000, 0.15), (5000, 0.05), (20_000, 0.05)])

@@ -137,8 +137,9 @@ def test_quiet_is_silent_and_text_may_come_from_stdin(folder, tmp_path):
 
 def test_every_option_arrives(folder, tmp_path):
     options = [
-        "--criterion", "mdl", "--for-model", "4M:4", "--rank", "frequency", "--length",
-        "occurrences", "--gamma", "0.5", "--epsilon", "0.1", "--threshold", "0.01",
+        "--criterion", "mdl", "--for-model", "5000:4", "--seed", "7", "--splits", "2",
+        "--rank", "frequency", "--length", "occurrences", "--gamma", "0.5", "--epsilon", "0.1",
+        "--threshold", "0.01",
         "--encoding", "split", "--merge-rule", "pairs", "--unknown", "unk", "--special",
         "<unk>,<s>", "--symbol", "<2de>", "--symbol", "<2en>", "--coverage", "0.99",
         "--max-token-length", "6", "--min-frequency", "3", "--normalize", "nfkc",
@@ -151,7 +152,7 @@ def test_every_option_arrives(folder, tmp_path):
     for part in (
         "cand:bpe-200", "min:3", "cov:0.99", "long:6", "norm:nfkc", "cut:30", "s:32:72:20",
         "crit:mdl", "rank:frequency", "len:occurrences", "gamma:0.5", "eps:0.1", "thr:0.01",
-        "model:4000000:4", "enc:split", "rule:pairs", "unk:unk", "pre:metaspace",
+        "model:5000:4", "splits:2", "seed:7", "enc:split", "rule:pairs", "unk:unk", "pre:metaspace",
     ):  # fmt: skip
         assert f"|{part}|" in signature
     vocabulary = volt.load_vocabulary(tmp_path / "out")
@@ -253,6 +254,11 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
         (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),
         (["train.en", "-o", "out", "--criterion", "bleu"], "--criterion"),
         (["train.en", "-o", "out", "--bootstrap", "5"], "--bootstrap was removed: use --splits"),
+        (["train.en", "-o", "out", "--model-width", "5"], "use --for-model, such as 44M:5"),
+        (["train.en", "-o", "out", "--splits", "0"], "--splits must be a whole number from 1"),
+        (["train.en", "-o", "out", "--for-model", "6b"], "--for-model is one of base, big, gpt2"),
+        (["train.en", "-o", "out", "--size", "9k"], "is more than the candidates of this text"),
+        (["train.en", "-o", "out", "--size", "9"], "--size 9 has no room for the "),
         (["empty", "-o", "out"], "the input has no words"),
         (["train.en", "-o", "out", "--min-count", "9999"], "--min-count leaves out every word"),
     ],
@@ -305,25 +311,33 @@ def test_search_by_muv_and_json_is_data(folder):
     assert f"muv: {best['size']} (most entropy saved" in err
 
 
-def test_search_by_auto_is_the_default_over_the_sizes_of_the_quality_curve(folder):
-    code, out, err = run(folder, "search", "train.en", "train.de", "--json")
+@pytest.mark.parametrize("by", ["heldout", "auto"])
+def test_search_prints_the_quality_curve(folder, by):
+    """By default, and at the sizes at which learn measures it."""
+    arguments = ["search", "train.en", "train.de", *(["--by", by] if by != "auto" else [])]
+    code, out, err = run(folder, *arguments)
     assert code == 0
-    data = json.loads(out)
-    rows = data["rows"]
-    assert len(rows) == 24
-    best = min(row["heldout"] for row in rows)
-    within = [row for row in rows if row["heldout"] <= best * 1.005]
-    assert data["winner"]["size"] == min(within, key=lambda row: row["auto"])["size"]
-    code, _, err = run(folder, "search", "train.en", "train.de")
-    assert code == 0
-    assert f"auto: {data['winner']['size']} (the cheapest size that costs no" in err
+    head, *rows = out.splitlines()
+    assert head.split()[4:] == ["heldout", *(["auto"] if by == "auto" else [])]
+    quality = volt.learn([folder / "train.en", folder / "train.de"]).quality
+    assert [(int(row[0].replace(",", "")), row[4]) for row in (
+        row.removeprefix("*").split() for row in rows
+    )] == [(size, f"{score:.5g}") for size, score in zip(
+        quality.sizes.tolist(), quality.scores.tolist(), strict=True) if score == score
+    ]  # fmt: skip
+    (winner,) = [row.split()[1] for row in rows if row.startswith("*")]
+    assert f"{by}: {winner} (" in err
+    if by == "heldout":
+        assert winner == f"{quality.best:,}"
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["train.en", "--by", "bleu"], "--by"),
-        (["train.en", "--sizes", "40"], " on: name at least two of these in --sizes"),
+        (["train.en", "--by", "mdl"], "the text gives sizes"),
+        (["train.en", "--sizes", "40"], " on: name at least two of these"),
+        (["train.en", "--model-width", "8"], "--model-width was removed: use --for-model"),
         (["train.en", "--sizes", "many"], "START:STOP:STEP"),
     ],
 )

@@ -95,13 +95,48 @@ def test_a_quality_bound_that_decides_is_named(lowest, size, end, where):
     assert ("more text would raise the bound" in found.get("text", "")) == (end == "largest")
 
 
+def test_the_bound_and_what_more_text_would_change():
+    cost = {"model": BASE, "lowest": 42000}
+    assert rows(reason="quality", size=18944, cost=cost)["text"] == (
+        "little for this model, so the quality bound decides (18,990, rounded to 18,944), not the "
+        "cost; more text would raise the bound, and the answer with it, until the cost decides"
+    )
+    assert "decides (18,990), not" in rows(reason="quality", size=18990, cost=cost)["text"]
+
+
 def test_the_last_merge_decides():
     last = {"model": BASE, "lowest": 18990}
     opened = QUALITY | {"open_upward": True}
     changes = {"reason": "merges", "size": 18944, "cost": last, "quality": opened}
-    assert "there are merges for" in headline(**changes)
-    assert "`merges` may raise the answer" in rows(**changes)["merges"]
-    assert "from 1,880 up to the last merge, 18,990 (held-out" in rows(**changes)["quality"]
+    assert "the largest size that there is, at no measurable loss" in headline(**changes)
+    assert "lowest at 18,990, rounded to 18,944, for" in rows(**changes)["cost"]
+    assert "`candidates` may raise the answer" in rows(**changes)["merges"]
+    assert "from 1,880 tokens upward, measured up to 18,990 (held-out" in rows(**changes)["quality"]
+
+
+def test_parts_of_the_text_have_fewer_merges_than_the_whole():
+    beyond = {"model": BASE, "lowest": 21000}
+    opened = QUALITY | {"open_upward": True}
+    changes = {"reason": "merges", "size": 18944, "cost": beyond, "quality": opened}
+    assert "the largest size that could be measured" in headline(**changes)
+    assert rows(**changes)["cost"].startswith("lowest at 21,000 for a model of")
+    assert rows(**changes)["cost"].endswith(", above that range")
+    assert "parts of the text give no more" in rows(**changes)["merges"]
+
+
+def test_a_single_size_leaves_nothing_to_say_about_quality_and_cost():
+    found = answer(choices(reason="only", size=265, splits=[264, 265]))
+    assert found.headline == "265 tokens: the only size, for the text gives nothing to merge"
+    assert [name for name, _ in found.rows] == ["text", "paper"]
+
+
+def test_a_range_of_one_size_and_a_size_that_is_the_best():
+    narrow = QUALITY | {"range": [6400, 6400]}
+    assert rows(quality=narrow)["quality"].startswith(
+        "within 0.5% of the best at 6,400 tokens only"
+    )
+    best = rows(criterion="heldout", reason="heldout", size=6400)["quality"]
+    assert best.startswith("the best, inside the range from 1,880")
 
 
 def test_a_given_size_says_where_it_lies_and_what_auto_would_choose():

@@ -184,13 +184,29 @@ def test_doubts_are_in_the_first_line_and_not_said_twice(tmp_path):
 
 def test_long_lines_are_folded_below_their_sentence():
     line = Line("  cost      lowest at 10,118, rounded to 10,112 (--for-model)", indent=12)
-    assert line.wrapped(40) == [
-        "  cost      lowest at 10,118, rounded to",
-        "            10,112 (--for-model)",
+    assert line.wrapped(50) == [
+        "  cost      lowest at 10,118, rounded to 10,112",
+        "            (--for-model)",
     ]
     assert line.wrapped(100) == [line.text]
     assert Line("a " * 100).wrapped(40) == ["a " * 100]
-    assert line.wrapped(20) == [line.text]  # too narrow to be folded
+    # Too narrow for a column: below the start of the line.
+    assert line.wrapped(30) == [
+        "  cost      lowest at 10,118,",
+        "    rounded to 10,112",
+        "    (--for-model)",
+    ]
+
+
+def test_the_summary_fits_a_terminal_of_80_columns(tmp_path):
+    lines = summary(volt.learn([LINES * 9], merges=200), tmp_path, ["volt.json"])
+    folded = [part for line in lines for part in line.wrapped(80)]
+    assert max(map(len, folded)) <= 80
+    assert len(folded) <= 60
+    head = next(i for i, line in enumerate(folded) if line.startswith("criterion "))
+    column = folded[head].index("what it measures")
+    assert folded[head + 1][column:].startswith("How well a small")
+    assert folded[head + 2][:column].isspace()  # its sentence goes on in its column
 
 
 # --------------------------------------------------------------------------------- charting library

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -100,8 +100,8 @@ class Choice:
     """The model that the cost of a size is computed for."""
     quality: Quality | None = field(default=None, repr=False)
     reason: str = "size"
-    """What decided: `cost` or `quality` (for auto), `merges` where the text gave no more of them,
-    `size` where it was given, else the criterion."""
+    """What decided: `cost` or `quality` (for auto), `merges` where there are no more of them,
+    `only` where the text gives a single size, `size` where it was given, else the criterion."""
     messages: tuple[str, ...] = ()
     multiple_of: int | None = None
     """What `auto` rounds sizes to; None: 64 rows, below 4,096 rows 8."""
@@ -215,7 +215,7 @@ def choose_size(problem: SizeProblem) -> Choice:
     if quality is None:  # cost alone
         scores["auto"] = cost_alone(scores["auto"])
     verdicts = [
-        replace(judge(score), splits=tuple(sizes.get(name) for sizes in on_splits))
+        replace(judge(score), splits=_split_sizes(name, on_splits))
         for name, score in scores.items()
     ]
     choice = Choice(
@@ -230,11 +230,21 @@ def choose_size(problem: SizeProblem) -> Choice:
         choice = replace(choice, chosen=chosen, size=size)
         choice = replace(choice, reason=_reason(choice))
         verdict = choice.verdict
-        if verdict is not None and verdict.size is not None:
+        said = choice.reason in ("merges", "only")
+        if verdict is not None and verdict.size is not None and not said:
             messages += [f"{size:,}: {doubt}" for doubt in verdict.doubts]
     if quality is None:
         messages.append(NOT_MEASURED)
     return replace(choice, messages=tuple(messages))
+
+
+def _split_sizes(
+    criterion: str, on_splits: Sequence[Mapping[str, int | None]]
+) -> tuple[int | None, ...]:
+    """What a criterion chose on each split; empty if it was asked on none."""
+    if not any(criterion in sizes for sizes in on_splits):
+        return ()
+    return tuple(sizes.get(criterion) for sizes in on_splits)
 
 
 def score_all(evidence: Evidence) -> dict[str, Score]:
@@ -289,7 +299,9 @@ def measure_quality(
                 continue
             again = problem.again(part.learn)
             if not found.exact:  # measured at its own sizes; as many pieces are as many rows
-                sizes = again.curve.size - again.curve.size[0] + first
+                own_sizes = again.curve.size - again.curve.size[0] + first
+                most = max(last, first + len(own_sizes) - 1)
+                sizes = np.minimum(own_sizes, most + 1 - np.arange(len(own_sizes), 0, -1))
             quality_problem = QualityProblem(
                 part, again, sizes, settings.order, problem.byte_fallback, problem.threads
             )
@@ -312,10 +324,11 @@ def _choices_of_split(
     again: Candidates, quality: Quality | None, model: Model, settings: ChoiceSettings
 ) -> dict[str, int | None]:
     """What each criterion chooses on one split. MUV goes by pushed-down entropies: transport is
-    solved on the whole text only."""
+    solved on the whole text only, and the other readings of the paper are not repeated."""
     steps: list[PushedStep] = []
-    with suppress(VoltError):  # too small for two sizes
-        steps = push_steps(_steps_problem(again, settings, PROFILES["paper"])[0])
+    if settings.profile in (None, "paper"):
+        with suppress(VoltError):  # too small for two sizes
+            steps = push_steps(_steps_problem(again, settings, PROFILES["paper"])[0])
     evidence = Evidence(
         again, steps, length=settings.length, quality=quality, model=model,
         multiple_of=settings.multiple_of,
@@ -356,8 +369,12 @@ def _chosen(evidence: Evidence, score: Score, rank: Rank | None) -> Ids:
 
 def _reason(choice: Choice) -> str:
     """What decided."""
-    if choice.criterion != "auto" or choice.quality is None:
-        return "cost" if choice.criterion == "auto" else choice.criterion
+    if choice.criterion != "auto":
+        return choice.criterion
+    if len(choice.candidates.curve) == 1:
+        return "only"
+    if choice.quality is None:
+        return "cost"
     low, high = choice.quality.range
     if low <= choice.cheapest <= high:
         at_end = choice.cheapest == int(choice.candidates.curve.size[-1])

@@ -204,13 +204,18 @@ def combined(found: Sequence[SplitQuality], order: int, tolerance: float) -> Qua
 
 
 def mean_reached(curves: Iterable[Floats]) -> Floats:
-    """The mean of what is there at each size, added in order; NaN where nothing is."""
-    total: Any = 0.0
-    number: Any = 0
-    for one in curves:
-        total = total + np.nan_to_num(one)
-        number = number + ~np.isnan(one)
-    mean: Floats = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+    """The mean over the splits that reach a size; NaN where none does.
+
+    Splits differ in level, by the text they hold out. Where one of them ends, the mean of the
+    others would jump, so from there on it goes on by the mean of their steps.
+    """
+    rows = [one for one in curves if not np.isnan(one).all()]
+    mean = np.asarray(sum(rows)) / len(rows)
+    for place in np.flatnonzero(np.isnan(mean)).tolist():
+        steps = [float(one[place] - one[place - 1]) for one in rows if place > 0]
+        steps = [one for one in steps if not math.isnan(one)]
+        if steps:
+            mean[place] = mean[place - 1] + sum(steps) / len(steps)
     return mean
 
 

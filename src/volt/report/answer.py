@@ -74,11 +74,14 @@ def _why(found: Mapping[str, Any]) -> str:
     decided = reason(found)
     if decided == "size":
         return "the size you gave"
+    if decided == "only":
+        return "the only size, for the text gives nothing to merge"
     if decided == "quality":
         end = "smallest" if found["cost"]["lowest"] < found["size"] else "largest"
         return f"the {end} size that costs no measurable quality"
     if decided == "merges":
-        return "the largest size that there are merges for, at no measurable loss of quality"
+        last = "could be measured" if _beyond(found) else "there is"
+        return f"the largest size that {last}, at no measurable loss of quality"
     if decided == "cost":
         return CHEAPEST if found.get("quality") else "the cheapest size; no quality was measured"
     one = verdict(found, decided)
@@ -92,19 +95,23 @@ def _why(found: Mapping[str, Any]) -> str:
 
 def _quality(found: Mapping[str, Any]) -> str | None:
     quality = found.get("quality")
-    if not quality:
+    if not quality or reason(found) == "only":
         return None
     (low, high), within = quality["range"], f"within {share(quality['tolerance'])}"
-    until = f"up to the last merge, {high:,}" if quality["open_upward"] else f"to {high:,} tokens"
+    sizes = f"from {low:,} to {high:,} tokens" if low < high else f"at {low:,} tokens only"
+    if quality["open_upward"]:
+        sizes = f"from {low:,} tokens upward, measured up to {high:,}"
     languages = len(quality.get("languages") or ())
     mean = f", mean of {count(languages)} languages" if languages else ""
     measured = f"held-out bits per byte{mean}, best at {quality['best']:,}"
     if by_auto(found):
-        return f"{within} of the best from {low:,} {until} ({measured})"
+        return f"{within} of the best {sizes} ({measured})"
     loss = quality_loss(quality, found["size"])
-    here = "not measured at this size" if loss is None else f"{share(loss)} above the best"
+    here = f"{share(loss)} above the best" if loss else "the best"
+    if loss is None:
+        here = "not measured at this size"
     side = "inside" if low <= found["size"] <= high else "outside"
-    return f"{here}, {side} the range from {low:,} {until} ({within}; {measured})"
+    return f"{here}, {side} the range {sizes} ({within}; {measured})"
 
 
 def quality_loss(quality: Mapping[str, Any], size: int) -> float | None:
@@ -125,17 +132,28 @@ def quality_points(quality: Mapping[str, Any]) -> tuple[NDArray[np.int64], NDArr
 
 def _cost(found: Mapping[str, Any]) -> str | None:
     cost = found.get("cost")
-    if not cost:
+    if not cost or reason(found) == "only":
         return None
     model, lowest = cost["model"], cost["lowest"]
     yours = " (yours? `for_model`)" if model["name"] == "base" else ""
     where = f"lowest at {lowest:,}"
-    if reason(found) in ("cost", "merges") and found["size"] != lowest:
+    if by_auto(found) and found["size"] != lowest and not _outside(found):
         where += f", rounded to {found['size']:,},"
     said = f"{where} for {model_words(model)}{yours}"
-    if reason(found) == "quality":
-        said += ", below that range" if lowest < found["size"] else ", above that range"
+    if by_auto(found) and _outside(found):
+        said += ", above that range" if _beyond(found) else ", below that range"
     return said
+
+
+def _outside(found: Mapping[str, Any]) -> bool:
+    """Is the cost lowest outside the range of quality?"""
+    low, high = found.get("range") or (0, np.inf)
+    return not low <= found["cost"]["lowest"] <= high
+
+
+def _beyond(found: Mapping[str, Any]) -> bool:
+    """Is the cost lowest above the range of quality?"""
+    return bool(found.get("range")) and found["cost"]["lowest"] > found["range"][1]
 
 
 def model_words(model: Mapping[str, Any]) -> str:
@@ -143,19 +161,25 @@ def model_words(model: Mapping[str, Any]) -> str:
 
 
 def _more_text(found: Mapping[str, Any]) -> str | None:
-    """Where the quality bound decides: what more text would change."""
-    if reason(found) != "quality" or found["cost"]["lowest"] < found["size"]:
+    """Where there is little text: what more of it would change."""
+    if reason(found) == "only":
+        return "too little to choose from; more text gives more sizes"
+    if reason(found) != "quality" or not _beyond(found):
         return None
+    high = found["range"][1]
+    rounded = "" if found["size"] == high else f", rounded to {found['size']:,}"
     return (
-        "little for this model, so the quality bound decides, not the cost; more text would raise "
-        "the bound, and the answer with it"
+        f"little for this model, so the quality bound decides ({high:,}{rounded}), not the cost; "
+        "more text would raise the bound, and the answer with it, until the cost decides"
     )
 
 
 def _more_merges(found: Mapping[str, Any]) -> str | None:
     if reason(found) != "merges":
         return None
-    return "the cost still falls at the last one; more text or more `merges` may raise the answer"
+    if _beyond(found):
+        return "parts of the text give no more of them; more text may raise the answer"
+    return "the cost still falls at the last; more text or more `candidates` may raise the answer"
 
 
 # ----------------------------------------------------------------------------------- other answers
@@ -165,7 +189,7 @@ def _again(found: Mapping[str, Any]) -> str | None:
     """What the splits chose, if there are several."""
     splits = found.get("splits") or []
     chose = [size for size in splits if size is not None]
-    if len(splits) < 2 or reason(found) == "size":
+    if len(splits) < 2 or reason(found) in ("size", "only"):
         return None
     parts = f"{count(len(splits))} parts of the text"
     if not chose:

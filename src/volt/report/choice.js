@@ -73,7 +73,7 @@ const VoltChoice = (() => {
     const whole = lowest(sizes, model, first, last);
     const cheapest = lowest(sizes, model, low, high);
     const size = quality ? rounded(cheapest, [low, high], multiple) : cheapest;
-    return { size, lowest: whole, by: reason(whole, last, quality) };
+    return { size, lowest: whole, by: first === last ? "only" : reason(whole, last, quality) };
   }
   function reason(cheapest, last, quality) {
     if (!quality) return "cost";

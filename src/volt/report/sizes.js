@@ -9,6 +9,7 @@ const VoltSizes = (() => {
   // Sizes that no part of the text reaches have no score.
   const scored = quality && quality.sizes.map((size, i) => [size, quality.scores[i]]).filter(([, score]) => score !== null);
   const best = quality && Math.min(...scored.map(([, score]) => score));
+  const tolerance = quality && `${Number((quality.tolerance * 100).toPrecision(3))}%`;
   const inBits = quality && !Object.keys(quality.languages || {}).length;
   const every = data.tokens && VoltChoice.everySize(data.tokens, unit);
   const perLine = corpus && corpus.lines > 0;
@@ -65,8 +66,9 @@ const VoltSizes = (() => {
     const found = choice();
     if (!found) return;
     const words = [`For ${shortNumber(model.body)} parameters and width ${whole(model.width)}: `, make("strong", `${whole(found.size)} tokens`), ". "];
-    if (!quality) words.push(`The cost is lowest at ${whole(found.lowest)}; no quality was measured.`);
-    else if (found.by === "merges") words.push("There are no more merges; the cost still falls there.");
+    if (found.by === "only") words.push("There is no other size: the text gives nothing to merge.");
+    else if (!quality) words.push(`The cost is lowest at ${whole(found.lowest)}; no quality was measured.`);
+    else if (found.by === "merges") words.push(`There are no more merges; the cost ${found.lowest > found.size ? `would be lowest at ${whole(found.lowest)}` : "still falls there"}.`);
     else if (found.by === "cost") words.push(`The cost is lowest at ${whole(found.lowest)}, inside the range.`);
     else words.push(`The quality range ${found.lowest > found.size ? "ends" : "begins"} there; the cost would be lowest at ${whole(found.lowest)}.`);
     if (!sameModel()) words.push(" To learn it: ", make("code", `volt learn ... --for-model ${model.name}`));
@@ -120,7 +122,7 @@ const VoltSizes = (() => {
     const size = marked(), first = rows[0].size, last = rows[rows.length - 1].size;
     const splits = learned && sameModel() ? (learned.splits || []).filter((one) => one !== null) : [];
     const range = quality && { low: quality.range[0], high: quality.range[1], tolerance: quality.tolerance,
-      tip: `within ${quality.tolerance * 100}% of the best:\n${whole(quality.range[0])} to ${whole(quality.range[1])} tokens` };
+      tip: `within ${tolerance} of the best:\n${whole(quality.range[0])} to ${whole(quality.range[1])} tokens` };
     const measured = rows.filter((row) => row.score);
     const inside = rows.filter((row) => range && row.size >= range.low && row.size <= range.high);
     return {
@@ -140,7 +142,7 @@ const VoltSizes = (() => {
     const colors = VoltCharts.colors();
     find("sizes-legend").replaceChildren(...[
       quality && key(line(colors.accent), "quality: held-out bits per byte"),
-      range && key({ tag: "rect", x: 0, y: 0, width: 26, height: 12, fill: colors.accent, opacity: 0.18 }, `within ${quality.tolerance * 100}% of the best`),
+      range && key({ tag: "rect", x: 0, y: 0, width: 26, height: 12, fill: colors.accent, opacity: 0.18 }, `within ${tolerance} of the best`),
       key(line(colors.cost, [7, 3]), "cost"),
       marked() !== null && key(star(colors.second), !sameModel() ? "the answer for this model" : learned.criterion === "auto" ? "the answer" : "this vocabulary"),
       ticks.length && key({ tag: "path", d: "M4,0V12M13,0V12M22,0V12", stroke: colors.second, "stroke-width": 2 }, "what parts of the text chose"),
@@ -211,7 +213,7 @@ const VoltSizes = (() => {
       return;
     }
     say("sizes-lead", (quality
-      ? `In the shaded range quality is within ${quality.tolerance * 100}% of its best: the bits per byte that a small model (order ${quality.order}) needs for text that was held out. `
+      ? `In the shaded range quality is within ${tolerance} of its best: the bits per byte that a small model (order ${quality.order}) needs for text that was held out. `
       : "Quality was not measured in this run. ") +
       `Cost is the work of reading the text once with ${every ? "your model" : `a model of ${shortNumber(own.body)} parameters and width ${whole(own.width)}`}: a larger vocabulary makes the text shorter and the model larger. ` +
       (quality ? "The answer is the cheapest size in the range. " : "") +

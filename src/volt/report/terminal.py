@@ -26,6 +26,8 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*#@"
 SPARK_WIDTH = 60
 PARTS, MEASURES = "parts of the text", "what it measures"
+LEAST_WIDTH = 36
+"""Columns that a sentence in a table needs; with fewer it goes on at the start of the next line."""
 CLIPPED = 10
 """Tolerances of quality that the small curve shows; what loses more has full height."""
 
@@ -41,10 +43,11 @@ class Line:
 
     def wrapped(self, width: int) -> list[str]:
         """The lines of a terminal of that width."""
-        if not 0 < self.indent < width // 2:
+        if not self.indent:
             return [self.text]
+        indent = self.indent if self.indent <= width - LEAST_WIDTH else min(self.indent, 4)
         return textwrap.wrap(
-            self.text, width, subsequent_indent=" " * self.indent, break_long_words=False,
+            self.text, width, subsequent_indent=" " * indent, break_long_words=False,
             break_on_hyphens=False,
         )  # fmt: skip
 
@@ -68,8 +71,8 @@ def summary(
     notes = [
         one for one in result.messages if one.removeprefix(f"{result.choice.size:,}: ") not in head
     ]
-    lines += [Line(f"note: {message}", "yellow") for message in notes]
-    lines.append(Line(f"written to {folder}: {', '.join(files)}"))
+    lines += [Line(f"note: {message}", "yellow", indent=6) for message in notes]
+    lines.append(Line(f"written to {folder}: {', '.join(files)}", indent=2))
     return lines
 
 
@@ -82,10 +85,10 @@ def vocabulary_lines(result: LearnResult) -> list[str]:
         learned += f", {len(vocabulary.hidden):,} more hidden"
     corpus = corpus_figures(result.counts, result.candidates, vocabulary)
     unknown = corpus["unknown_characters"] / corpus["characters"]
-    text = (
-        f"text: {corpus['tokens'] / corpus['spaced_words']:.3f} tokens per word between spaces, "
-        f"{corpus['bytes'] / corpus['tokens']:.2f} bytes per token, "
-        + (f"{unknown:.3g} of the characters unknown" if unknown else "no unknown characters")
+    spaced = corpus["spaced_words"]  # none in text of white space
+    per_word = f"{corpus['tokens'] / spaced:.3f} tokens per word between spaces, " if spaced else ""
+    text = f"text: {per_word}{corpus['bytes'] / corpus['tokens']:.2f} bytes per token, " + (
+        f"{unknown:.3g} of the characters unknown" if unknown else "no unknown characters"
     )
     lines = [learned, text]
     if marginal := marginal_line(result.summary()):
@@ -173,7 +176,7 @@ def sparkline(curve: Spark, *, unicode: bool = True) -> list[str]:
     below[column(curve.size)] = "^"
     about = f"{curve.size:,} tokens, of {int(sizes[0]):,} to {int(sizes[-1]):,}"
     return [
-        f"{curve.title}, sizes on a logarithmic axis",
+        f"{curve.title}, over log size",
         f"  {bars}",
         f"  {''.join(below).rstrip()} {about}",
     ]

@@ -58,6 +58,6 @@ CRITERION = Criterion(
     False,
     score,
     needs_quality=True,
-    measures="The multiplications needed to train once over the text, among the sizes whose "
-    "held-out quality is within the tolerance of the best; this is the default.",
+    measures="The work of training once over the text, among sizes of nearly the best held-out "
+    "quality; the default.",
 )

@@ -23,6 +23,6 @@ CRITERION = Criterion(
     "largest size with 95% of the merged types seen 100 times or more",
     True,
     score,
-    measures="Whether every token is seen often enough to be learned (Gowda & May 2020); used for "
-    "translation with little text.",
+    measures="Whether tokens are seen often enough to be learned; for translation with little text "
+    "(Gowda & May 2020).",
 )

@@ -25,6 +25,6 @@ CRITERION = Criterion(
     False,
     score,
     needs_quality=True,
-    measures="How well a small language model over the tokens predicts text it has not seen; people"
-    " use it to rule out sizes that cost quality.",
+    measures="How well a small model of tokens predicts unseen text; rules out sizes that cost "
+    "quality.",
 )

@@ -30,5 +30,5 @@ CRITERION = Criterion(
     "where nats per character stop falling fast",
     True,
     score,
-    measures="The bend of the unigram entropy curve; a rule of thumb where nothing else is known.",
+    measures="The bend of the entropy curve; a rule of thumb where nothing else is known.",
 )

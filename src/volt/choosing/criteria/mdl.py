@@ -22,6 +22,6 @@ CRITERION = Criterion(
     "shortest description of the corpus and of the embeddings",
     False,
     score,
-    measures="Bits to write down the corpus and the embeddings together; a classic of model "
-    "selection, which favours small vocabularies.",
+    measures="Bits to write down text and embeddings together; for the smallest model that will "
+    "do.",
 )

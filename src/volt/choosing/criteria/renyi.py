@@ -24,6 +24,5 @@ CRITERION = Criterion(
     "most even use of the vocabulary (Rényi efficiency, order 2.5)",
     True,
     score,
-    measures="How evenly tokens are used; Zouhar et al. (2023) found that it goes with BLEU at a "
-    "given size.",
+    measures="How evenly tokens are used; compares tokenizers of one size (Zouhar et al. 2023).",
 )

@@ -22,6 +22,5 @@ CRITERION = Criterion(
     "rank and frequency closest to a power law",
     True,
     score,
-    measures="How well token frequencies follow Zipf's law; used to compare tokenizers of natural "
-    "text.",
+    measures="How closely frequencies follow Zipf's law; compares tokenizers of natural text.",
 )
