@@ -291,7 +291,7 @@ def measure_quality(
     first, last = int(curve.size[0]), int(curve.size[used[-1]])
     sizes = grid(first, last, len(counts))
     curves: list[SplitQuality] = []
-    proposed: list[Candidates] = []
+    chosen: list[dict[str, int | None]] = []
     with problem.progress.stage("Quality", number, "parts of the text") as report:
         for one in range(number):
             part = split(counts, one, settings.seed)
@@ -302,22 +302,20 @@ def measure_quality(
                 own_sizes = again.curve.size - again.curve.size[0] + first
                 most = max(last, first + len(own_sizes) - 1)
                 sizes = np.minimum(own_sizes, most + 1 - np.arange(len(own_sizes), 0, -1))
-            quality_problem = QualityProblem(
-                part, again, sizes, settings.order, problem.byte_fallback, problem.threads
+            measured = score_split(
+                QualityProblem(
+                    part, again, sizes, settings.order, problem.byte_fallback, problem.threads
+                )
             )
-            curves.append(score_split(quality_problem))
-            proposed.append(again)
+            curves.append(measured)
+            if number > 1:
+                # Characters that were held out altogether are not rows of the split's vocabulary.
+                own = replace(measured, sizes=measured.sizes - first + again.curve.size[0])
+                alone = combined([own], settings.order, settings.tolerance)
+                chosen.append(_choices_of_split(again, alone, model, settings))
             report(one + 1)
     quality = combined(curves, settings.order, settings.tolerance)
-    if number < 2 or quality is None:
-        return quality, []
-    chosen = []
-    for measured, again in zip(curves, proposed, strict=True):
-        # Characters that were held out altogether are not rows of the split's own vocabulary.
-        own = replace(measured, sizes=measured.sizes - first + again.curve.size[0])
-        alone = combined([own], settings.order, settings.tolerance)
-        chosen.append(_choices_of_split(again, alone, model, settings))
-    return quality, chosen
+    return quality, [] if quality is None else chosen
 
 
 def _choices_of_split(
