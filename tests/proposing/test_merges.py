@@ -86,6 +86,27 @@ def test_merges_equal_the_slow_twin_on_any_text(
     assert_frequencies(found, slow, counts, pretokenizer)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+@pytest.mark.parametrize("letters", ["a", "ab", "abcdefgh"])
+def test_long_words_among_short_ones_equal_the_slow_twin(letters, pretokenizer, threads):
+    """Long words are kept in another way than short ones."""
+    generator = random.Random(letters)
+    words = [
+        "".join(generator.choices(letters, k=length))
+        for length in (1700, 700, 513, 512, 60, 9, 9, 5, 5, 4, 3, 2, 1)
+    ]
+    counts = volt.count([[" ".join([*words, *words[:6], words[0]])]], pretokenizer=pretokenizer,
+                        max_word_length=5000)  # fmt: skip
+    for options in ({}, {"min_frequency": 1, "max_token_length": 6}, {"coverage": 0.6}):
+        if pretokenizer == "byte-level":
+            options.pop("coverage", None)
+        found = volt.candidates(counts, merges=150, threads=threads, **options)
+        slow = reference.merges.bpe(counts.to_dict(), pretokenizer, 150, **options)
+        assert_same(found, slow, pretokenizer)
+        assert_frequencies(found, slow, counts, pretokenizer)
+
+
 def test_no_two_merges_make_the_same_token():
     """Tokens have one pair of parents, whatever the words; native ids rest on it."""
     generator = random.Random(7)

@@ -1,12 +1,14 @@
 #include "proposing/merge.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "base/crew.hpp"
 #include "base/parallel.hpp"
+#include "proposing/long_words.hpp"
 #include "proposing/neighbours.hpp"
 #include "proposing/pair_queue.hpp"
 #include "proposing/speller.hpp"
@@ -27,7 +29,7 @@ namespace {
 
 constexpr size_t kDenseAlphabet = 1024;  // up to here the first pairs are counted in a square table
 constexpr size_t kSharedWork = 1 << 12;  // words from which on a merge is worth two threads
-constexpr size_t kProgressEvery = 1000;  // merges
+constexpr std::chrono::milliseconds kProgressEvery{30};
 
 class Trainer {
  public:
@@ -45,12 +47,17 @@ class Trainer {
       Speller speller(input_, options_);
       speller.make_alphabet(result_);
       speller.spell_words(words_);
+      long_words_.take_from(words_, options_.threads);
     }
     if (result_.unknown >= 0) unknown_ = static_cast<uint32_t>(result_.unknown);
     // 3. The pairs of the spelled words. 4. Merges.
     count_first_pairs();
+    auto next_report = std::chrono::steady_clock::now();
     for (uint64_t merge = 0; merge < options_.merges; ++merge) {
-      if (merge % kProgressEvery == 0) progress(merge);
+      if (const auto now = std::chrono::steady_clock::now(); now >= next_report) {
+        progress(merge);
+        next_report = now + kProgressEvery;
+      }
       const uint32_t pair = queue_.pop();
       if (pair == kNone) break;
       merge_pair(pair);
@@ -60,6 +67,8 @@ class Trainer {
       words_.for_each_word(i, [&](const WordRow& word, uint32_t) {
         if (word.length == 1) result_.whole_words[word.tokens()[0]] += word.count;
       });
+    long_words_.for_each_whole_word(
+        [&](uint32_t token, uint64_t count) { result_.whole_words[token] += count; });
     progress(result_.left.size());
     return std::move(result_);
   }
@@ -71,6 +80,13 @@ class Trainer {
   }
 
   // ---------------------------------------------------------------------------------- the first pairs
+
+  // Long words belong to the last share, so that every list stays sorted.
+  template <class Visit>
+  void for_each_pair(unsigned share, Visit&& visit) const {
+    words_.for_each_pair(share, visit);
+    if (share + 1 == options_.threads) long_words_.for_each_pair(visit);
+  }
 
   // With a small alphabet a square table has a counter per pair, and the threads share the work. Else
   // pairs are found by hashing.
@@ -91,9 +107,9 @@ class Trainer {
     std::vector<std::vector<Cell>> partial(options_.threads);
     run_parallel(options_.threads, [&](unsigned i) {
       partial[i].resize(alphabet * alphabet);
-      words_.for_each_pair(i, [&](uint32_t a, uint32_t b, const WordRow& word, uint32_t) {
+      for_each_pair(i, [&](uint32_t a, uint32_t b, uint64_t count, uint32_t) {
         Cell& cell = partial[i][a * alphabet + b];
-        cell.count += word.count;
+        cell.count += count;
         ++cell.events;
       });
     });
@@ -114,15 +130,15 @@ class Trainer {
         }
       }
     run_parallel(options_.threads, [&](unsigned i) {
-      words_.for_each_pair(i, [&](uint32_t a, uint32_t b, const WordRow&, uint32_t row) {
+      for_each_pair(i, [&](uint32_t a, uint32_t b, uint64_t, uint32_t entry) {
         uint32_t*& cursor = cursors[i][a * alphabet + b];
-        if (cursor) *cursor++ = row;
+        if (cursor) *cursor++ = entry;
       });
     });
   }
 
   void count_first_pairs_by_hash() {
-    const auto count = [&](uint32_t a, uint32_t b, const WordRow& word, uint32_t) {
+    const auto count = [&](uint32_t a, uint32_t b, uint64_t times, uint32_t) {
       if (!may_merge(a, b)) return;
       uint32_t pair = index_.find(a, b);
       if (pair == kNone) {
@@ -130,21 +146,21 @@ class Trainer {
         pairs_.push_back({a, b, 0, nullptr, 0, kNone});
         index_.set(a, b, pair);
       }
-      pairs_[pair].count += word.count;
+      pairs_[pair].count += times;
       ++pairs_[pair].word_count;
     };
-    for (unsigned i = 0; i < options_.threads; ++i) words_.for_each_pair(i, count);
+    for (unsigned i = 0; i < options_.threads; ++i) for_each_pair(i, count);
     for (Pair& pair : pairs_) {
       if (pair.count >= min_frequency_) pair.words = lists_.allocate(pair.word_count);
       pair.word_count = 0;
     }
-    const auto enlist = [&](uint32_t a, uint32_t b, const WordRow&, uint32_t row) {
+    const auto enlist = [&](uint32_t a, uint32_t b, uint64_t, uint32_t entry) {
       const uint32_t found = index_.find(a, b);
       if (found == kNone || pairs_[found].words == nullptr) return;
       Pair& pair = pairs_[found];
-      pair.words[pair.word_count++] = row;
+      pair.words[pair.word_count++] = entry;
     };
-    for (unsigned i = 0; i < options_.threads; ++i) words_.for_each_pair(i, enlist);
+    for (unsigned i = 0; i < options_.threads; ++i) for_each_pair(i, enlist);
   }
 
   bool may_merge(uint32_t a, uint32_t b) const {
@@ -221,7 +237,8 @@ class Trainer {
       changes_[i].left.scatter(left);
       changes_[i].right.scatter(right);
     }
-    if (next != kNone) words_.prefetch(pairs_[next].words, pairs_[next].words + pairs_[next].word_count);
+    if (next != kNone && long_words_.empty())
+      words_.prefetch(pairs_[next].words, pairs_[next].words + pairs_[next].word_count);
     for (unsigned i = 0; i < workers; ++i) {
       changes_[i].left.clear();
       changes_[i].right.clear();
@@ -230,14 +247,17 @@ class Trainer {
 
   // Long lists are shared among the threads; a word is in one share only. Returns how many shares.
   unsigned rewrite_words(const Pair& pair, uint32_t made) {
-    const unsigned workers = pair.word_count >= kSharedWork ? options_.threads : 1;
+    const uint32_t* end = pair.words + pair.word_count;
+    const uint32_t* long_words = long_words_.first(pair.words, end);
+    const auto rows = static_cast<size_t>(long_words - pair.words);
+    const unsigned workers = rows >= kSharedWork ? options_.threads : 1;
     std::vector<size_t> bounds{0};
     for (unsigned i = 1; i < workers; ++i) {
-      size_t bound = static_cast<size_t>(pair.word_count) * i / workers;
-      while (bound < pair.word_count && pair.words[bound] == pair.words[bound - 1]) ++bound;
+      size_t bound = rows * i / workers;
+      while (bound < rows && pair.words[bound] == pair.words[bound - 1]) ++bound;
       bounds.push_back(std::max(bounds.back(), bound));
     }
-    bounds.push_back(pair.word_count);
+    bounds.push_back(rows);
     auto rewrite_share = [&](unsigned i) {
       rewrite(pair.words + bounds[i], pair.words + bounds[i + 1], pair.left, pair.right, made, changes_[i]);
     };
@@ -245,6 +265,7 @@ class Trainer {
       rewrite_share(0);
     else
       crew_.run(rewrite_share);
+    long_words_.rewrite(long_words, end, pair.left, pair.right, made, unknown_, changes_[workers - 1]);
     return workers;
   }
 
@@ -338,6 +359,7 @@ class Trainer {
   MergeResult result_;
   uint32_t unknown_ = kNone;
   WordRows words_;
+  LongWords long_words_;
   std::vector<Pair> pairs_;
   PairIndex index_;
   PairQueue queue_;

@@ -52,12 +52,12 @@ class WordRows {
       row += WordRow::units(word.room);
     }
   }
-  // Calls visit(left, right, word, row) for every two neighbouring tokens of a share.
+  // Calls visit(left, right, count, row) for every two neighbouring tokens of a share.
   template <class Visit>
   void for_each_pair(unsigned share, Visit&& visit) const {
     for_each_word(share, [&](const WordRow& word, uint32_t row) {
       for (uint32_t i = 1; i < word.length; ++i)
-        visit(word.tokens()[i - 1], word.tokens()[i], word, row);
+        visit(word.tokens()[i - 1], word.tokens()[i], word.count, row);
     });
   }
 
