@@ -113,7 +113,7 @@ class OwnedPieces(PieceCandidates):
 
     @cached_property
     def _characters(self) -> np.uint64:
-        return np.uint64(word_lengths(self.words) @ self.words.counts)
+        return np.uint64(self.words.lengths().astype(np.uint64) @ self.words.counts)
 
     def only(self, used: Mask) -> OwnedPieces:
         """Tokens that the text does not use can still be kept."""
@@ -169,7 +169,7 @@ def own_merges(
     ids = np.array([*alphabet, -1, *merged], np.int64)
     lengths = token_lengths(vocabulary, pool)
     spelled = frequencies @ lengths[: len(vocabulary)].astype(np.uint64)
-    unknown = int(word_lengths(counts) @ counts.counts - spelled)
+    unknown = int(counts.lengths().astype(np.uint64) @ counts.counts - spelled)
     if unknown == 0:
         ids = ids[ids >= 0]
     start = len(ids) - len(merged)
@@ -291,14 +291,6 @@ def token_frequencies(tokenizer: Tokenizer, counts: WordCounts) -> Frequencies:
     found = np.zeros(len(tokenizer), np.uint64)
     np.add.at(found, ids, np.repeat(counts.counts, repeats))
     return found
-
-
-def word_lengths(counts: WordCounts) -> NDArray[np.uint64]:
-    """Characters of each word (bytes in byte-level mode)."""
-    if counts.rule.mode.byte_level:
-        return np.diff(counts.offsets)
-    starts = np.concatenate([[0], np.cumsum((counts.text & 0xC0) != 0x80)])
-    return np.diff(starts[counts.offsets.astype(np.int64)]).astype(np.uint64)
 
 
 def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:

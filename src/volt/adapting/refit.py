@@ -35,7 +35,6 @@ from volt.adapting.owned import (
     own_pieces,
     restrict,
     token_frequencies,
-    word_lengths,
 )
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
@@ -385,7 +384,7 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
     frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts)
     tokens = int(frequency.sum()) / counts.unit
     lines = counts.weighted_lines
-    characters = int(word_lengths(counts) @ counts.counts)
+    characters = int(counts.lengths().astype(np.uint64) @ counts.counts)
     nats = entropy_per_length(frequency, np.ones(len(frequency)), "occurrences")
     return Fit(
         size=len(vocabulary),

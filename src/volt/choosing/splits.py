@@ -7,7 +7,6 @@ lines of text barely change it. Occurrences are drawn before weights are applied
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,12 +49,6 @@ def number_of_splits(types: int) -> int:
     if types <= FEW_TYPES:
         return 5
     return 3 if types <= MANY_TYPES else 1
-
-
-def splits(counts: WordCounts, number: int, seed: int = 0) -> Iterator[Split]:
-    """The first splits of the counts."""
-    for one in range(number):
-        yield split(counts, one, seed)
 
 
 def split(counts: WordCounts, number: int, seed: int = 0) -> Split:

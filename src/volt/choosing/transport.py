@@ -149,30 +149,6 @@ class TransportProblem:
             character_names=character_names,
         )
 
-    @classmethod
-    def from_costs(
-        cls,
-        costs: Any,
-        character_marginal: ArrayLike,
-        token_marginal: ArrayLike,
-        *,
-        gamma: float = GAMMA,
-        epsilon: float = EPSILON,
-    ) -> TransportProblem:
-        """Any costs on any sparse support, tokens x characters."""
-        from scipy.sparse import csr_array, issparse
-
-        if not issparse(costs):
-            raise TransportError("costs must be sparse: what they store is the support")
-        return cls(
-            costs=csr_array(costs, dtype=np.float64),
-            character_marginal=np.array(character_marginal, dtype=np.float64),
-            token_marginal=np.array(token_marginal, dtype=np.float64),
-            gamma=gamma,
-            epsilon=epsilon,
-            token_ids=np.arange(costs.shape[0]),
-        )
-
     def __post_init__(self) -> None:
         a, b = self.character_marginal, self.token_marginal
         if not (np.isfinite(self.gamma) and self.gamma > 0):

@@ -62,9 +62,7 @@ def _with_spark(inputs: Inputs, settings: CountOptions, spark: Spark) -> volt.Wo
 
     if settings.input_format == "counts":
         raise SettingsError("Spark counts text; add up counts files without --engine spark")
-    names = ("pretokenizer", "normalize", "max_word_length", "on_invalid", "min_count", "weights")
-    options = {name: getattr(settings, name) for name in (*names, "glob")}
-    options = {name: value for name, value in options.items() if value is not None}
+    options = {name: value for name, value in vars(settings).items() if name != "input_format"}
     with engine.session(spark.master) as session:
         return engine.count_on_spark(
             session, inputs.files, form=settings.input_format, field=spark.field or "text",

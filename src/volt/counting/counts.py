@@ -98,14 +98,16 @@ class WordCounts:
         data = self.text.tobytes()
         return [data[a:b] for a, b in pairwise(self.offsets.tolist())]
 
+    @property
+    def character_offsets(self) -> NDArray[np.int64]:
+        """`offsets` in characters instead of bytes."""
+        characters = np.concatenate([[0], np.cumsum((self.text & 0xC0) != 0x80)])
+        return np.asarray(characters[self.offsets.astype(np.int64)], np.int64)
+
     def lengths(self) -> NDArray[np.int64]:
         """Characters of each word (bytes in byte-level mode)."""
-        if self.rule.mode.byte_level:
-            starts = self.offsets.astype(np.int64)
-        else:
-            characters = np.concatenate([[0], np.cumsum((self.text & 0xC0) != 0x80)])
-            starts = characters[self.offsets.astype(np.int64)]
-        return np.asarray(np.diff(starts), np.int64)
+        starts = self.offsets if self.rule.mode.byte_level else self.character_offsets
+        return np.asarray(np.diff(starts.astype(np.int64)), np.int64)
 
     def items(self) -> Iterator[tuple[str, int]]:
         return zip(self.words, self.counts.tolist(), strict=True)

@@ -28,14 +28,15 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
-from volt.base.checks import check_at_least, check_choice
+from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
+from volt.base.options import options_of
 from volt.counting.counts import CountTotals, WordCounts
 from volt.counting.decoding import CleanText, OnInvalid
 from volt.counting.inputs import Weight, weight_in_name, weight_of_each
-from volt.counting.words import PRETOKENIZERS, Normalization, WordRule
-from volt.settings import MOST
+from volt.counting.words import WordRule
+from volt.settings import MOST, CountSettings, WordSettings
 
 InputForm = Literal["auto", "text", "jsonl", "parquet"]
 
@@ -92,35 +93,25 @@ def count_on_spark(
     spark: Any,
     inputs: Sequence[str],
     *,
-    pretokenizer: str = "metaspace",
-    normalize: Normalization = "none",
-    max_word_length: int = 64,
-    on_invalid: OnInvalid = "error",
-    min_count: int = 1,
-    weights: Iterable[Weight] | None = None,
-    glob: str = "*",
     form: InputForm = "auto",
     field: str = "text",
+    **options: Any,
 ) -> WordCounts:
     """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
 
-    `field` is the member or column with the text (`translation.de` is inside another); null is not
-    text. Each string ends like a line, and may contain several lines.
+    `options` are those of `volt.count`, except for `input_format` and `max_types`. `field` is the
+    member or column with the text (`translation.de` is inside another); null is not text. Each
+    string ends like a line, and may contain several lines.
     """
-    check_choice("pretokenizer", pretokenizer, PRETOKENIZERS)
-    check_choice("normalize", normalize, get_args(Normalization))
-    check_choice("on_invalid", on_invalid, get_args(OnInvalid))
     check_choice("form", form, get_args(InputForm))
-    check_at_least("max_word_length", max_word_length, 2)
-    check_at_least("min_count", min_count, 1)
-    if max_word_length > MOST:
-        raise SettingsError(f"`max_word_length` is at most {MOST:,}, not {max_word_length:,}")
-    rule = WordRule(pretokenizer, normalize, max_word_length)
+    settings = CountSettings(**options)
+    asked = {name: getattr(settings, name) for name in options_of(WordSettings)}
+    rule = WordRule(**{name: value for name, value in asked.items() if value is not None})
     functions = need("pyspark.sql.functions", "spark")
 
     # 1. Which inputs are there? Those of one kind and weight are read together.
     groups: dict[tuple[str, Fraction], list[str]] = {}
-    for path, weight in _weighted(inputs, weights):
+    for path, weight in _weighted(inputs, settings.weights):
         groups.setdefault((_form_of(path) if form == "auto" else form, weight), []).append(path)
     unit = math.lcm(*(weight.denominator for _, weight in groups))
     if unit > MOST:
@@ -131,8 +122,8 @@ def count_on_spark(
         frames = []
         for (kind, weight), paths in groups.items():
             member = field if kind == "jsonl" else None
-            work = partial(_count_partition, rule, on_invalid, int(weight * unit), member)
-            frames.append((_read(spark, kind, paths, field, glob), work))
+            work = partial(_count_partition, rule, settings.on_invalid, int(weight * unit), member)
+            frames.append((_read(spark, kind, paths, field, settings.glob), work))
         counted = reduce(
             lambda some, more: some.union(more),
             (frame.mapInArrow(work, PARTIAL) for frame, work in frames),
@@ -140,7 +131,7 @@ def count_on_spark(
 
         # 3. Add up, leave out rare words, sort: highest count first, then by bytes.
         total = functions.sum("count").alias("count")
-        least = min(min_count * unit, 1 << 62) if min_count > 1 else 1
+        least = min(settings.min_count * unit, 1 << 62) if settings.min_count > 1 else 1
         rows = (
             counted.groupBy("field", "word").agg(total)
             .where((functions.col("field") != "") | (functions.col("count") >= least))
@@ -155,14 +146,14 @@ def count_on_spark(
 
 
 def _weighted(
-    inputs: Sequence[str], weights: Iterable[Weight] | None
+    inputs: Sequence[str], weights: Iterable[Weight] | Weight | None
 ) -> list[tuple[str, Fraction]]:
     """Each path with its weight: from its name (`PATH:2.0`), or from the list."""
     if not inputs:
         raise InputError("no input: name at least one path")
     if "-" in inputs:
         raise SettingsError("Spark does not read stdin; name a path that its workers can read")
-    each = weight_of_each(list(weights or ()) or None, len(inputs))
+    each = weight_of_each(weights or None, len(inputs))
     return [weight_in_name(name, weight) for name, weight in zip(inputs, each, strict=True)]
 
 

@@ -41,8 +41,6 @@ HIGHEST_NUMERATOR = 1000
 """Of a temperature written as a fraction: 5, 3.3, 10/7."""
 SMALL_FILE = 1 << 26
 """Files of fewer bytes are counted side by side."""
-SPACE_MARK_BYTES = 3
-"""`▁` in text is spelled in so many byte tokens."""
 
 Temperature = float | str | Fraction
 
@@ -403,7 +401,7 @@ def language_rows(
         unit = one.unit
         numbers = one.counts.astype(np.int64)
         words, tokens = int(numbers.sum()), int(found.sum())
-        characters = int(_characters(one) @ numbers) + one.totals.reserved
+        characters = int(np.diff(one.character_offsets) @ numbers) + one.totals.reserved
         positive = found[found > 0] / max(1, tokens)
         entropy = max(0.0, float(-(positive * np.log(positive)).sum()))
         rows.append(
@@ -426,12 +424,6 @@ def language_rows(
             )
         )
     return rows
-
-
-def _characters(one: WordCounts) -> NDArray[np.int64]:
-    """Characters of each word: the bytes that start one."""
-    starts = np.concatenate([[0], np.cumsum(one.text & 0xC0 != 0x80)]).astype(np.int64)
-    return np.diff(starts[one.offsets.astype(np.int64)])
 
 
 # ------------------------------------------------------------------------------------------ parity

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from volt.adapting.join import Joined, join
 from volt.base.checks import thread_count
@@ -26,6 +25,7 @@ from volt.base.options import accepts, options_of
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.sizes import parse_sizes
+from volt.counting.combine import only_words
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -80,8 +80,7 @@ def word_scripts(counts: WordCounts) -> list[str]:
     numbers = np.array([number_of[name] for name in names], np.int64)[places]
     if "" not in scripts:
         scripts, numbers = ["", *scripts], numbers + 1
-    starts = np.cumsum(counts.text & 0xC0 != 0x80)  # the characters up to each byte
-    bounds = np.concatenate([[0], starts])[counts.offsets.astype(np.int64)]
+    bounds = counts.character_offsets
     lettered = np.append(np.flatnonzero(numbers), len(numbers))
     first = lettered[np.searchsorted(lettered, bounds[:-1])]
     found = np.where(first < bounds[1:], np.append(numbers, 0)[first], 0)
@@ -99,24 +98,10 @@ def split_scripts(counts: WordCounts) -> dict[str, WordCounts]:
         if name != main and (not name or int(mask.sum()) < FEWEST_TYPES):
             scripts[mask] = main
     return {
-        name or "Common": pick_words(counts, np.flatnonzero(scripts == name))
+        name or "Common": only_words(counts, np.where(scripts == name, counts.counts, np.uint64(0)))
         for name in names
         if (scripts == name).any()
     }
-
-
-def pick_words(counts: WordCounts, words: NDArray[np.int64]) -> WordCounts:
-    """Some of the words, in their order."""
-    bounds = counts.offsets.astype(np.int64)
-    lengths = np.diff(bounds)[words]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    places = np.arange(offsets[-1]) + np.repeat(bounds[words] - offsets[:-1], lengths)
-    chosen = counts.counts[words]
-    totals = replace(counts.totals, words=int(chosen.sum()))
-    return replace(
-        counts, text=counts.text[places], offsets=offsets.astype(np.uint64), counts=chosen,
-        totals=totals,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

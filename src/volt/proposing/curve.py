@@ -7,11 +7,12 @@ carried along while merging, and one run gives them for every size.
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,25 +127,14 @@ class Curve:
 
     def save(self, path: str | os.PathLike[str], indices: Iterable[int] | None = None) -> None:
         """Write the table as CSV; an undefined MUV is an empty cell."""
-        with atomic_write(path) as stream:
-            self.write_csv(stream, indices)
-
-    def write_csv(self, stream: BinaryIO, indices: Iterable[int] | None = None) -> None:
-        rows = self.rows(indices)
-        lines = _LineWriter(stream)
-        writer = csv.writer(lines, lineterminator="\n")
+        rows, text = self.rows(indices), io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
         writer.writerow(rows[0] if rows else [])
         writer.writerows(
             ["" if value != value else repr(value) for value in row.values()] for row in rows
         )
-
-
-class _LineWriter:
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, line: str) -> int:
-        return self._stream.write(line.encode())
+        with atomic_write(path) as stream:
+            stream.write(text.getvalue().encode())
 
 
 def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:

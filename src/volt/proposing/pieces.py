@@ -276,12 +276,7 @@ class LearnedPieces(PieceCandidates):
 
     @cached_property
     def _characters(self) -> int:
-        if self.rule.mode.byte_level:
-            lengths = np.diff(self.words.offsets)
-        else:
-            starts = np.concatenate([[0], np.cumsum(self.words.text & 0xC0 != 0x80)])
-            lengths = np.diff(starts[self.words.offsets.astype(np.int64)]).astype(np.uint64)
-        return int(lengths @ self.words.counts)
+        return int(self.words.lengths().astype(np.uint64) @ self.words.counts)
 
     def _mask(self, inside: Mask) -> NDArray[np.uint8]:
         mask = inside.astype(np.uint8)

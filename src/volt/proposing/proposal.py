@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from volt.base.checks import check_at_least, check_choice
 from volt.base.errors import SettingsError
+from volt.base.options import parse_size
 from volt.base.progress import Progress
 from volt.base.registry import Registry
 from volt.counting.counts import WordCounts
@@ -100,18 +102,23 @@ SOURCES: Registry[Source] = Registry("candidates")
 
 
 def parse_source(text: str) -> SourceChoice:
-    """`bpe:100000`, `unigram:30000`, `file:PATH`. A number alone is for BPE, a name alone takes the
-    default number of its source."""
+    """`bpe:100000`, `unigram:30k`, `file:PATH`. A number alone is for BPE, a name alone takes the
+    default number of its source.
+
+    >>> str(parse_source("bpe:32k"))
+    'bpe:32000'
+    """
     name, _, rest = text.partition(":")
-    if name.isascii() and name.isdecimal() and not rest:
+    if name[:1].isdecimal() and not rest:
         name, rest = "bpe", name
     source = SOURCES.get(name)
     if source is not None and source.default_number is None and rest:
         return SourceChoice(name, path=rest)
     if source is not None and source.default_number is not None:
-        number = source.default_number if not rest else _number(rest)
-        if number is not None and number <= MOST:
-            return SourceChoice(name, number)
+        with suppress(ValueError):
+            number = parse_size(rest) if rest else source.default_number
+            if number <= MOST:
+                return SourceChoice(name, number)
     forms = source_forms()
     raise SettingsError(
         f"`candidates` is {', '.join(forms[:-1])} or {forms[-1]}, such as unigram:30000, "
@@ -123,10 +130,6 @@ def source_forms() -> list[str]:
     """What names a source: `bpe:N`, `file:PATH`."""
     return [f"{one.name}:{'PATH' if one.default_number is None else 'N'}"
             for one in SOURCES.values()]  # fmt: skip
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def propose(proposal: Proposal) -> Candidates:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,7 @@ def spell(proposal: Proposal) -> Spelling:
         return Spelling(plain, counts.text.astype(np.uint32), counts.offsets, marks)
     text = counts.text.tobytes().decode()
     letters = np.frombuffer(text.encode("utf-32-le"), np.uint32).astype(np.int64)
-    characters = np.concatenate([[0], np.cumsum(counts.text & 0xC0 != 0x80)])
-    offsets = characters[counts.offsets.astype(np.int64)]
+    offsets = counts.character_offsets
     flags = np.zeros(len(letters), np.int64)
     if marks is WORD_END:
         flags[offsets[1:] - 1] = 1
@@ -60,17 +59,12 @@ def spell(proposal: Proposal) -> Spelling:
         unknown = len(texts)
         texts.append(UNKNOWN)
     totals = np.zeros(len(texts), np.uint64)
-    np.add.at(totals, symbols, np.repeat(counts.counts, lengths_of(offsets)))
+    np.add.at(totals, symbols, np.repeat(counts.counts, np.diff(offsets)))
     alphabet = replace(
         plain, tokens=texts, lengths=np.ones(len(texts), np.uint32), alphabet_counts=totals,
         unknown=unknown, whole_words=None,
     )  # fmt: skip
     return Spelling(alphabet, symbols, offsets.astype(np.uint64), marks)
-
-
-def lengths_of(offsets: NDArray[Any]) -> NDArray[np.int64]:
-    bounds: NDArray[np.int64] = offsets.astype(np.int64)
-    return bounds[1:] - bounds[:-1]
 
 
 def _symbol(key: int, marks: Marks) -> str:

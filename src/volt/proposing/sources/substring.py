@@ -6,7 +6,7 @@ import numpy as np
 
 from volt.proposing.base import Candidates
 from volt.proposing.proposal import Proposal, Source
-from volt.proposing.spelling import Spelling, lengths_of, piece_candidates
+from volt.proposing.spelling import Spelling, piece_candidates
 
 
 def propose(proposal: Proposal) -> Candidates:
@@ -22,7 +22,7 @@ def substrings(spelled: Spelling, proposal: Proposal) -> list[str]:
     result is exact.
     """
     number, max_token_length = proposal.number, proposal.max_token_length
-    lengths = lengths_of(spelled.offsets)
+    lengths = np.asarray(np.diff(spelled.offsets), np.int64)
     weights = np.repeat(proposal.counts.counts, lengths)
     word_of = np.repeat(np.arange(len(lengths)), lengths)
     known = spelled.symbols != (len(spelled.alphabet) if spelled.alphabet.unknown is None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-from itertools import pairwise
 
 from volt.base.errors import InputError, SettingsError
-from volt.counting.counts import WordCounts
 from volt.counting.marks import END_MARK, INNER, WORD_END, Marks, byte_letters
 from volt.proposing.base import Candidates
 from volt.proposing.proposal import Proposal, Source
@@ -39,7 +37,8 @@ def unigram_pieces(proposal: Proposal, marks: Marks) -> list[str]:
             "candidates of unigram need the package sentencepiece: "
             "pip install 'volt-vocab[sentencepiece]'"
         ) from None
-    words = word_texts(counts)
+    write = byte_letters if counts.rule.mode.byte_level else bytes.decode
+    words = [write(word) for word in counts.word_bytes()]
     letters = set().union(*words)
     # One letter that the text does not have stands for the mark, which the trainer would cut.
     final = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in letters)
@@ -70,15 +69,6 @@ def unigram_pieces(proposal: Proposal, marks: Marks) -> list[str]:
     texts = [piece.replace(final, END_MARK) if ending else piece for piece in pieces]
     long = [text for text in marked_again(texts, marks) if len(marks.symbols(text)) > 1]
     return long if marks is INNER else long[:number]
-
-
-def word_texts(counts: WordCounts) -> list[str]:
-    """The words as text; in byte-level mode in GPT-2's letters."""
-    data = counts.text.tobytes()
-    words = [data[a:b] for a, b in pairwise(counts.offsets.tolist())]
-    if counts.rule.mode.byte_level:
-        return [byte_letters(word) for word in words]
-    return [word.decode() for word in words]
 
 
 SOURCE = Source(

@@ -11,7 +11,7 @@ from volt.counting.marks import UNKNOWN
 from volt.proposing.base import Candidates
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.proposal import Proposal, Source
-from volt.proposing.spelling import Spelling, lengths_of, piece_candidates, spell
+from volt.proposing.spelling import Spelling, piece_candidates, spell
 
 
 def propose(proposal: Proposal) -> Candidates:
@@ -59,9 +59,8 @@ def merge_candidates(proposal: Proposal) -> MergeCandidates:
     made = likelihood_merges(spelled, proposal)
     found, alphabet = made.found, spelled.alphabet
     size = len(alphabet) + len(made.texts)
-    pieces = lengths_of(found["offsets"])
     whole = np.zeros(size, np.uint64)
-    single = pieces == 1
+    single = np.diff(found["offsets"]) == 1
     np.add.at(whole, found["tokens"][found["offsets"][:-1][single].astype(np.int64)],
               counts.counts[single])  # fmt: skip
     return replace(
