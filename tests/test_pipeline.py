@@ -697,7 +697,7 @@ def test_nothing_to_merge_is_said(lines):
 def test_degenerate_words_give_a_sound_vocabulary(words, encoding):
     result = volt.learn(word_counts(words), encoding=encoding, min_frequency=1)
     assert_consistent(result)
-    assert any("scaled down" in message for message in result.messages)
+    assert any("transport is solved at sizes from" in message for message in result.messages)
 
 
 def test_one_character_with_mass_alone():
@@ -712,14 +712,14 @@ def test_sizes_beyond_the_candidates_are_left_out_or_scaled_down():
     # 260 rows are special tokens and bytes; S has the 45 characters and 400 candidates.
     assert [step.s for step in result.steps] == [140, 240, 340, 440]
     assert (
-        "S goes from 140 to 440: the text has 45 characters and gives 400 other candidates"
-        in result.messages
+        "transport is solved at sizes from 400 to 700: the text has 45 characters and gives 400 "
+        "other candidates" in result.messages
     )
     result = learned(sizes="1305:10305:1000")
     assert [step.s for step in result.steps] == list(range(85, 446, 40))
     assert (
-        "S of 1,045 to 10,045 scaled down to 85 to 445: the text gives 400 candidates"
-        in result.messages
+        "transport is solved at sizes from 345 to 705, not 1,305 to 10,305: the text gives 400 "
+        "candidates" in result.messages
     )
     result = learned(sizes=[600, 400, 500, 400])
     assert [step.s for step in result.steps] == [140, 240, 340]

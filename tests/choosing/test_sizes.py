@@ -124,15 +124,19 @@ def test_sizes_that_the_candidates_do_not_reach_are_left_out_of_s():
     s, messages = paper_s(182, 4500, multilingual=False)
     assert s == [2000, 3000, 4000]
     assert messages == [
-        "S goes from 2,000 to 4,000: the text has 182 characters and gives 4,500 other candidates"
+        "transport is solved at sizes from 2,000 to 4,000: the text has 182 characters and gives "
+        "4,500 other candidates"
     ]
+    (message,) = paper_s(182, 4500, multilingual=False, other=260)[1]
+    assert "from 2,260 to 4,260" in message  # in rows, like all sizes
 
 
 def test_too_little_text_scales_s_down():
     s, messages = paper_s(200, 980, multilingual=False)
     assert s == [380, 480, 580, 680, 780, 880, 980, 1080, 1180]
     assert messages == [
-        "S of 2,000 to 10,000 scaled down to 380 to 1,180: the text gives 980 candidates"
+        "transport is solved at sizes from 380 to 1,180, not 2,000 to 10,000: the text gives 980 "
+        "candidates"
     ]
     assert paper_s(182, 2, multilingual=False)[0] == [183, 184]
     for most in (0, 1):

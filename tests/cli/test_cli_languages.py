@@ -46,7 +46,7 @@ def test_a_folder_of_languages(folder: Path, tmp_path: Path) -> None:
     assert saved["languages"] == told
     assert (
         "parity" in done.stderr
-        and "scaled down" in done.stderr
+        and "transport is solved at sizes from" in done.stderr
         and "merges, not 300,000" in (done.stderr)
     )
     assert str(folder) not in (tmp_path / "out" / "choices.json").read_text(encoding="utf-8")

@@ -192,6 +192,10 @@ def test_fill_makes_exactly_so_many_rows_of_the_tokens_of_a_tokenizer(
     merged = [i for i, token in enumerate(vocabulary.tokens) if token.kind == "merged"]
     pinned = frozenset(random.Random(seed).sample(merged, min(pins, len(merged))))
     found = own_merges(vocabulary, counts, order="use", pinned=pinned)
+    assert found.curve.size[0] == rows_of(found, found.ranking()[:0])
+    kept = found.frequencies_at([token_set(found, [])])[0]
+    assert kept.frequency.sum() == found.curve.tokens[0]
+    assert pinned <= found.kept_ids(kept.tokens)
     for by in ("merge", "frequency"):
         ranking = found.ranking(by)
         least, most = rows_of(found, ranking[:0]), rows_of(found, ranking)

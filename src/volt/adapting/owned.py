@@ -10,7 +10,7 @@ up: the words are encoded again with every smaller set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -43,13 +43,10 @@ class OwnedMerges(MergeCandidates):
     ids: Ids = field(repr=False)
     """The id of each candidate in the vocabulary, for hidden tokens its place in the pool; -1 for
     `<unk>`."""
-    pinned: frozenset[int] = frozenset()
+    always: frozenset[int]
     """Ids that stay whatever is chosen."""
-
-    @cached_property
-    def always(self) -> frozenset[int]:
-        tokens = self.vocabulary.tokens
-        return self.pinned | {i for i, token in enumerate(tokens) if token.kind != "merged"}
+    with_parts: frozenset[int] = field(repr=False)
+    """These, and all that they are made from. Those of them that are merged are in the alphabet."""
 
     @cached_property
     def _parents_of(self) -> list[set[int]]:
@@ -61,14 +58,8 @@ class OwnedMerges(MergeCandidates):
 
     def kept_ids(self, chosen: Ids) -> set[int]:
         """Old ids of the tokens that stay, with all they are made from."""
-        closed: set[int] = set()
-        waiting = [*self.always, *(i for i in self.ids[chosen].tolist() if i >= 0)]
-        while waiting:
-            i = waiting.pop()
-            if i not in closed:
-                closed.add(i)
-                waiting += self._parents_of[i]
-        return closed
+        wanted = (i for i in self.ids[chosen].tolist() if i >= 0)
+        return _closed(self.with_parts, wanted, self._parents_of)
 
     def rows(self, kept: Mask) -> int:
         return len(self.kept_ids(np.flatnonzero(kept)))
@@ -139,7 +130,8 @@ def own_merges(
 ) -> OwnedMerges:
     """The tokens of a vocabulary that merges, as candidates.
 
-    All its characters are in the alphabet, whether the words have them or not; `<unk>` stands for
+    What always stays is in the alphabet: pinned tokens, all they are made from, and all characters,
+    whether the words have them or not; `<unk>` stands for
     those that it does not know. Tokens that no text is encoded as are left out. Merges come in the
     `order` of their rank, or of their use: what was merged most comes first, of equals the lower
     rank. Parents come before children in both.
@@ -152,8 +144,12 @@ def own_merges(
     tokenizer = Tokenizer(vocabulary, threads=threads)
     frequencies = token_frequencies(tokenizer, counts)
     pool = vocabulary.pool
-    alphabet = [i for i, token in enumerate(pool) if token.kind == "character"]
     parents = _parents(tokenizer)
+    always = pinned | {i for i, token in enumerate(vocabulary.tokens) if token.kind != "merged"}
+    own = [{*(token.parents or ()), *parents.get(i, ())} for i, token in enumerate(pool)]
+    stay = _closed((), always, own)
+    alphabet = [i for i, token in enumerate(pool)
+                if token.kind == "character" or (i in stay and i in parents)]  # fmt: skip
     merged = _by_rank(pool, parents)
 
     # How often each token of the pool was made.
@@ -163,6 +159,11 @@ def own_merges(
         left, right = parents[i]
         made[left] += made[i]
         made[right] += made[i]
+    counted = made.copy()
+    for i in stay & parents.keys():  # in the alphabet, a token takes nothing from its parents
+        for parent in parents[i]:
+            counted[parent] -= made[i]
+    merged = [i for i in merged if i not in stay]
     if order == "use":
         merged.sort(key=lambda i: -int(made[i]))  # stable; no child is made more than its parent
 
@@ -174,7 +175,7 @@ def own_merges(
         ids = ids[ids >= 0]
     start = len(ids) - len(merged)
     place = {i: number for number, i in enumerate(ids.tolist())}
-    found = np.where(ids >= 0, made[ids], np.uint64(unknown))
+    found = np.where(ids >= 0, counted[ids], np.uint64(unknown))
     return OwnedMerges(
         rule=counts.rule,
         tokens=[pool[i].text if i >= 0 else UNKNOWN for i in ids.tolist()],
@@ -186,10 +187,11 @@ def own_merges(
         merge_counts=found[start:].copy(),
         unknown=start - 1 if unknown else None,
         unit=counts.unit,
-        fixed_rows=len(vocabulary) - int(vocabulary.columns.are("character", "merged").sum()),
+        fixed_rows=len(stay.difference(alphabet)),
         vocabulary=vocabulary,
         ids=ids,
-        pinned=pinned,
+        always=always,
+        with_parts=frozenset(stay),
     )
 
 
@@ -302,6 +304,17 @@ def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np
 
 def _spells(token: Token) -> bool:
     return token.kind in ("character", "merged", "piece")
+
+
+def _closed(start: Iterable[int], more: Iterable[int], parts: list[set[int]]) -> set[int]:
+    """The ids with all that `more` are made from; `start` is closed already."""
+    closed, waiting = set(start), list(more)
+    while waiting:
+        i = waiting.pop()
+        if i not in closed:
+            closed.add(i)
+            waiting += parts[i]
+    return closed
 
 
 def _parents(tokenizer: Tokenizer) -> dict[int, tuple[int, int]]:

@@ -347,7 +347,7 @@ def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
             )
         return fixed_choice(found, settings.size, settings.rank)
     if found.in_use < 2:
-        droppable = len(found.vocabulary) - len(found.always)
+        droppable = len(found.vocabulary) - len(found.kept_ids(found.ranking()[:0]))
         raise InputError(
             f"of the {droppable:,} tokens that could be dropped, the text has "
             f"{found.in_use or 'none'}: too few to choose a size; is this text that the tokenizer "

@@ -339,14 +339,14 @@ def _choices_of_split(
 
 def _s(found: Candidates, settings: ChoiceSettings) -> tuple[list[int], list[str]]:
     """S: what was asked for, in rows, or the paper's, as far as there are candidates."""
+    # Rows of the table to the paper's S, which has no fixed rows but one for `<unk>`.
+    other = found.fixed_rows - (found.unknown is not None)
     if settings.sizes is None:
-        return paper_s(found.alphabet_size, found.in_use, settings.multilingual)
+        return paper_s(found.alphabet_size, found.in_use, settings.multilingual, other)
     asked = parse_sizes(settings.sizes)
     if len(asked) < 2:
         raise SettingsError(f"`sizes` are two or more, not {settings.sizes!r}")
-    # Rows of the table to the paper's S, which has no fixed rows but one for `<unk>`.
-    other = found.fixed_rows - (found.unknown is not None)
-    return fitting_s([size - other for size in asked], found.alphabet_size, found.in_use)
+    return fitting_s([size - other for size in asked], found.alphabet_size, found.in_use, other)
 
 
 def _chosen(evidence: Evidence, score: Score, rank: Rank | None) -> Ids:

@@ -47,7 +47,9 @@ def _number(text: str, whole: str, words: str) -> int:
     return number
 
 
-def paper_s(alphabet: int, most: int, multilingual: bool) -> tuple[list[int], list[str]]:
+def paper_s(
+    alphabet: int, most: int, multilingual: bool, other: int = 0
+) -> tuple[list[int], list[str]]:
     """The paper's S for an alphabet and so many other candidates, and what there is to say.
 
     S starts at the first multiple of its step that is at least the alphabet plus one step. Where
@@ -58,13 +60,16 @@ def paper_s(alphabet: int, most: int, multilingual: bool) -> tuple[list[int], li
     length = (stop - start) // step + 1
     start = max(start, -(-(alphabet + step) // step) * step)
     stop = max(stop, start + (length - 1) * step) if start > stop - 2 * step else stop
-    return fitting_s(range(start, stop + 1, step), alphabet, most)
+    return fitting_s(range(start, stop + 1, step), alphabet, most, other)
 
 
-def fitting_s(s: Sequence[int], alphabet: int, most: int) -> tuple[list[int], list[str]]:
+def fitting_s(
+    s: Sequence[int], alphabet: int, most: int, other: int = 0
+) -> tuple[list[int], list[str]]:
     """The sizes of S that these candidates reach, and what there is to say.
 
-    Too little text for S: the same shape, scaled down to the candidates there are.
+    If there is too little text for S, it is scaled down to the candidates there are. Messages name
+    sizes in rows: a vocabulary has `other` rows that S does not count.
     """
     above = [size for size in s if size > alphabet]
     if len(above) < 2:
@@ -77,8 +82,9 @@ def fitting_s(s: Sequence[int], alphabet: int, most: int) -> tuple[list[int], li
         return reached, []
     if len(reached) >= 3 or reached == above:
         return reached, [
-            f"S goes from {reached[0]:,} to {reached[-1]:,}: the text has {alphabet:,} characters "
-            f"and gives {most:,} other candidates"
+            f"transport is solved at sizes from {reached[0] + other:,} to "
+            f"{reached[-1] + other:,}: the text has {alphabet:,} characters and gives {most:,} "
+            "other candidates"
         ]
     span = above[-1] - alphabet
     scaled = sorted({alphabet + max(1, (size - alphabet) * most // span)
@@ -88,8 +94,8 @@ def fitting_s(s: Sequence[int], alphabet: int, most: int) -> tuple[list[int], li
             f"the text gives {most:,} candidates, too few for two sizes: give it more text"
         )
     return scaled, [
-        f"S of {s[0]:,} to {s[-1]:,} scaled down to {scaled[0]:,} to {scaled[-1]:,}: the text "
-        f"gives {most:,} candidates"
+        f"transport is solved at sizes from {scaled[0] + other:,} to {scaled[-1] + other:,}, not "
+        f"{s[0] + other:,} to {s[-1] + other:,}: the text gives {most:,} candidates"
     ]
 
 

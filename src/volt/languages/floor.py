@@ -40,8 +40,8 @@ def raise_shares(
     floor: float,
     threads: int,
 ) -> tuple[LearnResult, list[str]]:
-    """The result with a vocabulary of the same size, or just below, in which each language has the
-    share `floor`; and what to tell."""
+    """The result with a vocabulary of the same size in which each language has the share `floor`;
+    and what to tell."""
     if not 0 < floor <= 1 / len(counts):
         raise SettingsError(
             f"`min_share={floor:g}` must be above 0 and, for {len(counts)} languages, at most "
@@ -199,7 +199,7 @@ def _exchange(
     heap = [one for c in inside.tolist() if children[c] == 0 and (one := offer(c)) is not None]
     heapq.heapify(heap)
     left = len(inside)
-    while heap and (left > size or heap[0][0] < 0):
+    while heap and left > size:
         candidate = -heapq.heappop(heap)[1]
         kept[candidate] = False
         left -= 1
@@ -209,4 +209,6 @@ def _exchange(
                 heapq.heappush(heap, one)
     if left > size:
         raise InputError("the other languages have no more tokens to give: lower `min_share`")
+    # A scaffold that the last token stood on fills the row: it is a token like others now.
+    kept[[-candidate for rate, candidate in heap if rate < 0]] = True
     return kept

@@ -64,7 +64,8 @@ SIZES = range(1000, 10_000, 1000)
 def released_s(candidates: Candidates) -> tuple[list[int], list[str]]:
     """Their sizes, with the alphabet as `StepsProblem` counts it, and what there is to say."""
     alphabet = candidates.alphabet_size
-    return fitting_s([alphabet + merges for merges in SIZES], alphabet, candidates.merges)
+    other = candidates.fixed_rows - (candidates.unknown is not None)
+    return fitting_s([alphabet + merges for merges in SIZES], alphabet, candidates.merges, other)
 
 
 def released_steps(problem: StepsProblem, report: Report = lambda done: None) -> list[ProfileStep]:
