@@ -1,7 +1,7 @@
 """fairseq: `dict.txt`, a token and its count per line.
 
-Whitespace text that is merged goes to fairseq in the notation of subword-nmt, as its `--bpe
-subword_nmt` gives it: `lo@@ w`. The codes for that are beside the dictionary. Other vocabularies
+Whitespace text that is merged goes to fairseq in the notation of subword-nmt, as its BPE
+`subword_nmt` gives it: `lo@@ w`. The codes for that are beside the dictionary. Other vocabularies
 are written as `volt encode` prints them.
 
 fairseq gives `<s>` 0, `<pad>` 1, `</s>` 2 and `<unk>` 3, which are not in the file, and numbers the
@@ -115,7 +115,7 @@ def _read_joined(path: Path) -> Parsed:
 FORMAT = Format(
     name="fairseq",
     toolkit="fairseq",
-    description="A dictionary, with codes for `--bpe subword_nmt` where the text is whitespace.",
+    description="A dictionary, with codes for its `subword_nmt` where the text is whitespace.",
     writes="`dict.txt`; `dict.codes` and `dict.codes.vocab`",
     write=write,
     read=read,
