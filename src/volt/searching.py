@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -22,14 +21,11 @@ from volt.choosing.quality import ORDER, TOLERANCE, Quality
 from volt.choosing.sizes import parse_sizes
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.pipeline import candidates, counted, proposal, size_problem, some_words
+from volt.pipeline import counted, proposal, size_problem, some_words
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.proposal import propose
 from volt.settings import GONE, AlphabetSettings, CountSettings, LearnSettings
-
-if TYPE_CHECKING:
-    from volt.trial.results import TrialResults
 
 DEFAULT_SIZES = "1000:10000:1000,20000,30000"
 
@@ -125,54 +121,3 @@ def _reached(asked: list[int], curve: Curve, merges: int | None) -> list[int]:
         given = f"from {first:,} on" if last - first == merges else f"{first:,} to {last:,}"
         raise InputError(f"the text gives sizes {given}: name at least two of these in `sizes`")
     return reached
-
-
-@dataclass(frozen=True, eq=False)
-class BleuSearchResult:
-    """BPE-Search: the trials, the size with the highest BLEU, and what they cost."""
-
-    results: TrialResults = field(repr=False)
-    size: int
-    bleu: float
-    seconds: float
-    left_out: list[int]
-    """Sizes that were asked for and that the text does not reach."""
-
-    def plain(self) -> dict[str, Any]:
-        return {**self.results.plain(), "winner": self.size, "seconds": self.seconds}
-
-
-def bleu_search(
-    source: str,
-    target: str,
-    *,
-    output: str | Path,
-    sizes: str | Sequence[int] | None = None,
-    **options: Any,
-) -> BleuSearchResult:
-    """Train a model for BPE at every size and take the one that translates best. Ties: the smaller.
-
-    `options` are those of `volt.trial.trial`; its results in `output` get the winner and the cost.
-    """
-    from volt.trial import trial
-    from volt.trial.results import write_json
-    from volt.trial.run import check_output
-
-    check_output(output, [source, target, *options.get("valid", ()), *options.get("test", ())])
-    asked = parse_sizes(sizes or DEFAULT_SIZES)
-    curve = candidates([source, target], merges=max(asked), threads=options.get("threads")).curve
-    reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
-    if not reached:
-        raise InputError(
-            f"the text gives sizes {curve.size[0]:,} to {curve.size[-1]:,}; name some of these"
-        )
-    vocabularies = [f"bpe:{size}" for size in reached]
-    results = trial(source, target, vocabularies=vocabularies, output=output, **options)
-    rows = results.rows()
-    best = max(range(len(rows)), key=lambda number: rows[number]["bleu"])
-    found = BleuSearchResult(
-        results, reached[best], rows[best]["bleu"], sum(row["seconds"] for row in rows),
-        [size for size in asked if size not in reached],
-    )  # fmt: skip
-    write_json(Path(output) / "results.json", found.plain())
-    return found

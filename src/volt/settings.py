@@ -46,6 +46,8 @@ else:  # names, which the stages of the pipeline know; nothing here imports thes
 
 MOST = 10**9
 """The most characters of a word or token, and the most candidates."""
+TRAINED = ("loss", "bleu")
+"""What `volt search` can compare sizes by if it trains a model at each."""
 MOST_TOKENS = 1024
 """Positions of a translation model. Longer lines of validation and test text are cut there."""
 MULTILINGUAL_MERGES = 300_000
@@ -408,11 +410,14 @@ class ComparedSizes(Settings):
     """Which sizes are compared, and by what."""
 
     by: str = option(
-        "auto", "What to compare the sizes by", one_of(lambda: (*criteria(), "bleu")), group="Size"
+        "auto",
+        "What to compare the sizes by",
+        one_of(lambda: (*criteria(), *TRAINED)),
+        group="Size",
     )
     sizes: str | Sequence[int] | None = option(
         None, "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
-        default_words="those at which quality is measured; 1000:10000:1000,20000,30000 for bleu",
+        default_words="those at which quality is measured; 1000:10000:1000,20000,30000 for others",
     )  # fmt: skip
 
 
@@ -443,6 +448,10 @@ class EncodeSettings(Settings):
 class TrialSettings(Settings):
     """How models are trained, and how they translate and are scored."""
 
+    task: str = option(
+        "translation", "What models learn: to translate, or to predict text (lm)",
+        one_of(registered("volt.trial.presets", "TaskName")), group="Training",
+    )  # fmt: skip
     model: str = option(
         "transformer", "Kind of model", one_of(registered("volt.trial.presets", "ModelName")),
         group="Training",
@@ -453,8 +462,8 @@ class TrialSettings(Settings):
     )  # fmt: skip
     seeds: int = option(1, "Number of models per vocabulary.", whole(1), group="Training")
     minutes: float | None = option(
-        None, "Budget of each model: training time.", positive(), group="Training",
-        default_words="by preset",
+        None, "Budget of each model: wall time of training and of measuring the loss.",
+        positive(), group="Training", default_words="by preset",
     )  # fmt: skip
     epochs: float | None = option(
         None, "Budget of each model: passes through the text.", positive(), group="Training",
@@ -466,7 +475,12 @@ class TrialSettings(Settings):
     )  # fmt: skip
     patience: int | None = option(
         None, "Stop after this many checkpoints without a better validation loss; 0: never.",
-        whole(0), group="Training", default_words="0",
+        whole(0), group="Training", default_words="by preset",
+    )  # fmt: skip
+    schedule: str | None = option(
+        None, "How the learning rate falls: to zero at the end of the budget, or with the inverse "
+        "square root of the updates", one_of(registered("volt.trial.presets", "Schedule")),
+        group="Training", default_words="by preset",
     )  # fmt: skip
     learning_rate: float | None = option(
         None, "Highest learning rate.", positive(), group="Training", default_words="by preset"
@@ -481,7 +495,7 @@ class TrialSettings(Settings):
     batch_unit: str | None = option(
         None, "What a batch is measured in; with characters all vocabularies have the same batches",
         one_of(registered("volt.trial.presets", "BatchUnit")), group="Training",
-        default_words="tokens",
+        default_words="by preset",
     )  # fmt: skip
     accumulate: int | None = option(
         None, "Number of batches per update.", whole(1), group="Training",
@@ -491,7 +505,7 @@ class TrialSettings(Settings):
         None, "Dropout probability.", chance(), group="Training", default_words="by preset"
     )
     label_smoothing: float | None = option(
-        None, "Label smoothing.", chance(), group="Training", default_words="0.1"
+        None, "Label smoothing.", chance(), group="Training", default_words="0.1; 0 for lm"
     )
     checkpoints: int | None = option(
         None, "Number of checkpoints in the whole budget.", whole(1), group="Training",
@@ -502,7 +516,7 @@ class TrialSettings(Settings):
         default_words="5",
     )  # fmt: skip
     max_tokens: int | None = option(
-        None, "Leave out training pairs with a side of this many tokens or more.",
+        None, "Leave out training lines or pairs with this many tokens or more.",
         whole(1, MOST_TOKENS), group="Training", default_words="256",
     )  # fmt: skip
     beam: int | None = option(

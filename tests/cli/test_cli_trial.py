@@ -18,10 +18,11 @@ from volt.cli.trial import tell_trial
 from volt.settings import TrialSettings
 
 TRAINING = {
-    "model": "conv", "preset": "small", "seeds": 2, "minutes": 1.5, "epochs": 2.5, "updates": 7,
-    "patience": 3, "learning_rate": 0.5, "warmup": 4, "batch": 50, "batch_unit": "characters",
-    "accumulate": 6, "dropout": 0.25, "label_smoothing": 0.125, "checkpoints": 8, "average": 9,
-    "max_tokens": 10, "beam": 11, "bleu_tokenize": "zh", "device": "cpu",
+    "task": "translation", "model": "conv", "preset": "small", "seeds": 2, "minutes": 1.5,
+    "epochs": 2.5, "updates": 7, "patience": 3, "schedule": "inverse-sqrt", "learning_rate": 0.5,
+    "warmup": 4, "batch": 50, "batch_unit": "characters", "accumulate": 6, "dropout": 0.25,
+    "label_smoothing": 0.125, "checkpoints": 8, "average": 9, "max_tokens": 10, "beam": 11,
+    "bleu_tokenize": "zh", "device": "cpu",
 }  # fmt: skip
 
 
@@ -35,18 +36,19 @@ class Results:
 
     signatures = MappingProxyType({"BLEU": "nrefs:1"})
     messages = ("one",)
+    vocabularies = ("bpe:275", "bpe:280")
 
     def rows(self):
         return [
-            {"vocabulary": "bpe:275", "bleu": 12.5, "seconds": 30.0},
-            {"vocabulary": "bpe:280", "bleu": 10.0, "seconds": 30.0},
+            {"vocabulary": "bpe:275", "size": 275, "bleu": 12.5, "bleu_95": 1.0, "seconds": 30.0},
+            {"vocabulary": "bpe:280", "size": 280, "bleu": 10.0, "bleu_95": 1.0, "seconds": 30.0},
         ]
 
     def plain(self):
         return {"vocabularies": self.rows()}
 
     def table(self):
-        return "table"
+        return "head\none\nother"
 
 
 @pytest.fixture
@@ -66,7 +68,9 @@ def asked(monkeypatch):
         Path(options["output"]).mkdir()
         return Results()
 
-    monkeypatch.setitem(vars(volt.trial), "trial", trial)  # the real one needs torch
+    monkeypatch.setitem(vars(volt.trial), "trial", trial)
+    pytest.importorskip("torch", reason="needs torch: make large")
+    monkeypatch.setattr("volt.trial.search.trial", trial)
     return given
 
 
@@ -99,11 +103,14 @@ def test_bleu_refuses_options_of_the_other_criteria(text, asked, option):
 
 @pytest.mark.parametrize("option", [
     ["--valid", "a", "b"], ["--test", "a", "b"], ["--output", "out"], ["--model", "conv"],
+    ["--heldout", "x"],
     ["--preset", "tiny"], ["--seeds", "1"], ["--updates", "3"], ["--bleu-tokenize", "zh"],
     ["--device", "cpu"],
 ])  # fmt: skip
 def test_other_criteria_refuse_options_of_training(text, option):
-    with pytest.raises(SettingsError, match=f"^{option[0]} does not go with --by knee, only with"):
+    with pytest.raises(
+        SettingsError, match=f"^{option[0]} does not go with --by knee, only with --by loss or bleu"
+    ):
         inside("search", text, "--by", "knee", "--sizes", "275,280", *option)
 
 

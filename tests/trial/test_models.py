@@ -14,7 +14,7 @@ import torch
 from volt.settings import TrialSettings
 from volt.trial.data import PAD
 from volt.trial.models import build_model
-from volt.trial.presets import PRESETS, from_preset
+from volt.trial.presets import PRESETS, from_preset, language_model
 from volt.trial.translation import translate
 
 TOKENS = 23
@@ -183,3 +183,28 @@ def test_every_preset_can_be_built(name, model):
 def test_settings_that_make_no_sense_are_refused(changes, words):
     with pytest.raises(SettingsError, match=words):
         from_preset(TrialSettings(**changes))
+
+
+@pytest.fixture(params=["transformer", "conv"])
+def language_shape(request):
+    return language_model(SMALL[request.param], 2)
+
+
+@torch.inference_mode()
+def test_language_models_see_neither_padding_nor_what_follows(language_shape):
+    torch.manual_seed(0)
+    one = build_model(language_shape, TOKENS).eval()
+    alone = one(torch.tensor([[PAD, 9, 3]]))
+    assert alone.shape == (1, 3, language_shape.width)
+    with_more = one(torch.tensor([[PAD, 9, 3, PAD, PAD], [PAD, 4, 5, 6, 7]]))
+    torch.testing.assert_close(with_more[:1, :3], alone, rtol=1e-4, atol=1e-5)
+    other = one(torch.tensor([[PAD, 9, 17]]))
+    torch.testing.assert_close(other[:, :2], alone[:, :2])
+    assert not torch.allclose(other[:, 2], alone[:, 2])
+    # The same token at another place is another one.
+    assert not torch.allclose(one(torch.tensor([[PAD, 9, 9]]))[0, 1], alone[0, 2])
+
+
+def test_language_models_have_one_table_of_embeddings(language_shape):
+    fewer, more = (build_model(language_shape, tokens).parameter_count() for tokens in (20, 21))
+    assert more - fewer == language_shape.width

@@ -1,6 +1,7 @@
 """A whole trial: it learns, it can be killed, its figures are those of sacrebleu."""
 
 import json
+import math
 import signal
 import subprocess
 import sys
@@ -15,12 +16,36 @@ from volt.base.errors import InputError, SettingsError
 from volt.cli.app import app
 
 pytest.importorskip("torch", reason="needs torch: make large")
-from volt.trial import trial
-from volt.trial.page import bleu_over_size
+from volt.trial import lm_trial, trial
+from volt.trial.page import MEASURES, over_size
 from volt.trial.scoring import Scorer
 
 VOLT = Path(sys.executable).with_name("volt")
-QUICK = {"updates": 3, "checkpoints": 3, "batch": 200, "warmup": 2, "threads": 1, "beam": 2}
+QUICK = {"updates": 3, "checkpoints": 3, "batch": 400, "warmup": 2, "threads": 1, "beam": 2}
+
+
+# It kills itself as it starts to write the third checkpoint: the second is there.
+KILLED = """
+import os, signal, sys
+from volt.cli import main
+written = 0
+def hook(event, details):
+    global written
+    if event == "os.rename" and str(details[1]).endswith("checkpoint.pt"):
+        written += 1
+        if written == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(hook)
+main()
+"""
+
+
+def stored_runs(folder):
+    return json.loads((folder / "results.json").read_text(encoding="utf-8"))["runs"]
+
+
+def without_times(folder):
+    return [{**run, "timing": None} for run in stored_runs(folder)]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +84,7 @@ def inside(*given):
 def learned(corpus, tmp_path_factory):
     """Models after 200 updates, and one that saw a single batch."""
     folder = tmp_path_factory.mktemp("trial")
-    tuned = ["--model", "conv", "--dropout", "0", "--batch", "200", "--warmup", "60", "--beam", "2"]
+    tuned = ["--model", "conv", "--dropout", "0", "--batch", "500", "--warmup", "60", "--beam", "2"]
     done = volt(*arguments(
         corpus, folder / "long", "--vocab", "bpe:340", "--vocab", "bpe:300", *tuned,
         "--updates", "200",
@@ -68,7 +93,7 @@ def learned(corpus, tmp_path_factory):
     assert done.returncode == 0, done.stderr
     short = trial(
         **texts(corpus), vocabularies=["bpe:340"], output=folder / "short", model="conv", updates=1,
-        threads=1, batch=200, beam=2,
+        threads=1, batch=500, beam=2,
     )  # fmt: skip
     return folder / "long", done, short
 
@@ -82,20 +107,22 @@ def test_the_cipher_is_learned(learned):
     before = untrained.rows()[0]
     assert rows["bpe:340"]["bleu"] > 70
     assert before["bleu"] < 5
-    assert rows["bpe:340"]["loss_per_character"] < before["loss_per_character"] / 5
+    assert rows["bpe:340"]["bits_per_byte"] < before["bits_per_byte"] / 5
     head, *lines = done.stdout.splitlines()
-    assert head.split()[:5] == ["vocabulary", "size", "BLEU", "±95%", "chrF"]
+    assert head.split()[:7] == [
+        "vocabulary", "size", "bits/byte", "±95%", "BLEU", "±95%", "chrF"
+    ]  # fmt: skip
     assert [line.split()[0] for line in lines] == ["bpe:340", "bpe:300"]
 
 
 def test_the_transformer_learns_it_too(corpus, learned, tmp_path):
     found = trial(
         **texts(corpus), vocabularies=["bpe:340"], output=tmp_path, updates=400, dropout=0.0,
-        batch=200, warmup=60, beam=2, checkpoints=5, average=1, threads=1,
+        batch=500, warmup=60, beam=2, checkpoints=5, average=1, threads=1,
     )  # fmt: skip
     untrained = learned[2].rows()[0]
     assert found.rows()[0]["bleu"] > 50 > untrained["bleu"] + 40
-    assert found.rows()[0]["loss_per_character"] < untrained["loss_per_character"] / 4
+    assert found.rows()[0]["bits_per_byte"] < untrained["bits_per_byte"] / 4
 
 
 def test_bleu_is_that_of_the_command_line_of_sacrebleu(learned):
@@ -127,7 +154,9 @@ def test_what_is_reported(learned):
     assert second["target_tokens"] > first["target_tokens"]
     assert first["size"] == 340
     for row in results["vocabularies"]:
-        assert row["pairs_per_second"] > 0
+        assert row["sentences_per_second"] > 0
+        assert 0 < row["bits_95"] < row["bits_per_byte"]
+        assert 0 < row["chrf_95"] < row["chrf"]
         assert row["parameters"] > 10_000
         assert row["seconds"] > 0
     assert {one["criterion"] for one in results["criteria"]} >= {"muv", "mdl", "knee"}
@@ -167,12 +196,13 @@ def test_another_tokenizer_scores_anew_and_trains_nothing(corpus, tmp_path):
     second = trial(**options, bleu_tokenize="char")
     assert second.runs[0].timing == first.runs[0].timing
     assert not (place / "checkpoint.pt").exists()
-    scores = Scorer(references, "char").score(translated)
-    assert second.runs[0].bleu == scores.bleu > Scorer(references).score(translated).bleu + 1
+    scores = Scorer(references, "char").scored(first.runs[0], translated)
+    other = Scorer(references).scored(first.runs[0], translated)
+    assert second.runs[0].bleu == scores.bleu > other.bleu + 1
     assert second.runs[0].bleu_95 == scores.bleu_95 > 0
     assert "tok:char" in second.signatures["BLEU"]
     (place / "test.txt").write_text("\n".join(references[:3]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="3 translations of 60 lines"):
+    with pytest.raises(InputError, match="3 lines for 60"):
         trial(**options)
 
 
@@ -180,35 +210,17 @@ def test_a_killed_trial_goes_on_to_the_same_result(corpus, tmp_path):
     def call(output):
         return arguments(
             corpus, output, "--vocab", "bpe:320", "--updates", "40", "--checkpoints", "20",
-            "--batch", "150", "--beam", "1", "-q", "--model", "conv",
+            "--batch", "400", "--beam", "1", "-q", "--model", "conv",
         )  # fmt: skip
 
     inside(*call(tmp_path / "whole"))
-    # It kills itself as it starts to write the third checkpoint: the second is there.
-    program = (
-        "import os, signal, sys; from volt.cli import main\n"
-        "written = 0\n"
-        "def hook(event, details):\n"
-        "    global written\n"
-        "    if event == 'os.rename' and str(details[1]).endswith('checkpoint.pt'):\n"
-        "        written += 1\n"
-        "        if written == 3: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "sys.addaudithook(hook)\n"
-        "main()"
-    )
-    killed = subprocess.run([sys.executable, "-c", program, *call(tmp_path / "killed")])
+    killed = subprocess.run([sys.executable, "-c", KILLED, *call(tmp_path / "killed")])
     assert killed.returncode == -signal.SIGKILL
     assert list((tmp_path / "killed").rglob("checkpoint.pt"))
     assert not (tmp_path / "killed" / "results.json").exists()
     inside(*call(tmp_path / "killed"))
 
-    def result(folder):
-        plain = json.loads((folder / "results.json").read_text())
-        for run in plain["runs"]:
-            del run["timing"]
-        return plain["runs"]
-
-    assert result(tmp_path / "killed") == result(tmp_path / "whole")
+    assert without_times(tmp_path / "killed") == without_times(tmp_path / "whole")
 
 
 def test_awkward_lines_are_handled_and_told(tmp_path):
@@ -224,7 +236,7 @@ def test_awkward_lines_are_handled_and_told(tmp_path):
     said = "\n".join(found.messages)
     assert "1 training pairs with an empty side left out" in said
     assert "unknown tokens in the test text" in said
-    assert "2 lines of the valid text are too long and cut" in said
+    assert "2 lines of the validation text are too long and cut" in said
     assert "1 training pairs of 256 tokens or more left out" in said
     (place,) = (tmp_path / "out" / "runs").iterdir()
     lines = (place / "test.txt").read_text(encoding="utf-8").split("\n")
@@ -263,13 +275,13 @@ def test_what_can_not_be_is_refused_before_training(corpus, tmp_path):
 def test_seeds_give_a_mean_and_a_spread(corpus, tmp_path):
     found = trial(**texts(corpus), vocabularies=["bpe:320"], output=tmp_path, seeds=2, **QUICK)
     (row,) = found.rows()
-    losses = [run.loss_per_character for run in found.runs]
-    assert row["loss_per_character"] == pytest.approx(sum(losses) / 2)
-    assert row["loss_per_character_spread"] == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5)
+    losses = [run.bits_per_byte for run in found.runs]
+    assert row["bits_per_byte"] == pytest.approx(sum(losses) / 2)
+    assert row["bits_per_byte_spread"] == pytest.approx(abs(losses[0] - losses[1]) / 2**0.5)
     assert found.runs[0].model_digest != found.runs[1].model_digest
     for seeds, half in ((2, row["bleu_spread"]), (1, found.runs[0].bleu_95)):
         shown = replace(found, runs=found.runs[:seeds])
-        (drawn,) = bleu_over_size(shown)["layer"][0]["data"]["values"]
+        (drawn,) = over_size(shown, MEASURES["translation"][0])["layer"][0]["data"]["values"]
         assert (drawn["high"] - drawn["low"]) / 2 == pytest.approx(half)
 
 
@@ -282,7 +294,8 @@ def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
     ]  # fmt: skip
     inside(*call)
     said = capsys.readouterr()
-    assert [line.split()[0] for line in said.out.splitlines()[1:]] == ["bpe:290", "bpe:320"]
+    _, *lines = said.out.splitlines()
+    assert [line[2:].split()[0] for line in lines] == ["bpe:290", "bpe:320"]
     assert "cost: " in said.err
     assert "the text does not reach 9,000" in said.err
     stored = json.loads((tmp_path / "out" / "results.json").read_text())
@@ -291,5 +304,113 @@ def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
     assert stored["winner"] == int(best)
     assert stored["seconds"] == sum(row["seconds"] for row in rows)
     assert f"bleu: {best} (" in said.err
-    with pytest.raises(SettingsError, match="name two FILEs"):
+    assert [line[0] for line in lines] == ["*" if name == best else " " for name in ("290", "320")]
+    plot = (tmp_path / "out" / "plot.svg").read_text(encoding="utf-8")
+    assert "BLEU" in plot
+    with pytest.raises(SettingsError, match="needs --valid"):
         inside(*call[:3], "--by", "bleu")
+
+
+# --------------------------------------------------------------------------------- language models
+
+
+def lm_arguments(corpus, output, *more):
+    return [
+        "trial", "--task", "lm", corpus["train.plain"], "--heldout", corpus["valid.plain"],
+        "-o", str(output), "--threads", "1", *more,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", ["transformer", "conv"])
+def test_a_language_model_learns_words(corpus, tmp_path, model):
+    """Words are drawn from forty, evenly: what is there to learn is known."""
+    found = lm_trial(
+        corpus["train.plain"], heldout=corpus["valid.plain"], vocabularies=["bpe:340"],
+        output=tmp_path, model=model, updates=80, batch=1200, dropout=0.0, warmup=10, threads=1,
+        checkpoints=4, learning_rate=3e-3,
+    )  # fmt: skip
+    lines = Path(corpus["valid.plain"]).read_text(encoding="utf-8").splitlines()
+    words = sum(len(line.split()) for line in lines)
+    # Which of the words; and how many there are, 2 to 6.
+    bits = words * math.log2(40) + len(lines) * math.log2(5)
+    least = bits / sum(len(line) + 1 for line in lines)
+    for row in found.rows():
+        assert 0.93 * least < row["bits_per_byte"] < 1.5 * least, row["vocabulary"]
+        assert row["source_tokens"] is None
+    assert found.task == "lm"
+    stored = json.loads((tmp_path / "results.json").read_text())
+    assert stored["vocabularies"][0]["bits_per_byte"] == found.rows()[0]["bits_per_byte"]
+    assert "bleu" not in stored["vocabularies"][0]
+    assert not (tmp_path / "reference.txt").exists()
+
+
+def test_a_killed_language_trial_goes_on_and_tells_it_plainly_in_a_pipe(corpus, tmp_path):
+    def call(output):
+        return lm_arguments(
+            corpus, output, "--vocab", "bpe:300", "--vocab", "bpe:280", "--updates", "20",
+            "--checkpoints", "10", "--batch", "400",
+        )  # fmt: skip
+
+    whole = volt(*call(tmp_path / "whole"))
+    assert whole.returncode == 0, whole.stderr
+    assert "bpe:300, seed 0: 4 of 20 updates, loss" in whole.stderr
+    assert "\x1b" not in whole.stderr + whole.stdout
+    assert "\r" not in whole.stderr + whole.stdout
+    head, *rows = whole.stdout.splitlines()
+    assert head.split()[:4] == ["vocabulary", "size", "bits/byte", "±95%"]
+    assert [row.split()[0] for row in rows] == ["bpe:300", "bpe:280"]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *call(tmp_path / "killed")])
+    assert killed.returncode == -signal.SIGKILL
+    assert list((tmp_path / "killed").rglob("checkpoint.pt"))
+    inside(*call(tmp_path / "killed"), "-q")
+    results = [without_times(tmp_path / name) for name in ("whole", "killed")]
+    assert results[0] == results[1]
+
+
+def test_search_by_loss_names_the_lowest_and_goes_on(corpus, tmp_path, capsys):
+    call = [
+        "search", corpus["train.plain"], "--by", "loss", "--heldout", corpus["valid.plain"],
+        "--updates", "4", "--batch", "800", "-o", str(tmp_path / "out"), "--threads", "1",
+    ]  # fmt: skip
+    inside(*call, "--sizes", "290,320")
+    first = {run["vocabulary"]: run for run in stored_runs(tmp_path / "out")}
+    capsys.readouterr()
+    inside(*call, "--sizes", "280,290,320,9000", "--json")
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    rows = found["vocabularies"]
+    best = min(rows, key=lambda row: row["bits_per_byte"])
+    assert found["winner"] == best["size"]
+    assert f"loss: {best['size']} ({best['bits_per_byte']:.4f} bits per byte)" in said.err
+    assert "does not reach 9,000" in said.err
+    again = {run["vocabulary"]: run for run in stored_runs(tmp_path / "out")}
+    assert again.keys() == {"bpe:280", *first}
+    assert all(again[name] == first[name] for name in first)  # their times too
+    assert "bits per byte" in (tmp_path / "out" / "plot.svg").read_text(encoding="utf-8")
+
+
+def test_without_held_out_text_some_lines_are(corpus, tmp_path):
+    found = lm_trial(corpus["train.plain"], vocabularies=["char"], output=tmp_path, **QUICK)
+    assert "every 20th line is held out: 75 lines" in found.messages
+    assert found.settings["sentences"] == {"train": 1425, "valid": 75, "test": 75}
+    with pytest.raises(SettingsError, match="`task` is 'lm' here"):
+        lm_trial(corpus["train.plain"], vocabularies=["char"], output=tmp_path, task="translation")
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["trial", "--vocab", "char", "-o", "o"], "needs --valid"),
+    (["trial", "--task", "lm", "--vocab", "char", "-o", "o"], "needs FILE"),
+    (["trial", "--task", "lm", "x", "--test", "a", "b", "--vocab", "char", "-o", "o"],
+     "--test does not go with --task lm"),
+    (["trial", "--task", "lm", "x", "--source", "a", "--vocab", "char", "-o", "o"],
+     "--source does not go with --task lm"),
+    (["trial", "--heldout", "x", "--vocab", "char", "-o", "o"], "--heldout does not go with"),
+    (["search", "x", "--by", "bleu", "--task", "lm", "-o", "o"], "use --by loss"),
+    (["search", "x", "--by", "loss"], "name a folder for them with -o"),
+])  # fmt: skip
+def test_options_of_the_other_task_are_refused(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    Path("x").write_text("some text\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=message):
+        inside(*words)
+    assert not Path("o").exists()

@@ -6,23 +6,24 @@ from cipher import encipher, sentences
 
 from volt.base.errors import InputError
 from volt.trial.data import (
-    CHARACTERS_A_TOKEN,
     END,
     PAD,
     POOL,
-    Parallel,
+    Text,
     batches,
-    encode_pairs,
+    encode_text,
+    hold_out,
     padded,
+    read_lines,
     read_parallel,
     without_empty,
     without_long,
 )
-from volt.trial.presets import MOST_TOKENS
+from volt.trial.presets import CHARACTERS_PER_TOKEN, MOST_TOKENS
 from volt.trial.vocabularies import make_vocabulary
 
 LINES = sentences(300, 0)
-TEXT = Parallel(LINES, [encipher(line) for line in LINES])
+TEXT = Text(LINES, [encipher(line) for line in LINES])
 
 
 def test_unequal_line_counts_are_refused(tmp_path):
@@ -44,32 +45,34 @@ def test_lines_are_cut_at_line_feeds_only(tmp_path):
 
 
 def test_pairs_with_an_empty_side_are_not_trained_on():
-    kept, left_out = without_empty(Parallel(["a", " ", "c"], ["x", "y", ""]))
+    kept, left_out = without_empty(Text(["a", " ", "c"], ["x", "y", ""]))
     assert (kept.source, kept.target, left_out) == (["a"], ["x"], 2)
 
 
 def test_too_long_lines_are_cut_and_counted():
     vocabulary = make_vocabulary("byte", [])
-    encoded = encode_pairs(Parallel(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
+    encoded = encode_text(Text(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
     assert encoded.cut == 1
     assert len(encoded.source[0]) == MOST_TOKENS - 1
     # 511 letters, half of one, and the line end: what the loss is counted on.
-    assert encoded.source_characters.tolist() == [511 + 1 + 1, 2]
-    assert encoded.target_characters.tolist() == [2, 1000]
+    assert encoded.characters.tolist() == [3001, 1000]
+    assert encoded.bytes.tolist() == [2, 1000]
+    (alone,) = (encode_text(Text(None, ["é" * 3000]), vocabulary),)
+    assert alone.bytes.tolist() == [511 * 2 + 3 + 1]  # half a letter is shown as a sign of 3 bytes
 
 
 def test_a_pair_that_is_too_long_for_one_vocabulary_is_left_out_for_all():
-    text = Parallel(["é" * 130, "b", "é" * 100], ["c", "d" * 999, "e"])
+    text = Text(["é" * 130, "b", "é" * 100], ["c", "d" * 999, "e"])
     byte, char = make_vocabulary("byte", []), make_vocabulary("char", ["bcdeé"])
     assert without_long(text, [char], 256) == (
-        Parallel(["é" * 130, "é" * 100], ["c", "e"]), 1
+        Text(["é" * 130, "é" * 100], ["c", "e"]), 1
     )  # fmt: skip
-    assert without_long(text, [char, byte], 256) == (Parallel(["é" * 100], ["e"]), 2)
+    assert without_long(text, [char, byte], 256) == (Text(["é" * 100], ["e"]), 2)
     assert without_long(text, [char, byte], 1000) == (text, 0)
 
 
 def test_batches_hold_every_pair_once_and_no_more_than_their_size():
-    encoded = encode_pairs(TEXT, make_vocabulary("char", LINES))
+    encoded = encode_text(TEXT, make_vocabulary("char", LINES))
     everything = np.arange(len(encoded))
     found = list(batches(encoded, 200, "tokens", np.random.default_rng(1)))
     assert sorted(np.concatenate(found).tolist()) == everything.tolist()
@@ -87,7 +90,7 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
         [
             one.tolist()
             for one in batches(
-                encode_pairs(TEXT, make_vocabulary(spec, LINES)), 300, "characters",
+                encode_text(TEXT, make_vocabulary(spec, LINES)), 300, "characters",
                 np.random.default_rng([0, 3]),
             )
         ]
@@ -100,9 +103,9 @@ def test_batches_by_characters_are_the_same_for_every_vocabulary():
 def test_batches_by_tokens_draw_the_same_sentences_at_a_time_for_every_vocabulary():
     pools = []
     for spec in ("byte", "bpe:320"):
-        encoded = encode_pairs(TEXT, make_vocabulary(spec, LINES))
+        encoded = encode_text(TEXT, make_vocabulary(spec, LINES))
         found = batches(encoded, 20, "tokens", np.random.default_rng([0, 3]))
-        pool = int(POOL * 20 * CHARACTERS_A_TOKEN / encoded.source_characters.mean())
+        pool = int(POOL * 20 * CHARACTERS_PER_TOKEN / encoded.characters.mean())
         assert pool < len(LINES)
         pools.append(sorted(np.concatenate(list(found)).tolist()[:pool]))
     assert pools[0] == pools[1] != list(range(len(pools[0])))
@@ -111,3 +114,17 @@ def test_batches_by_tokens_draw_the_same_sentences_at_a_time_for_every_vocabular
 def test_rows_end_and_are_filled_up():
     rows = padded([np.array([7, 8], np.int32), np.array([], np.int32)])
     assert rows.tolist() == [[7, 8, END], [END, PAD, PAD]]
+
+
+def test_one_line_in_twenty_is_held_out(tmp_path):
+    lines = [f"line {number}" for number in range(45)]
+    text, held_out = hold_out(Text(None, lines))
+    assert held_out.target == ["line 19", "line 39"]
+    assert text.target == [line for line in lines if line not in held_out.target]
+    with pytest.raises(InputError, match="name a file in `heldout`"):
+        hold_out(Text(None, lines[:19]))
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"{name}1\n\n{name}2\n")
+    read = read_lines(tmp_path / "a", tmp_path / "b")
+    assert (read.source, read.target) == (None, ["a1", "", "a2", "b1", "", "b2"])
+    assert without_empty(read) == (Text(None, ["a1", "a2", "b1", "b2"]), 2)

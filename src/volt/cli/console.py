@@ -64,9 +64,30 @@ class Bars(Progress):
             bar.update(task, total=bar.tasks[0].completed)
 
 
-def progress_for(quiet: bool) -> Progress:
-    """Bars if someone is watching, else silence."""
-    return Bars() if not quiet and sys.stderr.isatty() else Progress()
+class Lines(Progress):
+    """A plain line per tenth of a stage: for logs of work that takes hours."""
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
+        told = 0
+
+        def report(done: int, note: str = "") -> None:
+            nonlocal told
+            tenth = 10 * done // total if total else 0
+            if tenth > told:
+                told = tenth
+                after = f", {note}" if note else ""
+                line = f"{name}: {min(done, total or 0):,} of {total:,} {unit}{after}"
+                print(line, file=sys.stderr, flush=True)
+
+        yield report
+
+
+def progress_for(quiet: bool, *, lines: bool = False) -> Progress:
+    """Bars if someone is watching; else silence, or `lines`."""
+    if quiet:
+        return Progress()
+    return Bars() if sys.stderr.isatty() else Lines() if lines else Progress()
 
 
 def say(quiet: bool, *lines: str) -> None:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import option, pair, path
+from volt.base.options import Settings, option, path
 from volt.base.table import text_table
 from volt.cli.arguments import Inputs, Run
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
-from volt.settings import AlphabetSettings, CountSettings, SearchSettings, TrialSettings
+from volt.cli.trial import HeldOut, check_held_out, tell_trial
+from volt.settings import TRAINED, AlphabetSettings, CountSettings, SearchSettings, TrialSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchCommand(Inputs):
-    """What only bleu needs: the text of trials, and a folder for them."""
-
-    valid: tuple[str, str] | None = option(
-        None, "For bleu: validation text, two files.", pair(), group="Training"
-    )
-    test: tuple[str, str] | None = option(
-        None, "For bleu: test text, two files.", pair(), group="Training"
-    )
+class SearchOutput(Settings):
     output: str | None = option(
-        None, "For bleu: folder for the trials.", path("DIR"), group="Output", short="-o"
+        None, "For loss and bleu: folder for the trials.", path("DIR"), group="Output", short="-o"
     )
 
 
 @command("volt search train.txt --by muv --sizes 1k:10k:1k")
 def search(
-    asked: SearchCommand,
+    asked: Inputs,
+    held_out: HeldOut,
+    output: SearchOutput,
     settings: SearchSettings,
     counting: CountSettings,
     alphabet: AlphabetSettings,
@@ -39,20 +36,27 @@ def search(
     run: Run,
     given: Given,
 ) -> None:
-    """Score BPE at a list of sizes, from one run; by bleu, train a model at every size.
+    """Score BPE at a list of sizes, from one run; by loss or bleu, train a model at every size.
 
-    By bleu, the two FILEs are the source and the target side of the training text, and the options
-    in the group Training say how models are trained.
+    By loss, the FILEs are the training text of language models; by bleu, the two FILEs are the
+    source and the target side of that of translation models. The options in the group Training say
+    how models are trained.
     """
-    if settings.by == "bleu":
+    if settings.by in TRAINED:
         # A trial has its own BPE.
         of_curves = vars(settings).keys() - {"by", "sizes"}
         not_used = (*sorted(of_curves), *vars(counting), *vars(alphabet))
-        refuse(given, not_used, "--by bleu")
-        _by_bleu(asked, settings, training, run)
+        refuse(given, not_used, f"--by {settings.by}")
+        if settings.by == "loss" and "task" not in given:
+            training = replace(training, task="lm")
+        check_held_out(training.task, given)
+        if output.output is None:
+            raise SettingsError(f"--by {settings.by} trains models: name a folder for them with -o")
+        texts = {name: one for name, one in vars(held_out).items() if name in given}
+        _by_training(asked.files, texts, output.output, settings, training, run)
         return
-    of_trials = ("valid", "test", "output", *vars(training))
-    refuse(given, of_trials, f"--by {settings.by}, only with --by bleu")
+    of_trials = (*vars(held_out), "output", *vars(training))
+    refuse(given, of_trials, f"--by {settings.by}, only with --by loss or bleu")
     result = volt.search(
         asked.files, **vars(settings), **vars(counting), **vars(alphabet), threads=run.threads,
         progress=progress_for(run.quiet),
@@ -74,36 +78,41 @@ def search(
     _tell_left_out(result.left_out, run.quiet)
 
 
-def _by_bleu(
-    asked: SearchCommand, settings: SearchSettings, training: TrialSettings, run: Run
+def _by_training(
+    files: Sequence[str],
+    texts: dict[str, Any],
+    output: str,
+    settings: SearchSettings,
+    training: TrialSettings,
+    run: Run,
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
-    from volt.cli.trial import tell_trial
-    from volt.searching import bleu_search
+    from volt.base.extras import need
 
-    if len(asked.files) != 2 or not (asked.valid and asked.test and asked.output):
-        raise SettingsError(
-            "--by bleu trains models: name two FILEs (source and target), --valid, --test and -o"
-        )
-    found = bleu_search(
-        *asked.files,
-        valid=asked.valid,
-        test=asked.test,
-        output=asked.output,
+    for module in ("torch", "transformers", "sacrebleu"):
+        need(module, "trial")
+    from volt.trial.search import trained_search
+
+    found = trained_search(
+        files,
+        by=settings.by,
+        output=output,
         sizes=settings.sizes,
         threads=run.threads,
-        progress=progress_for(run.quiet),
+        progress=progress_for(run.quiet, lines=True),
         say=lambda line: say(run.quiet, line),
+        **texts,
         **vars(training),
     )
     if run.json:
         print_json(found.plain())
     else:
-        print(found.results.table())
-    say(run.quiet, f"bleu: {found.size:,} (BLEU {found.bleu:.2f})")
-    say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and translation")
+        print(found.table(), flush=True)
+    figure = f"BLEU {found.value:.2f}" if found.by == "bleu" else f"{found.value:.4f} bits per byte"
+    say(run.quiet, f"{found.by}: {found.size:,} ({figure})")
+    say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and measuring")
     _tell_left_out(found.left_out, run.quiet)
-    tell_trial(found.results, asked.output, run.quiet)
+    tell_trial(found.results, output, run.quiet)
 
 
 def _tell_left_out(sizes: list[int], quiet: bool) -> None:

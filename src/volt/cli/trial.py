@@ -1,16 +1,17 @@
-"""volt trial: a translation model for every vocabulary, and their BLEU."""
+"""volt trial: a model for every vocabulary, and what they say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from volt.base.options import Settings, many, option, pair, path, text
+from volt.base.errors import SettingsError
+from volt.base.options import Settings, argument, many, option, pair, path, text
 from volt.cli.arguments import Run
-from volt.cli.command import command
-from volt.cli.console import print_json, progress_for, say
+from volt.cli.command import Given, command
+from volt.cli.console import print_json, progress_for, refuse, say
 from volt.settings import TrialSettings
 
 if TYPE_CHECKING:
@@ -18,11 +19,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HeldOut(Settings):
+    """Text that models are not trained on."""
+
+    valid: tuple[str, str] | None = option(
+        None, "Translation: validation text, two files.", pair(), group="Input"
+    )
+    test: tuple[str, str] | None = option(
+        None, "Translation: test text, two files.", pair(), group="Input"
+    )
+    heldout: str | None = option(
+        None, "Language models: held-out text.", path(), group="Input",
+        default_words="every 20th line of the training text",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
 class TrialCommand(Settings):
-    source: str = option(..., "Training text, source side.", path(), group="Input")
-    target: str = option(..., "Training text, target side.", path(), group="Input")
-    valid: tuple[str, str] = option(..., "Validation text: two files.", pair(), group="Input")
-    test: tuple[str, str] = option(..., "Test text: two files.", pair(), group="Input")
+    files: Sequence[str] = argument(
+        (), "Language models: training text, one or more files.", many(path()), metavar="[FILE...]"
+    )
+    source: str | None = option(
+        None, "Translation: training text, source side.", path(), group="Input"
+    )
+    target: str | None = option(
+        None, "Translation: training text, target side.", path(), group="Input"
+    )
     vocabularies: Sequence[str] = option(
         ..., "A vocabulary, once for each: a folder or file, bpe:N, spm-bpe:N, spm-unigram:N, "
         "wordpiece:N, char or byte. Differences are tested against the first.", many(text("V")),
@@ -35,25 +57,56 @@ class TrialCommand(Settings):
 
 
 @command(
-    "volt trial --source train.de --target train.en --valid valid.de valid.en \\\n"
-    "           --test test.de test.en --vocab out --vocab bpe:8k -o trials/"
+    "volt trial --task lm train.txt --heldout valid.txt --vocab out --vocab bpe:8k -o trials/\n"
+    "  volt trial --source train.de --target train.en --valid valid.de valid.en \\\n"
+    "             --test test.de test.en --vocab out --vocab bpe:8k -o trials/"
 )
-def trial(asked: TrialCommand, settings: TrialSettings, run: Run) -> None:
-    """Train a small translation model for every vocabulary and compare what they translate."""
-    from volt.trial import trial
+def trial(
+    asked: TrialCommand, held_out: HeldOut, settings: TrialSettings, run: Run, given: Given
+) -> None:
+    """Train a small model for every vocabulary and compare them.
 
-    results = trial(
-        **vars(asked),
+    Translation models are compared by BLEU, chrF and bits per byte, language models (--task lm) by
+    bits per byte of held-out text.
+    """
+    from volt import trial as trials
+
+    options: dict[str, Any] = {
         **vars(settings),
-        threads=run.threads,
-        progress=progress_for(run.quiet),
-        say=lambda line: say(run.quiet, line),
-    )
+        "vocabularies": asked.vocabularies,
+        "output": asked.output,
+        "threads": run.threads,
+        "progress": progress_for(run.quiet, lines=True),
+        "say": lambda line: say(run.quiet, line),
+    }
+    check_held_out(settings.task, given)
+    if settings.task == "lm":
+        refuse(given, ("source", "target"), "--task lm")
+        if not asked.files:
+            raise SettingsError("--task lm needs FILE...: the training text")
+        results = trials.lm_trial(asked.files, heldout=held_out.heldout, **options)
+    else:
+        refuse(given, ("files",), "--task translation")
+        if asked.source is None or asked.target is None:
+            raise SettingsError("trial needs --source and --target, or --task lm and FILE...")
+        options |= {"valid": held_out.valid, "test": held_out.test}
+        results = trials.trial(asked.source, asked.target, **options)
     if run.json:
         print_json(results.plain())
     else:
-        print(results.table())
+        print(results.table(), flush=True)
     tell_trial(results, asked.output, run.quiet)
+
+
+def check_held_out(task: str, given: Given) -> None:
+    """Each task has its own held-out texts."""
+    if task == "lm":
+        refuse(given, ("valid", "test"), "--task lm, which has --heldout")
+        return
+    refuse(given, ("heldout",), "--task translation, which has --valid and --test")
+    for name in ("valid", "test"):
+        if name not in given:
+            raise SettingsError(f"a translation trial needs --{name} SOURCE TARGET: two files")
 
 
 def tell_trial(results: TrialResults, output: str, quiet: bool) -> None:
@@ -61,6 +114,6 @@ def tell_trial(results: TrialResults, output: str, quiet: bool) -> None:
     say(quiet, *(f"note: {message}" for message in results.messages))
     say(quiet, *(f"{name}: {one}" for name, one in results.signatures.items()))
     # There is no page without the extra `report`.
-    names = ("results.json", "report.html", "runs/")
+    names = ("results.json", "report.html", "plot.svg", "runs/")
     there = [name for name in names if (Path(output) / name).exists()]
     say(quiet, f"written to {output}: {', '.join(there)}")

@@ -1,10 +1,13 @@
-"""Parallel text: read it, see that it is parallel, turn it into ids, cut it into batches."""
+"""Text for a trial: read it, turn it into ids, cut it into batches.
+
+A translation model reads a source and predicts a target; a language model has a target only.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError
 from volt.data.clean import text_lines
-from volt.trial.presets import MOST_TOKENS, BatchUnit
+from volt.trial.presets import CHARACTERS_PER_TOKEN, MOST_TOKENS, BatchUnit
 from volt.trial.vocabularies import TrialVocabulary
 
 PAD, END, OFFSET = 0, 1, 2
@@ -22,68 +25,103 @@ vocabulary's ids follow."""
 POOL = 50
 """Batches are made of sentences of like length, sought among about this many batches."""
 
-CHARACTERS_A_TOKEN = 4
-"""About; how many sentences fill a pool must not depend on the vocabulary."""
+HELD_OUT = 20
+"""Where no held-out text is given, one line in this many is held out."""
 
 Path = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Parallel:
-    """Lines of two languages that belong together."""
+class Text:
+    """Lines that models predict, and the lines they are the translation of, if any."""
 
-    source: list[str] = field(repr=False)
+    source: list[str] | None = field(repr=False)
     target: list[str] = field(repr=False)
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.target)
+
+    @property
+    def sides(self) -> list[list[str]]:
+        return [self.target] if self.source is None else [self.source, self.target]
+
+    def lines(self) -> list[str]:
+        """All lines, those of the source first."""
+        return [line for side in self.sides for line in side]
+
+    def some(self, numbers: Iterable[int]) -> Text:
+        """These lines, in this order."""
+        kept = list(numbers)
+        sides = [[side[i] for i in kept] for side in self.sides]
+        return Text(sides[0] if len(sides) == 2 else None, sides[-1])
 
     def digest(self) -> str:
         """Tells one text from another."""
         whole = hashlib.sha256()
-        for lines in (self.source, self.target):
+        for lines in self.sides:
             for line in lines:
                 whole.update(line.encode() + b"\n")
             whole.update(b"\0")
         return whole.hexdigest()[:16]
 
 
-def read_parallel(source: Path, target: Path) -> Parallel:
+def read_parallel(source: Path, target: Path) -> Text:
     """Two files with as many lines each."""
-    found = Parallel(list(text_lines(source)), list(text_lines(target)))
-    if len(found.source) != len(found.target):
+    sides = list(text_lines(source)), list(text_lines(target))
+    if len(sides[0]) != len(sides[1]):
         raise InputError(
-            f"{source} has {len(found.source):,} lines and {target} {len(found.target):,}: "
+            f"{source} has {len(sides[0]):,} lines and {target} {len(sides[1]):,}: "
             "line n of one must be the translation of line n of the other"
         )
-    if not len(found):
+    if not sides[0]:
         raise InputError(f"{source} and {target} are empty: there is nothing to translate")
-    return found
+    return Text(*sides)
 
 
-def without_empty(text: Parallel) -> tuple[Parallel, int]:
-    """Training pairs that have text on both sides, and how many have not."""
+def read_lines(*paths: Path) -> Text:
+    """The lines of some files, for a language model."""
+    lines = [line for path in paths for line in text_lines(path)]
+    if not lines:
+        raise InputError(f"{', '.join(map(str, paths))}: there is no line of text")
+    return Text(None, lines)
+
+
+def hold_out(text: Text) -> tuple[Text, Text]:
+    """The text without every 20th of its lines, and these lines."""
+    if len(text) < HELD_OUT:
+        raise InputError(
+            f"{len(text):,} lines of text are too few to hold one in {HELD_OUT} out: "
+            "name a file in `heldout`"
+        )
+    chosen = [number % HELD_OUT == HELD_OUT - 1 for number in range(len(text))]
+    numbers = range(len(text))
+    return (
+        text.some(n for n in numbers if not chosen[n]),
+        text.some(n for n in numbers if chosen[n]),
+    )
+
+
+def without_empty(text: Text) -> tuple[Text, int]:
+    """The lines that have text on all sides, and how many have not."""
     kept = [
-        (one, other)
-        for one, other in zip(text.source, text.target, strict=True)
-        if one.strip() and other.strip()
+        number
+        for number, lines in enumerate(zip(*text.sides, strict=True))
+        if all(line.strip() for line in lines)
     ]
-    left_out = len(text) - len(kept)
-    return Parallel([one for one, _ in kept], [other for _, other in kept]), left_out
+    return text.some(kept), len(text) - len(kept)
 
 
 def without_long(
-    text: Parallel, vocabularies: Sequence[TrialVocabulary], max_tokens: int
-) -> tuple[Parallel, int]:
-    """Training pairs below `max_tokens` in every vocabulary, so that all models see the same text,
+    text: Text, vocabularies: Sequence[TrialVocabulary], max_tokens: int
+) -> tuple[Text, int]:
+    """Training lines below `max_tokens` in every vocabulary, so that all models see the same text,
     and how many are not."""
     fits = np.ones(len(text), bool)
     for vocabulary in vocabularies:
-        for lines in (text.source, text.target):
+        for lines in text.sides:
             fits &= np.array([len(ids) for ids in vocabulary.encode(lines)]) < max_tokens
     kept = np.flatnonzero(fits).tolist()
-    shorter = Parallel([text.source[i] for i in kept], [text.target[i] for i in kept])
-    return shorter, len(text) - len(kept)
+    return text.some(kept), len(text) - len(kept)
 
 
 # ------------------------------------------------------------------------------------------- as ids
@@ -91,49 +129,54 @@ def without_long(
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Parallel text as the model's ids, without the end of sentence."""
+    """Text as the model's ids, without the end of sentence."""
 
-    source: list[NDArray[np.int32]] = field(repr=False)
+    source: list[NDArray[np.int32]] | None = field(repr=False)
     target: list[NDArray[np.int32]] = field(repr=False)
-    source_characters: NDArray[np.int64] = field(repr=False)
-    target_characters: NDArray[np.int64] = field(repr=False)
-    """Characters of each line, or of what is left of it, line end counted: what the loss is divided
-    by."""
+    characters: NDArray[np.int64] = field(repr=False)
+    """Characters of the longer side of each line, line end counted."""
+    bytes: NDArray[np.int64] = field(repr=False)
+    """UTF-8 bytes of each target line, or of what is left of it, line end counted: what the loss
+    is divided by."""
     unknown: int = 0
-    """Unknown tokens on both sides."""
+    """Unknown tokens on all sides."""
     cut: int = 0
     """Sides that were cut at MOST_TOKENS."""
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.target)
 
     @property
-    def tokens_per_sentence(self) -> tuple[float, float]:
-        """Mean tokens of a source and of a target sentence."""
-        return (
-            sum(map(len, self.source)) / max(1, len(self)),
-            sum(map(len, self.target)) / max(1, len(self)),
-        )
+    def sides(self) -> list[list[NDArray[np.int32]]]:
+        return [self.target] if self.source is None else [self.source, self.target]
+
+    @property
+    def tokens_per_sentence(self) -> tuple[float | None, float]:
+        """Mean tokens of a source, if there is one, and of a target sentence."""
+        means = [sum(map(len, side)) / max(1, len(self)) for side in self.sides]
+        return (means[0] if len(means) == 2 else None), means[-1]
 
 
-def encode_pairs(text: Parallel, vocabulary: TrialVocabulary) -> Encoded:
+def encode_text(text: Text, vocabulary: TrialVocabulary) -> Encoded:
     unknown = cut = 0
     sides = []
-    characters = []
-    for lines in (text.source, text.target):
+    characters = np.zeros(len(text), np.int64)
+    lengths: list[int] = []
+    for lines in text.sides:
         side = []
-        lengths = [len(line) + 1 for line in lines]
+        lengths = [len(line.encode()) + 1 for line in lines]
+        characters = np.maximum(characters, [len(line) + 1 for line in lines])
         for number, ids in enumerate(vocabulary.encode(lines)):
             if vocabulary.unknown is not None:
                 unknown += ids.count(vocabulary.unknown)
             if len(ids) >= MOST_TOKENS:
                 ids = ids[: MOST_TOKENS - 1]
-                lengths[number] = len(vocabulary.decode(ids)) + 1
+                lengths[number] = len(vocabulary.decode(ids).encode()) + 1
                 cut += 1
             side.append(np.array(ids, np.int32) + OFFSET)
         sides.append(side)
-        characters.append(np.array(lengths, np.int64))
-    return Encoded(sides[0], sides[1], characters[0], characters[1], unknown, cut)
+    source = sides[0] if len(sides) == 2 else None
+    return Encoded(source, sides[-1], characters, np.array(lengths, np.int64), unknown, cut)
 
 
 # ------------------------------------------------------------------------------------------ batches
@@ -145,19 +188,17 @@ def batches(
     unit: BatchUnit,
     order: np.random.Generator | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Cut the pairs into batches of sentences of like length.
+    """Cut the lines into batches of like length.
 
-    The order and the likeness are told by characters, so that they do not depend on the vocabulary;
+    Order and likeness are decided by characters, so that they do not depend on the vocabulary;
     with unit `characters` the batches are the same for all vocabularies. Without `order` sentences
-    come by length: for measuring, where the order is nothing.
+    come by length: for measuring, where the order does not matter.
     """
     in_characters = size
-    characters = np.maximum(text.source_characters, text.target_characters)
+    characters = text.characters
     if unit == "tokens":
-        in_characters *= CHARACTERS_A_TOKEN
-        weights = 1 + np.array([
-            max(len(one), len(other)) for one, other in zip(text.source, text.target, strict=True)
-        ])  # fmt: skip
+        in_characters *= CHARACTERS_PER_TOKEN
+        weights = 1 + np.max([[len(ids) for ids in side] for side in text.sides], 0)
     else:
         weights = characters
     if order is None:

@@ -1,4 +1,4 @@
-"""The two models, each an encoder and a decoder that share their embeddings.
+"""The two translation models, each an encoder and a decoder that share their embeddings.
 
 Both offer the same few calls: `forward` for training (every position at once) and `start`, `step`,
 `select` for translation (one position at a time). They return what comes before the output layer;
@@ -21,16 +21,23 @@ from volt.trial.data import PAD
 from volt.trial.presets import MOST_TOKENS, Shape
 
 
-class TranslationModel(nn.Module, ABC):
+class Model(nn.Module, ABC):
+    """What training asks of every model."""
+
+    @abstractmethod
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The output layer."""
+
+    def parameter_count(self) -> int:
+        return sum(one.numel() for one in self.parameters() if one.requires_grad)
+
+
+class TranslationModel(Model):
     """What training and beam search ask of a model."""
 
     @abstractmethod
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """The decoder's last layer at every target position; `target` starts with PAD."""
-
-    @abstractmethod
-    def logits(self, hidden: Tensor) -> Tensor:
-        """The output layer."""
 
     @abstractmethod
     def start(self, source: Tensor, beam: int) -> Any:
@@ -44,17 +51,17 @@ class TranslationModel(nn.Module, ABC):
     def select(self, state: Any, rows: Tensor) -> Any:
         """The state of some hypotheses, in this order."""
 
-    def parameter_count(self) -> int:
-        return sum(one.numel() for one in self.parameters() if one.requires_grad)
 
+def build_model(shape: Shape, tokens: int) -> Model:
+    """A model with fresh weights, drawn from torch's generator, for `tokens` ids. A shape without
+    an encoder is a language model."""
+    from volt.trial.language_models import CausalConvolutional, DecoderTransformer
 
-def build_model(shape: Shape, tokens: int) -> TranslationModel:
-    """A model with fresh weights, drawn from torch's generator, for `tokens` ids."""
     if shape.model == "transformer":
         if shape.width % shape.heads:
-            raise SettingsError(f"width {shape.width} is no multiple of {shape.heads} heads")
-        return Transformer(shape, tokens)
-    return Convolutional(shape, tokens)
+            raise SettingsError(f"width {shape.width} is not a multiple of {shape.heads} heads")
+        return (Transformer if shape.encoder_layers else DecoderTransformer)(shape, tokens)
+    return (Convolutional if shape.encoder_layers else CausalConvolutional)(shape, tokens)
 
 
 # -------------------------------------------------------------------------------------- transformer
@@ -160,8 +167,8 @@ class Convolutional(TranslationModel):
             nn.init.normal_(table.weight, 0, 0.1)
         with torch.no_grad():
             self.embedding.weight[PAD] = 0
-        self.encoder = _Stack(width, shape.encoder_convolutions, shape.dropout)
-        self.decoder = _Stack(width, shape.decoder_convolutions, shape.dropout)
+        self.encoder = Stack(width, shape.encoder_convolutions, shape.dropout)
+        self.decoder = Stack(width, shape.decoder_convolutions, shape.dropout)
         channels = [out for out, _ in shape.decoder_convolutions]
         self.queries = nn.ModuleList(_linear(one, width) for one in channels)
         self.attended = nn.ModuleList(_linear(width, one) for one in channels)
@@ -227,11 +234,11 @@ class Convolutional(TranslationModel):
             inside = hidden.masked_fill(outside, 0)
             windowed = functional.pad(inside, (0, 0, (kernel - 1) // 2, kernel // 2))
             convolved = functional.glu(layer(self._drop(windowed).transpose(1, 2)), 1)
-            hidden = (convolved.transpose(1, 2) + self.encoder.carry(number, hidden)) * _HALF
+            hidden = (convolved.transpose(1, 2) + self.encoder.carry(number, hidden)) * HALF
         keys = self.encoder.leave(hidden)
         if keys.requires_grad:
             keys.register_hook(lambda gradient: gradient / self.attentions)
-        return keys, (keys + embedded) * _HALF
+        return keys, (keys + embedded) * HALF
 
     def _layer(
         self,
@@ -245,19 +252,19 @@ class Convolutional(TranslationModel):
         mask: Tensor,
     ) -> Tensor:
         convolved = functional.glu(layer(self._drop(windowed).transpose(1, 2)), 1).transpose(1, 2)
-        query = (self.queries[number](convolved) + embedded) * _HALF
+        query = (self.queries[number](convolved) + embedded) * HALF
         scores = (query @ keys.transpose(1, 2)).masked_fill(mask[:, None], -math.inf)
         read = scores.softmax(-1) @ values
         lengths = (~mask).sum(1)[:, None, None]
         read = self.attended[number](read * lengths.sqrt())
-        found = ((convolved + read) * _HALF + self.decoder.carry(number, hidden)) * _HALF
+        found = ((convolved + read) * HALF + self.decoder.carry(number, hidden)) * HALF
         return cast(Tensor, found)
 
     def _drop(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout, self.training)
 
 
-class _Stack(nn.Module):
+class Stack(nn.Module):
     """Convolutions with gates, and the linear maps into, out of and around them."""
 
     def __init__(
@@ -283,7 +290,7 @@ class _Stack(nn.Module):
         return cast(Tensor, self.carries[number](hidden))
 
 
-_HALF = math.sqrt(0.5)
+HALF = math.sqrt(0.5)
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:

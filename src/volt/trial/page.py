@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from volt._version import __version__
 from volt.base.output import atomic_write
 from volt.report.bundle import is_installed, vega_bundle
 from volt.report.page import fill_page
-from volt.trial.results import TrialResults
+from volt.trial.results import HEADS, TrialResults
 
 HEIGHT = 320
 HERE = Path(__file__).parent
@@ -25,42 +26,74 @@ def write_page(results: TrialResults, path: Path) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Measure:
+    """What the charts show: a figure of a row, and half of its 95% interval."""
+
+    name: str
+    interval: str
+    title: str
+
+
+MEASURES = {
+    "lm": [Measure("bits_per_byte", "bits_95", "bits per byte")],
+    "translation": [
+        Measure("bleu", "bleu_95", "BLEU"), Measure("bits_per_byte", "bits_95", "bits per byte"),
+    ],
+}  # fmt: skip
+"""The first is what the task is about."""
+
+
 def make_trial_page(results: TrialResults) -> bytes:
     about = results.settings
     model = about["model"]
     bars = (
         "one standard deviation over seeds" if about["seeds"] > 1
-        else "95% interval over resampled test sentences"
+        else "95% interval over test sentences"
     )  # fmt: skip
+    main, *others = MEASURES[results.task]
     charts = [
-        ("BLEU over size", f"Error bars: {bars}. Dashed: what the criteria choose.",
-         bleu_over_size(results)),
-        ("Quality against speed", "Training pairs a second of wall time.",
-         quality_against(results, "pairs_per_second", "training pairs a second")),
+        (f"{one.title} over size".capitalize() if one.title[0].islower() else
+         f"{one.title} over size", f"Error bars: {bars}. Dashed: what the criteria choose.",
+         over_size(results, one))
+        for one in (main, *others)
+    ] + [
+        ("Quality against speed", "Training sentences per second of wall time.",
+         quality_against(results, main, "sentences_per_second", "training sentences per second")),
         ("Quality against parameters", "All parameters, embeddings included.",
-         quality_against(results, "parameters", "parameters")),
-        ("Validation loss", "Nats a character of the target, at every checkpoint.",
+         quality_against(results, main, "parameters", "parameters")),
+        ("Validation loss", "Bits per byte of the target, at every checkpoint.",
          learning_curves(results)),
     ]  # fmt: skip
+    layers = f"{model['encoder_layers']} + " if model["encoder_layers"] else ""
     data = {
         "version": __version__,
-        "lead": f"{model['model']}, width {model['width']}, {model['encoder_layers']} + "
-        f"{model['decoder_layers']} layers; {about['pairs']['train']:,} training pairs; "
+        "lead": f"{TASKS[results.task]}: {model['model']}, width {model['width']}, {layers}"
+        f"{model['decoder_layers']} layers; {about['sentences']['train']:,} training sentences; "
         f"seeds: {about['seeds']}.",
-        "head": HEAD,
-        "rows": [_cells(row) for row in results.rows()],
+        "head": HEADS[results.task],
+        "rows": results.cells(),
         "charts": [
             {"title": title, "caption": caption, "spec": spec} for title, caption, spec in charts
         ],
         "notes": [
-            "p: sacrebleu's paired bootstrap against the first vocabulary, median over seeds. "
-            "± 95%: BLEU's interval over resampled test sentences, mean over seeds.",
+            P_VALUES[results.task] + " ±95%: half of the 95% interval over test sentences, mean "
+            "over seeds.",
             *(f"{name}: {one}" for name, one in results.signatures.items()),
             *results.messages,
         ],
     }
     scripts = ["charts.js", str(HERE / "page.js")]
     return fill_page(str(HERE / "page.html"), data, vega_bundle(), scripts)
+
+
+TASKS = {"lm": "Language models", "translation": "Translation models"}
+P_VALUES = {
+    "lm": "p: of the difference to the first vocabulary over the same test lines, median over "
+    "seeds.",
+    "translation": "p: sacrebleu's paired bootstrap of BLEU against the first vocabulary, median "
+    "over seeds.",
+}
 
 
 def _base(title: str, layers: list[dict[str, Any]]) -> dict[str, Any]:
@@ -73,23 +106,25 @@ def _base(title: str, layers: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def bleu_over_size(results: TrialResults) -> dict[str, Any]:
-    """BLEU with error bars: over seeds, or of the test text if there is one seed; the criteria as
-    rules."""
+def over_size(results: TrialResults, measure: Measure) -> dict[str, Any]:
+    """A figure with error bars: over seeds, or of the test text if there is one seed; the criteria
+    as rules."""
     rows = []
     for row in results.rows():
-        half = row["bleu_95"] if row["bleu_spread"] is None else row["bleu_spread"]
-        low, high = row["bleu"] - half, row["bleu"] + half
+        spread = row[f"{measure.name}_spread"]
+        half = row[measure.interval] if spread is None else spread
+        low, high = row[measure.name] - half, row[measure.name] + half
         rows.append({**row, "low": low, "high": high, "kind": row["vocabulary"].partition(":")[0]})
     size = {
         "field": "size", "type": "quantitative", "title": "tokens in the vocabulary",
         "scale": {"type": "log"},
     }  # fmt: skip
-    bleu = {"field": "bleu", "type": "quantitative", "title": "BLEU", "scale": {"zero": False}}
+    figure = {"field": measure.name, "type": "quantitative", "title": measure.title,
+              "scale": {"zero": False}}  # fmt: skip
     kind = {"field": "kind", "type": "nominal", "title": "vocabulary"}
     tooltip = [
         {"field": name, "type": "nominal" if name == "vocabulary" else "quantitative"}
-        for name in ("vocabulary", "size", "bleu", "chrf", "loss_per_character")
+        for name in ("vocabulary", "size", *(one.name for one in MEASURES[results.task]))
     ]
     # One label for criteria that choose the same.
     sizes = sorted({one["size"] for one in results.criteria if one["size"]})
@@ -100,25 +135,25 @@ def bleu_over_size(results: TrialResults) -> dict[str, Any]:
         for chosen_size in sizes
     ]  # fmt: skip
     return _base(
-        "BLEU over vocabulary size, with what the criteria choose",
+        f"{measure.title} over vocabulary size, with what the criteria choose",
         [
             {
                 "data": {"values": rows},
                 "mark": "rule",
                 "encoding": {
-                    "x": size, "y": {**bleu, "field": "low"}, "y2": {"field": "high"},
+                    "x": size, "y": {**figure, "field": "low"}, "y2": {"field": "high"},
                     "color": kind,
                 },
             },
             {
                 "data": {"values": [row for row in rows if row["kind"] == "bpe"]},
                 "mark": "line",
-                "encoding": {"x": size, "y": bleu, "color": kind},
+                "encoding": {"x": size, "y": figure, "color": kind},
             },
             {
                 "data": {"values": rows},
                 "mark": {"type": "point", "filled": True, "size": 70},
-                "encoding": {"x": size, "y": bleu, "color": kind, "tooltip": tooltip},
+                "encoding": {"x": size, "y": figure, "color": kind, "tooltip": tooltip},
             },
             {
                 "data": {"values": chosen},
@@ -136,15 +171,17 @@ def bleu_over_size(results: TrialResults) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def quality_against(results: TrialResults, name: str, title: str) -> dict[str, Any]:
+def quality_against(
+    results: TrialResults, measure: Measure, name: str, title: str
+) -> dict[str, Any]:
     rows = results.rows()
     scale = {"zero": False, "padding": 16}
     x = {"field": name, "type": "quantitative", "title": title, "scale": scale,
          "axis": {"tickCount": 8}}  # fmt: skip
-    y = {"field": "bleu", "type": "quantitative", "title": "BLEU", "scale": scale}
+    y = {"field": measure.name, "type": "quantitative", "title": measure.title, "scale": scale}
     text = {"field": "vocabulary", "type": "nominal"}
     return _base(
-        f"BLEU against {title}",
+        f"{measure.title} against {title}",
         [
             {
                 "data": {"values": rows},
@@ -167,7 +204,7 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
         for run in results.runs for one in run.history
     ]  # fmt: skip
     return _base(
-        "Validation loss a character over training",
+        "Validation loss over training",
         [
             {
                 "data": {"values": rows},
@@ -177,7 +214,7 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
                     "y": {
                         "field": "loss",
                         "type": "quantitative",
-                        "title": "nats a character (validation)",
+                        "title": "bits per byte (validation)",
                         "scale": {"zero": False},
                     },
                     "color": {"field": "vocabulary", "type": "nominal"},
@@ -186,31 +223,3 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
             }
         ],
     )
-
-
-HEAD = [
-    "vocabulary", "tokens", "BLEU", "± 95%", "chrF", "nats a character", "p", "pairs/s",
-    "parameters", "tokens a sentence", "minutes",
-]  # fmt: skip
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    return [
-        row["vocabulary"],
-        f"{row['size']:,}",
-        _pm(row, "bleu", 2),
-        f"{row['bleu_95']:.2f}",
-        _pm(row, "chrf", 2),
-        _pm(row, "loss_per_character", 4),
-        "" if row["p"] is None else f"{row['p']:.3f}",
-        f"{row['pairs_per_second']:.0f}",
-        f"{row['parameters']:,}",
-        f"{row['source_tokens']:.1f} / {row['target_tokens']:.1f}",
-        f"{row['seconds'] / 60:.1f}",
-    ]
-
-
-def _pm(row: dict[str, Any], name: str, digits: int) -> str:
-    spread = row[f"{name}_spread"]
-    shown = f"{row[name]:.{digits}f}"
-    return shown if spread is None else f"{shown} ± {spread:.{digits}f}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from volt.base.output import atomic_write
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -21,46 +21,62 @@ class RunResult:
     seed: int
     size: int
     """Tokens of the vocabulary, special ones included."""
-    bleu: float
-    bleu_95: float
-    """Half the width of its 95% interval over resampled test sentences."""
-    chrf: float
-    loss_per_character: float
+    bits_per_byte: float
+    """Of the target of the test text, line ends included."""
+    bits_95: float
+    """Half the width of its 95% interval over test lines."""
+    valid_bits_per_byte: float
+    """The same of the validation text, on which the checkpoint was chosen."""
     parameters: int
-    source_tokens: float
+    source_tokens: float | None
     target_tokens: float
     """Mean tokens of a training sentence."""
     unknown: int
     """Unknown tokens in training, validation and test text."""
     updates: int
     epochs: float
-    pairs: int
+    sentences: int
+    """Training lines or pairs seen, in all."""
+    averaged: int
+    """Checkpoints that the model is the average of; 1: it is the best checkpoint."""
     device: str
     stopped_early: bool
     model_digest: str
     history: list[list[float]] = field(repr=False)
-    """Update, epoch, training loss a token, validation loss a character at each checkpoint."""
+    """Update, epoch, training loss per token, validation bits per byte at each checkpoint."""
     timing: dict[str, float] = field(repr=False)
     """Seconds; all that differs from one run to the next on the same machine."""
+    bleu: float | None = None
+    bleu_95: float | None = None
+    """Half the width of its 95% interval over resampled test sentences."""
+    chrf: float | None = None
+    chrf_95: float | None = None
 
     @property
-    def pairs_per_second(self) -> float:
-        return self.pairs / max(self.timing["train"], 1e-9)
+    def sentences_per_second(self) -> float:
+        return self.sentences / max(self.timing["train"], 1e-9)
 
     @property
-    def pairs_per_cpu_second(self) -> float:
-        return self.pairs / max(self.timing["train_cpu"], 1e-9)
+    def sentences_per_cpu_second(self) -> float:
+        return self.sentences / max(self.timing["train_cpu"], 1e-9)
+
+    def told(self) -> str:
+        """In a line."""
+        scores = "" if self.bleu is None else f"BLEU {self.bleu:.2f}, chrF {self.chrf:.2f}, "
+        return f"{scores}{self.bits_per_byte:.4f} bits per byte"
 
 
 @dataclass(frozen=True)
 class TrialResults:
     """All runs of a trial and what they were made with."""
 
+    task: str
     settings: dict[str, Any]
     signatures: dict[str, str]
     runs: list[RunResult]
     p_values: dict[str, list[float]]
-    """For each vocabulary but the first: paired bootstrap p against the first, by seed."""
+    """For each vocabulary but the first: p of the difference to the first, by seed. Translation:
+    paired bootstrap of BLEU; language models: bits of the same lines."""
     criteria: list[dict[str, Any]]
     """What each criterion chooses on the training text, for the same axis."""
     messages: list[str]
@@ -70,39 +86,43 @@ class TrialResults:
         return list(dict.fromkeys(run.vocabulary for run in self.runs))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One a vocabulary: means over the seeds, and their standard deviation."""
+        """One per vocabulary: means over the seeds, and their standard deviation."""
         found = []
         for name in self.vocabularies:
             runs = [run for run in self.runs if run.vocabulary == name]
             first = runs[0]
-            found.append(
-                {
-                    "vocabulary": name,
-                    "size": first.size,
-                    **_spread("bleu", [run.bleu for run in runs]),
-                    "bleu_95": mean(run.bleu_95 for run in runs),
-                    **_spread("chrf", [run.chrf for run in runs]),
-                    **_spread("loss_per_character", [run.loss_per_character for run in runs]),
-                    "p": median(self.p_values[name]) if self.p_values.get(name) else None,
-                    "pairs_per_second": mean(run.pairs_per_second for run in runs),
-                    "pairs_per_cpu_second": mean(run.pairs_per_cpu_second for run in runs),
-                    "translated_per_second": mean(
-                        run.timing["test_sentences"] / max(run.timing["translate"], 1e-9)
-                        for run in runs
-                    ),
-                    "parameters": first.parameters,
-                    "source_tokens": first.source_tokens,
-                    "target_tokens": first.target_tokens,
-                    "updates": first.updates,
-                    "seconds": sum(run.timing["total"] for run in runs),
-                    "seeds": len(runs),
-                }
-            )
+            row = {
+                "vocabulary": name,
+                "size": first.size,
+                **_spread("bits_per_byte", [run.bits_per_byte for run in runs]),
+                "bits_95": mean(run.bits_95 for run in runs),
+            }
+            if self.task == "translation":
+                for score in ("bleu", "chrf"):
+                    row |= _spread(score, [getattr(run, score) for run in runs])
+                    row[f"{score}_95"] = mean(getattr(run, f"{score}_95") for run in runs)
+                row["translated_per_second"] = mean(
+                    run.timing["test_sentences"] / max(run.timing["translate"], 1e-9)
+                    for run in runs
+                )
+            row |= {
+                "p": median(self.p_values[name]) if self.p_values.get(name) else None,
+                "sentences_per_second": mean(run.sentences_per_second for run in runs),
+                "sentences_per_cpu_second": mean(run.sentences_per_cpu_second for run in runs),
+                "parameters": first.parameters,
+                "source_tokens": first.source_tokens,
+                "target_tokens": first.target_tokens,
+                "updates": first.updates,
+                "seconds": sum(run.timing["total"] for run in runs),
+                "seeds": len(runs),
+            }
+            found.append(row)
         return found
 
     def plain(self) -> dict[str, Any]:
         return {
             "format": FORMAT_VERSION,
+            "task": self.task,
             "settings": self.settings,
             "signatures": self.signatures,
             "vocabularies": self.rows(),
@@ -117,32 +137,60 @@ class TrialResults:
 
     def table(self) -> str:
         """For the terminal."""
-        rows = self.rows()
-        wide = max(10, *(len(row["vocabulary"]) for row in rows))
-        lines = [
-            f"{'vocabulary':{wide}} {'size':>7} {'BLEU':>12} {'±95%':>5} {'chrF':>12} "
-            f"{'loss/char':>9} {'p':>6} {'pairs/s':>8} {'parameters':>11} {'tokens':>11} "
-            f"{'time':>8}"
-        ]
-        for row in rows:
-            p = "-" if row["p"] is None else f"{row['p']:.3f}"
-            tokens = f"{row['source_tokens']:.1f}/{row['target_tokens']:.1f}"
-            lines.append(
-                f"{row['vocabulary']:{wide}} {row['size']:>7,} {_pm(row, 'bleu'):>12} "
-                f"{row['bleu_95']:>5.2f} {_pm(row, 'chrf'):>12} "
-                f"{row['loss_per_character']:>9.4f} {p:>6} {row['pairs_per_second']:>8.0f} "
-                f"{row['parameters']:>11,} {tokens:>11} {row['seconds'] / 60:>6.1f}m "
-            )
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join(line.rstrip() for line in _aligned([HEADS[self.task], *self.cells()]))
+
+    def cells(self) -> list[list[str]]:
+        """A row of the table per vocabulary."""
+        found = []
+        for row in self.rows():
+            scores = [f"{row['bits_per_byte']:.4f}{_spread_of(row, 'bits_per_byte', 4)}",
+                      f"{row['bits_95']:.4f}"]  # fmt: skip
+            tokens = f"{row['target_tokens']:.1f}"
+            if self.task == "translation":
+                scores += [
+                    f"{row['bleu']:.2f}{_spread_of(row, 'bleu', 2)}", f"{row['bleu_95']:.2f}",
+                    f"{row['chrf']:.2f}{_spread_of(row, 'chrf', 2)}", f"{row['chrf_95']:.2f}",
+                ]  # fmt: skip
+                tokens = f"{row['source_tokens']:.1f}/{tokens}"
+            found.append([
+                row["vocabulary"], f"{row['size']:,}", *scores,
+                "-" if row["p"] is None else f"{row['p']:.3f}",
+                f"{row['sentences_per_second']:.0f}", f"{row['parameters']:,}", tokens,
+                f"{row['seconds'] / 60:.1f}m",
+            ])  # fmt: skip
+        return found
+
+
+_FIRST, _LAST = (
+    ["vocabulary", "size", "bits/byte", "±95%"],
+    ["p", "sent/s", "parameters", "tokens", "time"],
+)
+HEADS = {
+    "lm": [*_FIRST, *_LAST],
+    "translation": [*_FIRST, "BLEU", "±95%", "chrF", "±95%", *_LAST],
+}
+"""What stands above the columns of the table."""
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """The first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:{width}}" if not i else f"{cell:>{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
 
 
 def _spread(name: str, values: list[float]) -> dict[str, Any]:
     return {name: mean(values), f"{name}_spread": stdev(values) if len(values) > 1 else None}
 
 
-def _pm(row: dict[str, Any], name: str) -> str:
+def _spread_of(row: dict[str, Any], name: str, digits: int) -> str:
     spread = row[f"{name}_spread"]
-    return f"{row[name]:.2f}" + ("" if spread is None else f" ±{spread:.2f}")
+    return "" if spread is None else f" ±{spread:.{digits}f}"
 
 
 def write_json(path: Path, data: Any) -> None:

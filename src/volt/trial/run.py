@@ -1,13 +1,9 @@
-"""A trial: one model a vocabulary and seed, the same data, order and budget for all."""
+"""A trial: one model per vocabulary and seed, the same data, order and budget for all."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,50 +12,23 @@ import torch
 
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
-from volt.base.output import (
-    atomic_write,
-    check_growing,
-    grow_folder,
-    make_folder,
-    record,
-)
+from volt.base.output import check_growing, grow_folder
 from volt.base.progress import Progress
 from volt.settings import TrialSettings
-from volt.trial.data import (
-    OFFSET,
-    Encoded,
-    Parallel,
-    encode_pairs,
-    read_parallel,
-    without_empty,
-    without_long,
-)
+from volt.trial.data import Text, hold_out, read_lines, read_parallel, without_empty, without_long
+from volt.trial.one_model import ModelRun, Plan, Texts, run_one, write_lines
 from volt.trial.page import write_page
-from volt.trial.presets import Shape, Training, from_preset
-from volt.trial.results import RunResult, TrialResults, write_json
-from volt.trial.scoring import Scorer
-from volt.trial.training import CHECKPOINT, digest, train
-from volt.trial.translation import translate
+from volt.trial.presets import from_preset
+from volt.trial.results import TrialResults
+from volt.trial.scoring import Scorer, paired_p
 from volt.trial.vocabularies import TrialVocabulary, make_vocabulary
 
 Say = Callable[[str], None]
-RUN, TRANSLATION = "run.json", "test.txt"
-REFERENCE, RESULTS, PAGE = "reference.txt", "results.json", "report.html"
+REFERENCE, RESULTS, PAGE, PLOT = "reference.txt", "results.json", "report.html", "plot.svg"
+GONE = {"size": "is `preset` now."}
 
 
-@dataclass(frozen=True)
-class Texts:
-    """The three parts of a data set."""
-
-    train: Parallel
-    valid: Parallel
-    test: Parallel
-
-    def digests(self) -> dict[str, str]:
-        return {name: getattr(self, name).digest() for name in ("train", "valid", "test")}
-
-
-@accepts(TrialSettings, gone={"size": "is `preset` now."})
+@accepts(TrialSettings, gone=GONE)
 def trial(
     source: str,
     target: str,
@@ -73,62 +42,123 @@ def trial(
     say: Say = lambda line: None,
     **options: Any,
 ) -> TrialResults:
-    """Train a model for every vocabulary and seed, translate the test text, and score it.
+    """Train a translation model for every vocabulary and seed, translate the test text, score it.
 
     `output` is a folder; what is in it already of the same trial is not done again.
     """
-    # 1. What is asked for; refused before anything is trained.
     check_output(output, [source, target, *valid, *test, *vocabularies])
-    asked = TrialSettings.take(options)
-    shape, settings = from_preset(asked)
+    asked = _asked("translation", options)
+    text, messages = training_pairs(source, target)
+    texts = Texts(text, read_parallel(*valid), read_parallel(*test))
+    return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
+
+
+@accepts(TrialSettings, gone=GONE)
+def lm_trial(
+    text: str | Sequence[str],
+    *,
+    heldout: str | None = None,
+    vocabularies: Sequence[str],
+    output: str | Path,
+    threads: int | None = None,
+    progress: Progress | None = None,
+    say: Say = lambda line: None,
+    **options: Any,
+) -> TrialResults:
+    """Train a language model for every vocabulary and seed; measure bits per byte of held-out text.
+
+    `text` is one or more files; each line is a sentence of its own. Without `heldout`, every 20th
+    line is held out. `output` is a folder; what is in it already of the same trial is not done
+    again.
+    """
+    files = [text] if isinstance(text, (str, Path)) else list(text)
+    check_output(output, [*files, *([heldout] if heldout else []), *vocabularies])
+    asked = _asked("lm", options)
+    train_text, held_out, messages = training_lines(files, heldout)
+    texts = Texts(train_text, held_out, held_out)
+    return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
+
+
+def training_pairs(source: str, target: str) -> tuple[Text, list[str]]:
+    """What translation models are trained on, and what to know about it."""
+    text, empty = without_empty(read_parallel(source, target))
+    if not len(text):
+        raise InputError(f"{source} and {target}: not one pair has text on both sides")
+    return text, [f"{empty:,} training pairs with an empty side left out"] if empty else []
+
+
+def training_lines(files: Sequence[str], heldout: str | None) -> tuple[Text, Text, list[str]]:
+    """What language models are trained on, what is held out, and what to know about it."""
+    text, empty = without_empty(read_lines(*files))
+    if not len(text):
+        raise InputError(f"{', '.join(map(str, files))}: there is no line of text")
+    messages = [f"{empty:,} empty training lines left out"] if empty else []
+    if heldout is None:
+        text, held_out = hold_out(text)
+        return text, held_out, [*messages, f"every 20th line is held out: {len(held_out):,} lines"]
+    held_out, _ = without_empty(read_lines(heldout))
+    if not len(held_out):
+        raise InputError(f"{heldout}: there is no line of text")
+    return text, held_out, messages
+
+
+def _asked(task: str, options: dict[str, Any]) -> TrialSettings:
+    if options.setdefault("task", task) != task:
+        raise SettingsError(f"`task` is {task!r} here, not {options['task']!r}")
+    return TrialSettings.take(options)
+
+
+def _trial(
+    asked: TrialSettings,
+    texts: Texts,
+    messages: list[str],
+    vocabularies: Sequence[str],
+    output: str | Path,
+    threads: int | None,
+    progress: Progress | None,
+    say: Say,
+) -> TrialResults:
+    # 1. What is asked for; refused before anything is trained.
     if not vocabularies:
         raise SettingsError("name at least one vocabulary in `vocabularies`")
+    shape, settings = from_preset(asked)
     where = find_device(asked.device)
     if threads is not None:
         torch.set_num_threads(threads)
-    train_text, empty = without_empty(read_parallel(source, target))
-    if not len(train_text):
-        raise InputError(f"{source} and {target}: not one pair has text on both sides")
-    texts = Texts(train_text, read_parallel(*valid), read_parallel(*test))
-    messages = [f"{empty:,} training pairs with an empty side left out"] if empty else []
-    lines = [*texts.train.source, *texts.train.target]
+    lines = texts.train.lines()
     made = make_vocabularies(vocabularies, lines, threads)
     texts, message = without_too_long(texts, made, settings.max_tokens)
-    messages += message
-    scorer = Scorer(texts.test.target, asked.bleu_tokenize)
+    messages = [*messages, *message]
+    translates = asked.task == "translation"
+    scorer = Scorer(texts.test.target, asked.bleu_tokenize) if translates else None
+    plan = Plan(texts, shape, settings, where, scorer)
 
-    # 2. Train, translate, score.
-    folder = grow_folder(output, REFERENCE, RESULTS, PAGE)
-    write_lines(folder / REFERENCE, texts.test.target)
-    runs: list[RunResult] = []
-    translations: dict[tuple[str, int], list[str]] = {}
+    # 2. Train, measure, translate.
+    folder = grow_folder(output, REFERENCE, RESULTS, PAGE, PLOT)
+    if scorer:
+        write_lines(folder / REFERENCE, texts.test.target)
+    runs: dict[tuple[str, int], ModelRun] = {}
     for vocabulary in made:
         for seed in range(asked.seeds):
-            result, translated, notes = run_one(
-                folder / "runs", vocabulary, texts, shape, settings, seed, where, scorer, progress
-            )
-            runs.append(result)
-            translations[vocabulary.name, seed] = translated
-            messages += [note for note in notes if note not in messages]
-            say(
-                f"{vocabulary.name}, seed {seed}: BLEU {result.bleu:.2f}, chrF {result.chrf:.2f}, "
-                f"{result.loss_per_character:.4f} nats a character"
-            )
+            run = run_one(folder / "runs", vocabulary, plan, seed, progress)
+            runs[vocabulary.name, seed] = run
+            messages += [note for note in run.notes if note not in messages]
+            say(f"{vocabulary.name}, seed {seed}: {run.result.told()}")
 
     # 3. Compare.
     p_values: dict[str, list[float]] = {}
     for seed in range(asked.seeds):
-        systems = {one.name: translations[one.name, seed] for one in made}
-        for name, p in scorer.p_values(systems).items():
+        for name, p in _p_values([runs[one.name, seed] for one in made], scorer).items():
             p_values.setdefault(name, []).append(p)
     results = TrialResults(
+        task=asked.task,
         settings={
             "model": asdict(shape), "training": asdict(settings), "seeds": asked.seeds,
-            "pairs": {name: len(getattr(texts, name)) for name in ("train", "valid", "test")},
+            "sentences": {name: len(getattr(texts, name)) for name in ("train", "valid", "test")},
             "data": texts.digests(),
         },
-        signatures=scorer.signatures(next(iter(translations.values()))),
-        runs=runs,
+        signatures=scorer.signatures(next(iter(runs.values())).translated) if scorer else {},
+        runs=[run.result for run in runs.values()],
         p_values=p_values,
         criteria=criteria_choices(lines, shape.width, threads),
         messages=messages,
@@ -140,9 +170,16 @@ def trial(
     return results
 
 
-def check_output(output: str | Path, inputs: Sequence[str]) -> None:
+def _p_values(runs: list[ModelRun], scorer: Scorer | None) -> dict[str, float]:
+    """Of the difference to the first: of BLEU, or of the bits of the same lines."""
+    if scorer:
+        return scorer.p_values({run.result.vocabulary: run.translated for run in runs})
+    return {run.result.vocabulary: paired_p(run.bits - runs[0].bits) for run in runs[1:]}
+
+
+def check_output(output: str | Path, inputs: Sequence[str | Path]) -> None:
     """Refuse a folder that is an input, or whose files are not those of a trial."""
-    check_growing(output, REFERENCE, RESULTS, PAGE, inputs=list(inputs))
+    check_growing(output, REFERENCE, RESULTS, PAGE, PLOT, inputs=list(inputs))
 
 
 def without_too_long(
@@ -150,13 +187,16 @@ def without_too_long(
 ) -> tuple[Texts, list[str]]:
     """Texts on which all models train alike, and what to know about them."""
     kept, too_long = without_long(texts.train, vocabularies, max_tokens)
+    what = "lines" if texts.train.source is None else "pairs"
     if not len(kept):
-        raise InputError(f"every training pair has {max_tokens} tokens or more: raise `max_tokens`")
+        raise InputError(
+            f"every one of the training {what} has {max_tokens} tokens or more: raise `max_tokens`"
+        )
     if not too_long:
         return texts, []
     of = "" if len(vocabularies) == 1 else " in one of the vocabularies"
     return replace(texts, train=kept), [
-        f"{too_long:,} training pairs of {max_tokens} tokens or more{of} left out"
+        f"{too_long:,} training {what} of {max_tokens} tokens or more{of} left out"
     ]
 
 
@@ -172,116 +212,6 @@ def make_vocabularies(
         name = one.name if one.name not in names else next(n for n in numbered if n not in names)
         made.append(replace(one, name=name))
     return made
-
-
-def run_one(
-    folder: Path,
-    vocabulary: TrialVocabulary,
-    texts: Texts,
-    shape: Shape,
-    settings: Training,
-    seed: int,
-    device: torch.device,
-    scorer: Scorer,
-    progress: Progress | None = None,
-) -> tuple[RunResult, list[str], list[str]]:
-    """One model: its result, its translations, and what to know about them. A finished one is read
-    from its folder, an unfinished one goes on from its checkpoint."""
-    key = run_key(vocabulary, texts, shape, settings, seed)
-    short = re.sub(r"[^A-Za-z0-9]+", "-", vocabulary.name).strip("-")[-60:]
-    place = folder / f"{short}-{seed}-{key[:8]}"
-    encoded = {
-        name: encode_pairs(getattr(texts, name), vocabulary) for name in ("train", "valid", "test")
-    }
-    notes = _notes(vocabulary, encoded)
-    if (place / RUN).exists():
-        try:
-            stored = json.loads((place / RUN).read_text(encoding="utf-8"))
-            text = (place / TRANSLATION).read_text(encoding="utf-8")
-            translated = text.removesuffix("\n").split("\n")
-            if len(translated) != len(texts.test):
-                raise ValueError(f"{len(translated):,} translations of {len(texts.test):,} lines")
-            # Perhaps it was scored with another tokenizer.
-            result = RunResult(**{**stored, **asdict(scorer.score(translated))})
-        except (OSError, ValueError, TypeError) as error:
-            raise InputError(f"{place} can't be read ({error}): remove it") from error
-        (place / CHECKPOINT).unlink(missing_ok=True)
-        return result, translated, notes
-    make_folder(place)
-    names = [f"{place.parent.name}/{place.name}/{name}" for name in (RUN, TRANSLATION, CHECKPOINT)]
-    record(folder.parent, *names)
-
-    trained = train(
-        shape, settings, encoded["train"], encoded["valid"], vocabulary.size + OFFSET, seed=seed,
-        device=device, folder=place, key=key, progress=progress,
-        name=f"{vocabulary.name}, seed {seed}",
-    )  # fmt: skip
-    begun, begun_cpu = time.perf_counter(), time.process_time()
-    never = [] if vocabulary.unknown is None else [vocabulary.unknown + OFFSET]
-    sources = encoded["test"].source
-    with (progress or Progress()).stage("translating", len(sources), "lines") as report:
-        ids = translate(trained.model, sources, settings, never=never, device=device, report=report)
-    # A line is a line: what the model may write into one must not end it.
-    translated = [" ".join(vocabulary.decode(one).splitlines()) for one in ids]
-    ended, ended_cpu = time.perf_counter(), time.process_time()
-    scores = scorer.score(translated)
-    source_tokens, target_tokens = encoded["train"].tokens_per_sentence
-    result = RunResult(
-        vocabulary=vocabulary.name,
-        seed=seed,
-        size=vocabulary.size,
-        **asdict(scores),
-        loss_per_character=trained.loss_per_character,
-        parameters=trained.model.parameter_count(),
-        source_tokens=source_tokens,
-        target_tokens=target_tokens,
-        unknown=sum(one.unknown for one in encoded.values()),
-        updates=trained.updates,
-        epochs=trained.epochs,
-        pairs=trained.pairs,
-        device=device.type,
-        stopped_early=trained.stopped_early,
-        model_digest=digest(trained.model),
-        history=[list(vars(one).values()) for one in trained.history],
-        timing={
-            "train": trained.train_seconds,
-            "train_cpu": trained.cpu_seconds,
-            "translate": ended - begun,
-            "translate_cpu": ended_cpu - begun_cpu,
-            "test_sentences": len(sources),
-            "total": trained.all_seconds + ended - begun,
-        },
-    )
-    write_lines(place / TRANSLATION, translated)
-    write_json(place / RUN, asdict(result))
-    (place / CHECKPOINT).unlink(missing_ok=True)
-    return result, translated, notes
-
-
-def run_key(
-    vocabulary: TrialVocabulary, texts: Texts, shape: Shape, settings: Training, seed: int
-) -> str:
-    """Equal for runs that must give the same."""
-    about = [
-        vocabulary.name, vocabulary.size, vocabulary.digest, texts.digests(), asdict(shape),
-        asdict(settings), seed,
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
-
-
-def _notes(vocabulary: TrialVocabulary, encoded: dict[str, Encoded]) -> list[str]:
-    notes = []
-    for name, text in encoded.items():
-        if text.unknown:
-            notes.append(
-                f"{vocabulary.name}: {text.unknown:,} unknown tokens in the {name} text; they are "
-                "never generated, and make the loss per character look better than it is"
-            )
-        if text.cut:
-            notes.append(
-                f"{vocabulary.name}: {text.cut:,} lines of the {name} text are too long and cut"
-            )
-    return notes
 
 
 def find_device(name: str) -> torch.device:
@@ -309,8 +239,3 @@ def criteria_choices(
     except VoltError:
         return []
     return [{"criterion": one.criterion, "size": one.size} for one in learned.choices]
-
-
-def write_lines(path: Path, lines: Sequence[str]) -> None:
-    with atomic_write(path) as stream:
-        stream.write("".join(line + "\n" for line in lines).encode())

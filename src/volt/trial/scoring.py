@@ -1,23 +1,42 @@
-"""BLEU and chrF as sacrebleu computes them, on plain (detokenized) text, with its signatures."""
+"""How sure a figure is: intervals and tests of bits per byte; BLEU and chrF by sacrebleu.
+
+sacrebleu scores plain (detokenized) text; its signatures say how.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from volt.base.errors import SettingsError
 from volt.base.extras import need
+from volt.trial.results import RunResult
 
 BOOTSTRAP_SAMPLES = 1000
 
 
-@dataclass(frozen=True)
-class Scores:
-    bleu: float
-    bleu_95: float
-    """Half the width of its 95% interval over resampled sentences, as sacrebleu draws it."""
-    chrf: float
+def half_interval(bits: NDArray[np.float64], lengths: NDArray[np.int64]) -> float:
+    """Half the 95% interval of bits per byte over test lines, by the delta method: the ratio's
+    error is that of the mean of `bits - ratio * bytes`."""
+    ratio = bits.sum() / lengths.sum()
+    if len(bits) < 2:
+        return 0.0
+    spread = float(np.std(bits - ratio * lengths, ddof=1))
+    return 1.96 * spread * math.sqrt(len(bits)) / float(lengths.sum())
+
+
+def paired_p(differences: NDArray[np.float64]) -> float:
+    """How likely a mean difference as large is by chance: normal, two-sided, line by line."""
+    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
+    if not spread:
+        return 1.0
+    z = abs(float(differences.mean())) * math.sqrt(len(differences)) / spread
+    return math.erfc(z / math.sqrt(2))
 
 
 class Scorer:
@@ -47,16 +66,19 @@ class Scorer:
             "chrF": self._sacrebleu.CHRF(references=self.references),
         }
 
-    def score(self, translations: Sequence[str]) -> Scores:
-        metrics = self._metrics()
-        lines = list(translations)
-        bleu = metrics["BLEU"].corpus_score(lines, None, n_bootstrap=BOOTSTRAP_SAMPLES)
-        chrf = metrics["chrF"].corpus_score(lines, None)
-        return Scores(float(bleu.score), float(bleu._ci), float(chrf.score))
+    def scored(self, result: RunResult, translations: Sequence[str]) -> RunResult:
+        """The result with BLEU and chrF, each with half its 95% interval over resampled sentences,
+        as sacrebleu draws it."""
+        found: dict[str, Any] = {}
+        for name, metric in self._metrics().items():
+            score = metric.corpus_score(list(translations), None, n_bootstrap=BOOTSTRAP_SAMPLES)
+            found[name.lower()] = float(score.score)
+            found[f"{name.lower()}_95"] = float(score._ci)
+        return replace(result, **found)
 
     def signatures(self, translations: Sequence[str]) -> dict[str, str]:
         """What makes the figures repeatable."""
-        found = {}
+        found: dict[str, Any] = {}
         for name, metric in self._metrics().items():
             metric.corpus_score(list(translations), None)
             found[name] = str(metric.get_signature())

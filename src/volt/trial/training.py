@@ -1,8 +1,8 @@
-"""Train one model: updates, checkpoints, the average of the last ones.
+"""Train one model: updates, checkpoints, the best of them or the average of the last ones.
 
 All that decides the next update is in the `_State`: a run that is killed goes on from its last
 checkpoint and gives the same model, bit for bit on one CPU with the same number of threads. (With a
-budget in minutes the number of updates is decided by the clock; all else holds.)
+budget in minutes the number of updates is decided by the clock; all else is the same.)
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from volt.base.errors import InputError
 from volt.base.output import atomic_write
 from volt.base.progress import Progress, Report
 from volt.trial.data import PAD, Encoded, batches, padded
-from volt.trial.models import TranslationModel, build_model
+from volt.trial.models import Model, build_model
 from volt.trial.presets import Shape, Training
 
 CHECKPOINT = "checkpoint.pt"
+
+Weights = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -39,23 +41,25 @@ class CheckpointRecord:
     update: int
     epoch: float
     train_loss: float
-    """Nats a token since the last checkpoint, label smoothing included."""
-    loss_per_character: float
-    """Validation: nats a target character, line ends included, no smoothing."""
+    """Nats per token since the last checkpoint, label smoothing included."""
+    bits_per_byte: float
+    """Validation: bits per byte of the target, line ends included, no smoothing."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, averaged over its last checkpoints, and how it came about."""
+    """A model and how it was trained."""
 
-    model: TranslationModel = field(repr=False)
+    model: Model = field(repr=False)
     history: list[CheckpointRecord]
     updates: int
     epochs: float
-    pairs: int
-    """Training pairs seen, in all."""
-    loss_per_character: float
-    """Of the averaged model, on the validation text."""
+    sentences: int
+    """Training lines or pairs seen, in all."""
+    bits_per_byte: float
+    """On the validation text."""
+    averaged: int
+    """Checkpoints that the model is the average of; 1: it is the best checkpoint."""
     stopped_early: bool
     train_seconds: float
     """Wall time of the updates alone."""
@@ -69,21 +73,27 @@ class Trained:
 class _State:
     """Where training stands. Plain data and tensors, so that loading runs no code."""
 
-    model: TranslationModel
+    model: Model
     optimizer: torch.optim.Optimizer
     update: int = 0
     epoch: int = 0
     batch: int = 0
     """Batches of this epoch that are done."""
-    pairs: int = 0
+    sentences: int = 0
+    bytes: int = 0
+    """Target bytes trained on."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     all_seconds: float = 0.0
+    measured: float = 0.0
+    """Seconds of the longest measurement of the validation loss."""
     loss_sum: float = 0.0
     loss_tokens: int = 0
     history: list[CheckpointRecord] = field(default_factory=list)
-    last: list[dict[str, Tensor]] = field(default_factory=list)
+    last: list[Weights] = field(default_factory=list)
     """The models of the last checkpoints, oldest first."""
+    best: Weights = field(default_factory=dict)
+    """The model of the best checkpoint."""
     done: bool = False
 
     def save(self, path: Path, key: str) -> None:
@@ -127,17 +137,23 @@ def train(
     *,
     seed: int,
     device: torch.device,
+    later: int = 0,
     folder: Path | None = None,
     key: str = "",
     progress: Progress | None = None,
     name: str = "training",
 ) -> Trained:
-    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` tells whose it is."""
+    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` tells whose it is.
+
+    A budget in minutes leaves time for measuring `later` bytes after the training.
+    """
     # 1. How many updates.
     per_epoch = math.ceil(
         sum(1 for _ in _epoch_batches(text, settings, seed, 0)) / settings.accumulate
     )
-    budget = _Budget(settings, per_epoch)
+    # What is measured after the last update: the last checkpoint, the average, and `later`.
+    after = 2 * int(valid.bytes.sum()) + later
+    budget = _Budget(settings, per_epoch, after / max(1, int(valid.bytes.sum())))
 
     # 2. A fresh model, or where the last run stopped.
     torch.manual_seed(seed)
@@ -156,9 +172,16 @@ def train(
         _run(state, settings, text, valid, seed, device, budget, path, key, report)
     ended = time.perf_counter()
 
-    # 4. The average of the last checkpoints, and how well it does.
-    model.load_state_dict(average(state.last))
-    loss = loss_per_character(model, valid, settings, device)
+    # 4. The average of the last checkpoints, or the best one if it does better.
+    best = min(one.bits_per_byte for one in state.history)
+    averaged, loss = 1, best
+    if len(state.last) > 1:
+        model.load_state_dict(average(state.last))
+        loss = bits_per_byte(model, valid, settings, device)
+        averaged = len(state.last)
+    if not loss < best:
+        model.load_state_dict(state.best)
+        averaged, loss = 1, best
     if not math.isfinite(loss):
         raise _diverged(state.update, loss)
     return Trained(
@@ -166,8 +189,9 @@ def train(
         history=state.history,
         updates=state.update,
         epochs=state.update / per_epoch,
-        pairs=state.pairs,
-        loss_per_character=loss,
+        sentences=state.sentences,
+        bits_per_byte=loss,
+        averaged=averaged,
         stopped_early=not budget.spent(state),
         train_seconds=state.seconds,
         cpu_seconds=state.cpu_seconds,
@@ -176,28 +200,44 @@ def train(
 
 
 class _Budget:
-    """When to stop, and when to save a checkpoint."""
+    """When to stop, and when to save a checkpoint.
 
-    def __init__(self, settings: Training, per_epoch: int) -> None:
+    A budget in minutes counts the wall time of updates, validation and checkpoints. It ends early
+    enough for what is measured after it: `after` validation texts.
+    """
+
+    def __init__(self, settings: Training, per_epoch: int, after: float) -> None:
         self.seconds = None if settings.minutes is None else settings.minutes * 60
         self.updates = settings.updates
+        self.after = after
         if settings.epochs is not None:
             self.updates = max(1, round(settings.epochs * per_epoch))
         whole = self.seconds if self.updates is None else self.updates
-        self.step = float(whole or 0) / settings.checkpoints
-        self.total = int(whole or 0)
+        self.whole = float(whole or 0)
+        self.step = self.whole / settings.checkpoints
+        self.total = int(self.whole)
         self.unit = "s" if self.updates is None else "updates"
 
     def position(self, state: _State) -> float:
-        return state.seconds if self.updates is None else state.update
+        return state.all_seconds if self.updates is None else state.update
+
+    def part(self, state: _State) -> float:
+        """How much of the budget is spent, from 0 to 1."""
+        return min(1.0, (self.position(state) + self._reserved(state)) / self.whole)
 
     def spent(self, state: _State) -> bool:
-        if self.updates is None:
-            return state.seconds >= (self.seconds or 0)
-        return state.update >= self.updates
+        return self.part(state) >= 1
 
     def checkpoint_due(self, state: _State) -> bool:
-        return self.spent(state) or self.position(state) >= (len(state.history) + 1) * self.step
+        # Measuring takes no more than a quarter of the time.
+        step = self.step if self.updates is not None else max(self.step, 4 * state.measured)
+        return self.spent(state) or self.position(state) >= (len(state.history) + 1) * step
+
+    def _reserved(self, state: _State) -> float:
+        """Seconds needed after the next update; measured, or else as if it were training."""
+        if self.updates is not None:
+            return 0.0
+        return self.after * state.measured + 2 * state.seconds / max(1, state.update)
 
 
 def _run(
@@ -213,19 +253,27 @@ def _run(
     report: Report,
 ) -> None:
     begun = time.perf_counter() - state.all_seconds
+    valid_bytes = int(valid.bytes.sum())
     while not state.done:
         epoch = _epoch_batches(text, settings, seed, state.epoch)
         for _ in islice(epoch, state.batch):
             pass
         while group := list(islice(epoch, settings.accumulate)):
             started, started_cpu = time.perf_counter(), time.process_time()
-            loss = _update(state, settings, text, group, device)
+            rate = learning_rate(settings, state.update + 1, budget.part(state))
+            loss = _update(state, settings, text, group, device, rate)
             state.seconds += time.perf_counter() - started
             state.cpu_seconds += time.process_time() - started_cpu
-            rate = state.pairs / max(state.seconds, 1e-9)
-            report(int(budget.position(state)), f"loss {loss:.3f}, {rate:.0f} pairs/s")
+            state.all_seconds = time.perf_counter() - begun
+            if not state.history:  # a guess, until it is known; training is slower than measuring
+                state.measured = state.seconds * valid_bytes / max(1, state.bytes)
+            speed = state.sentences / max(state.seconds, 1e-9)
+            report(int(budget.position(state)), f"loss {loss:.3f}, {speed:.0f} sentences/s")
             if budget.checkpoint_due(state):
+                measuring = time.perf_counter()
                 _checkpoint(state, settings, valid, device, len(text))
+                seconds = time.perf_counter() - measuring
+                state.measured = max(state.measured if len(state.history) > 1 else 0, seconds)
                 state.all_seconds = time.perf_counter() - begun
                 state.done = budget.spent(state) or _no_better(state.history, settings.patience)
                 if path:
@@ -249,21 +297,23 @@ def _update(
     text: Encoded,
     group: list[NDArray[np.int64]],
     device: torch.device,
+    rate: float,
 ) -> float:
-    """One step of Adam over a group of batches; returns nats a token."""
+    """One step of Adam over a group of batches; returns nats per token."""
     model = state.model
     model.train()
     state.update += 1
     for parameters in state.optimizer.param_groups:
-        parameters["lr"] = learning_rate(settings, state.update)
+        parameters["lr"] = rate
     count = sum(len(text.target[i]) + 1 for batch in group for i in batch.tolist())
     total = 0.0
     state.optimizer.zero_grad(set_to_none=True)
     for batch in group:
-        loss = _loss(model, text, batch, device, settings.label_smoothing)
+        loss = _losses(model, text, batch, device, settings.label_smoothing).sum()
         (loss / count).backward()
         total += loss.item()
-        state.pairs += len(batch)
+        state.sentences += len(batch)
+        state.bytes += int(text.bytes[batch].sum())
         state.batch += 1
     if not math.isfinite(total):
         raise _diverged(state.update, total)
@@ -282,67 +332,83 @@ def _diverged(update: int, loss: float) -> InputError:
     )
 
 
-def learning_rate(settings: Training, update: int) -> float:
-    """Rises in a line over the warm-up, then falls with the inverse square root."""
+def learning_rate(settings: Training, update: int, part: float) -> float:
+    """Rises in a line over the warm-up, then falls: to zero along a cosine of the part of the
+    budget that is spent, or with the inverse square root of the updates. Of a cosine the warm-up
+    takes a fifth at most."""
     warmup = max(1, settings.warmup)
-    return settings.learning_rate * min(update / warmup, math.sqrt(warmup / update))
+    if settings.schedule == "inverse-sqrt":
+        return settings.learning_rate * min(update / warmup, math.sqrt(warmup / update))
+    rise = min(1.0, max(update / warmup, 5 * part))
+    return settings.learning_rate * rise * (1 + math.cos(math.pi * part)) / 2
 
 
-def _loss(
-    model: TranslationModel,
+def _losses(
+    model: Model,
     text: Encoded,
     batch: NDArray[np.int64],
     device: torch.device,
     smoothing: float,
 ) -> Tensor:
-    """Summed over the target tokens of a batch."""
+    """Nats of every target token of a batch, sentence by sentence."""
     numbers = batch.tolist()
-    source = torch.from_numpy(padded([text.source[i] for i in numbers])).to(device)
     target = torch.from_numpy(padded([text.target[i] for i in numbers])).to(device)
     given = functional.pad(target[:, :-1], (1, 0), value=PAD)
+    if text.source is None:
+        hidden = model(given)
+    else:
+        source = torch.from_numpy(padded([text.source[i] for i in numbers])).to(device)
+        hidden = model(source, given)
     real = target != PAD
     # The output layer is most of the work: spare it the padding.
-    logits = model.logits(model(source, given)[real])
     return functional.cross_entropy(
-        logits, target[real], reduction="sum", label_smoothing=smoothing
+        model.logits(hidden[real]), target[real], reduction="none", label_smoothing=smoothing
     )
 
 
 def _checkpoint(
-    state: _State, settings: Training, valid: Encoded, device: torch.device, pairs: int
+    state: _State, settings: Training, valid: Encoded, device: torch.device, sentences: int
 ) -> None:
     random = random_state()
     record = CheckpointRecord(
-        state.update, state.pairs / pairs, state.loss_sum / max(1, state.loss_tokens),
-        loss_per_character(state.model, valid, settings, device),
+        state.update, state.sentences / sentences, state.loss_sum / max(1, state.loss_tokens),
+        bits_per_byte(state.model, valid, settings, device),
     )  # fmt: skip
     set_random_state(random)
+    weights = {name: one.detach().clone() for name, one in state.model.state_dict().items()}
+    if not any(one.bits_per_byte <= record.bits_per_byte for one in state.history):
+        state.best = weights
     state.history.append(record)
     state.loss_sum, state.loss_tokens = 0.0, 0
-    weights = {name: one.detach().clone() for name, one in state.model.state_dict().items()}
     state.last = [*state.last, weights][-settings.average :]
 
 
 @torch.inference_mode()
-def loss_per_character(
-    model: TranslationModel, text: Encoded, settings: Training, device: torch.device
-) -> float:
-    """Nats a character of the target, its line ends included: comparable across vocabularies."""
+def line_bits(
+    model: Model, text: Encoded, settings: Training, device: torch.device
+) -> NDArray[np.float64]:
+    """The bits that a model needs for each target line, its end included."""
     model.eval()
-    total = sum(
-        _loss(model, text, batch, device, 0.0).item()
-        for batch in batches(text, settings.batch, settings.batch_unit)
-    )
-    return total / int(text.target_characters.sum())
+    found = np.zeros(len(text))
+    for batch in batches(text, settings.batch, settings.batch_unit):
+        losses = _losses(model, text, batch, device, 0.0).double().cpu().numpy()
+        lengths = [len(text.target[i]) + 1 for i in batch.tolist()]
+        found[batch] = np.add.reduceat(losses, np.cumsum([0, *lengths[:-1]]))
+    return found / math.log(2)
+
+
+def bits_per_byte(model: Model, text: Encoded, settings: Training, device: torch.device) -> float:
+    """Bits per byte of the target, its line ends included: comparable across vocabularies."""
+    return float(line_bits(model, text, settings, device).sum() / text.bytes.sum())
 
 
 def _no_better(history: list[CheckpointRecord], patience: int) -> bool:
-    losses = [one.loss_per_character for one in history]
+    losses = [one.bits_per_byte for one in history]
     return bool(patience) and len(losses) - 1 - int(np.argmin(losses)) >= patience
 
 
-def average(models: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each weight; what is no floating point number is that of the last."""
+def average(models: list[Weights]) -> Weights:
+    """The mean of each weight; what is not a floating point number is that of the last."""
     return {
         name: torch.stack([one[name] for one in models]).mean(0) if value.is_floating_point()
         else value
@@ -368,7 +434,7 @@ def set_random_state(found: dict[str, Any]) -> None:
         torch.mps.set_rng_state(found["mps"].cpu())
 
 
-def digest(model: TranslationModel) -> str:
+def digest(model: Model) -> str:
     """Tells whether two models are the same, bit for bit."""
     whole = hashlib.sha256()
     for name, value in sorted(model.state_dict().items()):

@@ -174,7 +174,7 @@ def _pieces(spec: str, kind: str, lines: Sequence[str], size: int) -> TrialVocab
             sentence_iterator=iter(line for line in lines if line.strip()),
             model_writer=model, vocab_size=size, model_type=kind.removeprefix("spm-"),
             character_coverage=1.0, normalization_rule_name="identity", num_threads=1,
-            max_sentence_length=1 << 20, minloglevel=2,
+            max_sentence_length=1 << 20, byte_fallback=True, minloglevel=2,
         )  # fmt: skip
     except (RuntimeError, ValueError) as error:
         raise InputError(f"{spec}: SentencePiece says {error}") from error

@@ -1,0 +1,124 @@
+"""BPE-Search: train a model for BPE at every size and take the best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from volt.base.errors import InputError, SettingsError
+from volt.base.output import atomic_write
+from volt.choosing.sizes import parse_sizes
+from volt.pipeline import candidates
+from volt.searching import DEFAULT_SIZES
+from volt.trial.results import TrialResults, write_json
+from volt.trial.run import (
+    PLOT,
+    RESULTS,
+    check_output,
+    lm_trial,
+    training_lines,
+    training_pairs,
+    trial,
+)
+
+FIGURES = {"loss": "bits_per_byte", "bleu": "bleu"}
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedSearch:
+    """The trials, the best size, and what they cost."""
+
+    results: TrialResults = field(repr=False)
+    by: str
+    size: int
+    value: float
+    """Its BLEU, or its bits per byte."""
+    seconds: float
+    left_out: list[int]
+    """Sizes that were asked for and that the text does not reach."""
+
+    def plain(self) -> dict[str, Any]:
+        return {
+            **self.results.plain(), "by": self.by, "winner": self.size, "seconds": self.seconds,
+        }  # fmt: skip
+
+    def table(self) -> str:
+        """That of the trials, the winner starred."""
+        head, *rows = self.results.table().splitlines()
+        winner = f"bpe:{self.size}"
+        stars = ["*" if name == winner else " " for name in self.results.vocabularies]
+        return "\n".join([f"  {head}", *(f"{star} {row}" for star, row in
+                                         zip(stars, rows, strict=True))])  # fmt: skip
+
+
+def trained_search(
+    files: Sequence[str],
+    *,
+    by: str,
+    output: str | Path,
+    sizes: str | Sequence[int] | None = None,
+    **options: Any,
+) -> TrainedSearch:
+    """Train a model for BPE at every size; take the one with the highest BLEU or the lowest loss.
+    Ties: the smaller.
+
+    `by` is `bleu` or `loss`. `options` are those of `volt.trial.trial` or, for `task="lm"`, of
+    `volt.trial.lm_trial`; its results in `output` get the winner and the cost. A search that was
+    killed goes on in `output`; more sizes train only what is not there.
+    """
+    task = options.setdefault("task", "translation" if by == "bleu" else "lm")
+    if by == "bleu" and task != "translation":
+        raise SettingsError("`by='bleu'` scores translations: use `by='loss'` for language models")
+    if task == "translation" and len(files) != 2:
+        raise SettingsError("translation models are trained on two files: source and target")
+    held_out = (*(options.get("valid") or ()), *(options.get("test") or ()), options.get("heldout"))
+    check_output(output, [*files, *(one for one in held_out if one)])
+    asked = parse_sizes(sizes or DEFAULT_SIZES)
+    text, *_ = (
+        training_lines(files, options.get("heldout")) if task == "lm" else training_pairs(*files)
+    )
+    curve = candidates([text.lines()], merges=max(asked), threads=options.get("threads")).curve
+    reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
+    if not reached:
+        raise InputError(
+            f"the text gives sizes {curve.size[0]:,} to {curve.size[-1]:,}; name some of these"
+        )
+    names = [f"bpe:{size}" for size in reached]
+    if task == "lm":
+        results = lm_trial(files, vocabularies=names, output=output, **options)
+    else:
+        results = trial(*files, vocabularies=names, output=output, **options)
+    rows = results.rows()
+    better = -1 if by == "bleu" else 1
+    values = [row[FIGURES[by]] for row in rows]
+    best = min(range(len(rows)), key=lambda number: (better * values[number], reached[number]))
+    found = TrainedSearch(
+        results, by, reached[best], values[best], sum(row["seconds"] for row in rows),
+        [size for size in asked if size not in reached],
+    )  # fmt: skip
+    write_json(Path(output) / RESULTS, found.plain())
+    _plot(found, Path(output) / PLOT)
+    return found
+
+
+def _plot(found: TrainedSearch, path: Path) -> None:
+    """What was measured over size, with intervals and the winner; nothing without matplotlib."""
+    from volt.report.plot import new_figure, render
+
+    try:
+        figure, (axes,) = new_figure(1, (1,))
+    except SettingsError:
+        return
+    name, interval, title = {
+        "loss": ("bits_per_byte", "bits_95", "bits per byte of held-out text"),
+        "bleu": ("bleu", "bleu_95", "BLEU"),
+    }[found.by]
+    rows = sorted(found.results.rows(), key=lambda row: row["size"])
+    sizes, values = [row["size"] for row in rows], [row[name] for row in rows]
+    axes.errorbar(sizes, values, [row[interval] for row in rows], marker="o", capsize=3)
+    axes.plot([found.size], [found.value], "*", markersize=14, markeredgecolor="black", zorder=5)
+    axes.set(ylabel=title)
+    with atomic_write(path) as stream:
+        stream.write(render(figure, "svg"))
