@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import Settings, option, path
+from volt.base.options import option, options_of, path
 from volt.base.table import text_table
 from volt.cli.arguments import Inputs, Run
 from volt.cli.command import Given, command
@@ -18,7 +16,9 @@ from volt.settings import TRAINED, AlphabetSettings, CountSettings, SearchSettin
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOutput(Settings):
+class SearchCommand(Inputs, HeldOut):
+    """What only loss and bleu need: the text of trials, and a folder for them."""
+
     output: str | None = option(
         None, "For loss and bleu: folder for the trials.", path("DIR"), group="Output", short="-o"
     )
@@ -26,9 +26,7 @@ class SearchOutput(Settings):
 
 @command("volt search train.txt --by muv --sizes 1k:10k:1k")
 def search(
-    asked: Inputs,
-    held_out: HeldOut,
-    output: SearchOutput,
+    asked: SearchCommand,
     settings: SearchSettings,
     counting: CountSettings,
     alphabet: AlphabetSettings,
@@ -50,12 +48,11 @@ def search(
         if settings.by == "loss" and "task" not in given:
             training = replace(training, task="lm")
         check_held_out(training.task, given)
-        if output.output is None:
+        if asked.output is None:
             raise SettingsError(f"--by {settings.by} trains models: name a folder for them with -o")
-        texts = {name: one for name, one in vars(held_out).items() if name in given}
-        _by_training(asked.files, texts, output.output, settings, training, run)
+        _by_training(asked, settings, training, run)
         return
-    of_trials = (*vars(held_out), "output", *vars(training))
+    of_trials = (*options_of(HeldOut), "output", *vars(training))
     refuse(given, of_trials, f"--by {settings.by}, only with --by loss or bleu")
     result = volt.search(
         asked.files, **vars(settings), **vars(counting), **vars(alphabet), threads=run.threads,
@@ -79,12 +76,7 @@ def search(
 
 
 def _by_training(
-    files: Sequence[str],
-    texts: dict[str, Any],
-    output: str,
-    settings: SearchSettings,
-    training: TrialSettings,
-    run: Run,
+    asked: SearchCommand, settings: SearchSettings, training: TrialSettings, run: Run
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
     from volt.base.extras import need
@@ -93,15 +85,17 @@ def _by_training(
         need(module, "trial")
     from volt.trial.search import trained_search
 
+    texts = {name: getattr(asked, name) for name in options_of(HeldOut)}
+    output = str(asked.output)
     found = trained_search(
-        files,
+        asked.files,
         by=settings.by,
         output=output,
         sizes=settings.sizes,
         threads=run.threads,
         progress=progress_for(run.quiet, lines=True),
         say=lambda line: say(run.quiet, line),
-        **texts,
+        **{name: one for name, one in texts.items() if one is not None},
         **vars(training),
     )
     if run.json:
