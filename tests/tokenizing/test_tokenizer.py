@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import volt
 from volt import reference
 from volt.tokenizing.build import build_vocabulary
-from volt.tokenizing.tokenizer import Tokenizer, read_printed
+from volt.tokenizing.printing import read_printed
+from volt.tokenizing.tokenizer import Tokenizer
 
 LINES = [
     "the low lower lowest newest, 1984 and 2001",

@@ -62,13 +62,14 @@ const uint8_t* allowed_of(const volt::Encoder& encoder, const nb::bytes& allowed
   return reinterpret_cast<const uint8_t*>(allowed.c_str());
 }
 
+constexpr size_t kLong = 1 << 14;  // a short text takes less time than releasing the lock
+
 nb::list encode(const volt::Encoder& self, nb::str text, const nb::bytes& allowed, double dropout,
                 uint64_t seed) {
   const volt::TextView view = utf8_of(text);
   const volt::EncodeOptions options{allowed_of(self, allowed), {dropout, seed}};
   volt::IdBuffer ids;
   std::vector<uint64_t> ends;
-  constexpr size_t kLong = 1 << 14;  // a short text takes less time than releasing the lock
   if (view.bytes < kLong) {
     self.encode(&view, 1, 0, options, 1, ids, ends);
   } else {
@@ -76,6 +77,35 @@ nb::list encode(const volt::Encoder& self, nb::str text, const nb::bytes& allowe
     self.encode(&view, 1, 0, options, 1, ids, ends);
   }
   return to_list(ids.data(), ids.size());
+}
+
+// The ids as an array, without a Python object per id.
+Array<uint32_t> to_array(volt::IdBuffer& ids) {
+  ids.room(1);  // a capsule can't contain a null pointer
+  const size_t size = ids.size();
+  uint32_t* data = ids.release();
+  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
+  return Array<uint32_t>(data, {size}, owner);
+}
+
+Array<uint32_t> encode_array(const volt::Encoder& self, nb::str text, const nb::bytes& allowed) {
+  const volt::TextView view = utf8_of(text);
+  const volt::EncodeOptions options{allowed_of(self, allowed), {}};
+  volt::IdBuffer ids;
+  std::vector<uint64_t> ends;
+  {
+    nb::gil_scoped_release release;
+    self.encode(&view, 1, 0, options, 1, ids, ends);
+  }
+  return to_array(ids);
+}
+
+size_t count(const volt::Encoder& self, nb::str text, const nb::bytes& allowed) {
+  const volt::TextView view = utf8_of(text);
+  const uint8_t* mask = allowed_of(self, allowed);
+  if (view.bytes < kLong) return self.count(view, mask);
+  nb::gil_scoped_release release;
+  return self.count(view, mask);
 }
 
 nb::list encode_batch(const volt::Encoder& self, nb::list texts, const nb::bytes& allowed, double dropout,
@@ -148,13 +178,7 @@ nb::bytes print(volt::LineEncoder& self, const volt::PrintTable& table) {
 }
 
 nb::tuple take(volt::LineEncoder& self) {
-  volt::IdBuffer& ids = self.collected();
-  ids.room(1);  // a capsule can't contain a null pointer
-  const size_t size = ids.size();
-  uint32_t* data = ids.release();
-  nb::capsule owner(data, [](void* p) noexcept { std::free(p); });
-  Array<uint32_t> array(data, {size}, owner);
-  return nb::make_tuple(array, to_numpy(std::exchange(self.line_ends(), {})));
+  return nb::make_tuple(to_array(self.collected()), to_numpy(std::exchange(self.line_ends(), {})));
 }
 
 }  // namespace
@@ -165,6 +189,8 @@ void register_encoding(nb::module_& m) {
            "marks"_a, "left"_a, "right"_a, "ranks"_a, "scores"_a, "visible"_a, "unknown"_a,
            "fuse_unknown"_a, "matching"_a)
       .def("encode", &encode, "text"_a, "allowed"_a, "dropout"_a, "seed"_a)
+      .def("encode_array", &encode_array, "text"_a, "allowed"_a)
+      .def("count", &count, "text"_a, "allowed"_a, "How many ids a text has.")
       .def("encode_batch", &encode_batch, "texts"_a, "allowed"_a, "dropout"_a, "seed"_a, "threads"_a)
       .def("encode_words", &encode_words, "text"_a, "offsets"_a, "threads"_a);
 

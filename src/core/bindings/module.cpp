@@ -12,6 +12,7 @@ void register_pieces(nb::module_& m);     // pieces.cpp: words cut with tokens t
 void register_transport(nb::module_& m);  // transport.cpp: the sums of a solver's iteration
 void register_quality(nb::module_& m);    // quality.cpp: splits, words cut at every size, held-out loss
 void register_encoding(nb::module_& m);   // encoding.cpp: text -> ids
+void register_decoding(nb::module_& m);   // decoding.cpp: ids -> text
 void register_files(nb::module_& m);      // files.cpp: words, candidates and tokens as text
 
 NB_MODULE(_core, m) {
@@ -28,5 +29,6 @@ NB_MODULE(_core, m) {
   register_transport(m);
   register_quality(m);
   register_encoding(m);
+  register_decoding(m);
   register_files(m);
 }

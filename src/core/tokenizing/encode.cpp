@@ -64,6 +64,23 @@ void Encoder::encode(const TextView* texts, size_t size, uint64_t number, const 
   }
 }
 
+size_t Encoder::count(const TextView& text, const uint8_t* allowed) const {
+  IdBuffer ids;
+  std::vector<uint64_t> ends;
+  if (tables_.fuse_unknown) {  // then a word may add less than it has by itself
+    encode(&text, 1, 0, {allowed, {}}, 1, ids, ends);
+    return ids.size();
+  }
+  const NameTable::Active active = tables_.names.active(allowed);
+  WorkerPool::Borrowed worker(*workers_);
+  worker->start_counting(active, ids, ends);
+  TextState state;
+  const uint8_t* end = text.text + text.bytes;
+  worker->encode_text(text.text, end, end, true, state);
+  worker->flush();
+  return worker->counted();
+}
+
 void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t words, unsigned threads,
                            std::vector<uint32_t>& ids, std::vector<uint64_t>& id_offsets) const {
   // 1. Each thread encodes a part of the words, all parts with about the same number of bytes.

@@ -45,6 +45,9 @@ class Encoder {
   void encode(const TextView* texts, size_t size, uint64_t number, const EncodeOptions& options,
               unsigned threads, IdBuffer& ids, std::vector<uint64_t>& ends) const;
 
+  // How many ids a text of valid UTF-8 has.
+  size_t count(const TextView& text, const uint8_t* allowed) const;
+
   // Encode word types as they are spelled in a word list; word w is text[offsets[w]..offsets[w+1]).
   void encode_words(const uint8_t* text, const uint64_t* offsets, size_t words, unsigned threads,
                     std::vector<uint32_t>& ids, std::vector<uint64_t>& id_offsets) const;

@@ -48,7 +48,18 @@ class EncodeWorker {
     ends_ = &ends;
     pending_size_ = pending_bytes_ = 0;
     text_begin_ = ids.size();
+    counting_ = false;
   }
+
+  // Only count the ids of the next words; `scratch` gets those of names, and of words that depend on
+  // others. Not for vocabularies that fuse unknown characters.
+  void start_counting(const NameTable::Active& active, IdBuffer& scratch, std::vector<uint64_t>& ends) {
+    start(active, {}, scratch, ends);
+    counting_ = true;
+    counted_ = 0;
+  }
+  // How many there were.
+  size_t counted() const { return counted_ + ids_->size(); }
 
   // Encode the text, or what is sure of it if it is not complete; returns how far that is. Names in
   // the text are tokens; the text between two of them is cut into words by itself. Memory may be read
@@ -114,6 +125,7 @@ class EncodeWorker {
 
   // Encode the words that wait.
   void flush() {
+    if (counting_) return count_pending();
     // A word of n bytes has at most n ids; copies of remembered ids may write some too many.
     uint32_t* out = ids_->room(pending_bytes_ + ShortWords::kMostIds);
     for (size_t i = 0; i < pending_size_; ++i) {
@@ -226,6 +238,31 @@ class EncodeWorker {
     if (++pending_size_ == kBatch) flush();
   }
 
+  void count_pending() {
+    for (size_t i = 0; i < pending_size_; ++i) {
+      const Pending& word = pending_[i];
+      switch (word.kind) {
+        case Pending::short_word: counted_ += ids_in(short_words_, word); break;
+        case Pending::middle_word: counted_ += ids_in(middle_words_, word); break;
+        case Pending::long_word: {
+          uint32_t* out = ids_->room(word.bytes + word.prefix);
+          counted_ += encode_word(word.prefix, word.word, word.bytes, out) - out;
+          break;
+        }
+        case Pending::text_end: break;
+      }
+    }
+    pending_size_ = pending_bytes_ = 0;
+  }
+
+  // The number of ids of a word, remembered or encoded now.
+  template <class Cache>
+  size_t ids_in(Cache& cache, const Pending& word) {
+    if (const auto* slot = cache.find(word.key, word.hash)) [[likely]] return slot->size;
+    uint32_t* out = ids_->room(word.bytes + ShortWords::kMostIds);  // used again, not kept
+    return recall(cache, word, out) - out;
+  }
+
   // The ids of a word, remembered or encoded now.
   template <class Cache>
   uint32_t* recall(Cache& cache, const Pending& word, uint32_t* out) {
@@ -279,6 +316,8 @@ class EncodeWorker {
   std::vector<uint64_t> bounds_;
   Pending pending_[kBatch];
   size_t pending_size_ = 0, pending_bytes_ = 0;
+  bool counting_ = false;
+  size_t counted_ = 0;
 };
 
 }  // namespace volt

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError
-from volt.tokenizing.tokenizer import read_printed
+from volt.tokenizing.printing import read_printed
 from volt.tokenizing.volt_json import MOST_BYTES
 
 

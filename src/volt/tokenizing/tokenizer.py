@@ -34,15 +34,14 @@ from volt.base.progress import Progress, Report
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
-from volt.counting.marks import INNER
-from volt.proposing.tokens import packed
-from volt.tokenizing.encoder import END, native_encoder, token_bytes, word_flags
-from volt.tokenizing.offsets import NAMES, fused, token_spans
+from volt.tokenizing.decoding import Decoder, DecodeStream, TokenIds, whole_texts
+from volt.tokenizing.encoder import native_encoder
+from volt.tokenizing.offsets import fused, token_spans
+from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
-TokenIds = Sequence[int] | NDArray[Any]
 OnInvalid = Literal["error", "replace"]
 """What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
 
@@ -94,6 +93,13 @@ class Tokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (self.vocabulary, self.threads)
 
+    def __copy__(self) -> Tokenizer:
+        return self.with_vocabulary(self.vocabulary)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tokenizer:
+        """A tokenizer never changes, so that a copy shares what it was made from."""
+        return self.with_vocabulary(self.vocabulary)
+
     def __repr__(self) -> str:
         rule = self.vocabulary.rule.pretokenizer
         return f"Tokenizer({len(self)} tokens, {rule}, threads={self.threads})"
@@ -112,11 +118,39 @@ class Tokenizer:
         """The text of every token, by id, with marks: `▁low`, `low</w>`, `Ġlow`, `<0x0A>`."""
         return self.vocabulary.texts
 
+    @property
+    def vocab_size(self) -> int:
+        """The number of tokens.
+
+        >>> tokenizer.vocab_size == len(tokenizer)
+        True
+        """
+        return len(self)
+
+    @property
+    def special_ids(self) -> dict[str, int]:
+        """The special tokens and their ids.
+
+        >>> tokenizer.special_ids
+        {'<pad>': 0, '<s>': 1, '</s>': 2, '<unk>': 3}
+        """
+        return dict(self.vocabulary.special_ids)
+
     def token_to_id(self, token: str) -> int | None:
+        """The id of a token, or None.
+
+        >>> tokenizer.token_to_id("</s>"), tokenizer.token_to_id("no token")
+        (2, None)
+        """
         return self.vocabulary.ids.get(token)
 
     def id_to_token(self, token_id: int) -> str:
-        self._check_ids([token_id])
+        """The token of an id.
+
+        >>> tokenizer.id_to_token(2)
+        '</s>'
+        """
+        self._decoder.check([token_id])
         return self.tokens[token_id]
 
     # ------------------------------------------------------------------------------------- encode
@@ -168,6 +202,87 @@ class Tokenizer:
             number = next(i for i, text in enumerate(batch) if text == error.object)
             raise _surrogate(f"text {number}", error) from None
 
+    def encode_array(
+        self, text: str, *, allowed_special: AllowedSpecial = ()
+    ) -> NDArray[np.uint32]:
+        """The ids of a text as an array, without a Python object per id.
+
+        >>> tokenizer.encode_array("low").dtype
+        dtype('uint32')
+        """
+        allowed = self.special_names(allowed_special)
+        text = self._normalized(text, allowed)
+        try:
+            return self._encoder.encode_array(text, self._allowed(allowed))
+        except UnicodeEncodeError as error:
+            raise _surrogate("the text", error) from None
+
+    def count(self, text: str, *, allowed_special: AllowedSpecial = ()) -> int:
+        """How many tokens a text has, without making them.
+
+        >>> tokenizer.count("low  slow")
+        5
+        """
+        if allowed_special:
+            allowed_special = self.special_names(allowed_special)
+        mask = self._allowed(allowed_special) if allowed_special else b""
+        text = self._normalized(text, allowed_special)
+        try:
+            return self._encoder.count(text, mask)
+        except UnicodeEncodeError as error:
+            raise _surrogate("the text", error) from None
+
+    def truncate(self, text: str, max_tokens: int, *, allowed_special: AllowedSpecial = ()) -> str:
+        """The longest prefix of a text that ends where a token ends, and has at most `max_tokens`
+        tokens when it is encoded by itself. Takes time in proportion to the text, at most.
+
+        >>> tokenizer.truncate("low low slow", 3)
+        'low low s'
+        """
+        from volt.tokenizing.lengths import truncate
+
+        return truncate(self, text, max_tokens, allowed_special)
+
+    def __call__(
+        self,
+        text: str | Sequence[str],
+        text_pair: str | Sequence[str] | None = None,
+        *,
+        add_special_tokens: bool = True,
+        allowed_special: AllowedSpecial = (),
+        padding: bool | Literal["longest", "max_length"] = False,
+        truncation: bool = False,
+        max_length: int | None = None,
+        return_offsets_mapping: bool = False,
+        return_tensors: Literal["np"] | None = None,
+    ) -> dict[str, Any]:
+        """Encode a text or a list of texts, or pairs of them, as a model gets them: a dictionary
+        with `input_ids` and `attention_mask`, for pairs `token_type_ids` too.
+
+        `add_special_tokens` puts bos and eos around a text, if the vocabulary says so (`add_bos`,
+        `add_eos`). `padding` fills up to the longest text or to `max_length`, on the side that the
+        vocabulary names. `truncation` cuts to `max_length` (default: that of the vocabulary).
+
+        >>> tokenizer(["low low", "low"], padding=True)["attention_mask"]
+        [[1, 1], [1, 0]]
+        """
+        from volt.tokenizing.calling import Call, called
+
+        how = Call(
+            add_special_tokens, self.special_names(allowed_special), padding, truncation,
+            max_length, return_offsets_mapping, return_tensors,
+        )  # fmt: skip
+        return called(self, text, text_pair, how)
+
+    def to_transformers(self) -> Any:
+        """A `transformers.PreTrainedTokenizerFast` with the same ids, roles and chat template.
+
+        >>> other = tokenizer.to_transformers()  # doctest: +SKIP
+        """
+        from volt.formats.huggingface import to_transformers
+
+        return to_transformers(self.vocabulary)
+
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of every word type, one after the other, and where each word begins: word `w` is
         `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalized or not."""
@@ -209,7 +324,7 @@ class Tokenizer:
             ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
         except UnicodeEncodeError as error:
             raise _surrogate("the text", error) from None
-        return ids, token_spans(self.vocabulary, self._pieces, text, ids, allowed)
+        return ids, token_spans(self.vocabulary, self._decoder.pieces, text, ids, allowed)
 
     @cached_property
     def _apart(self) -> Tokenizer:
@@ -269,7 +384,7 @@ class Tokenizer:
         """Files of any size as lines of tokens (see `printed`) or ids, separated by spaces, block
         by block. A last line without a line end has none here either."""
         check_choice("form", form, ("tokens", "ids"))
-        table = _print_table(self.printed if form == "tokens" else map(str, range(len(self))))
+        table = print_table(self.printed if form == "tokens" else map(str, range(len(self))))
         allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         unfinished = False
@@ -284,7 +399,7 @@ class Tokenizer:
     def printed(self) -> list[str]:
         r"""The tokens as they are printed: white space and line ends (of Unicode or Python) are
         `\u{...}`, and so is a backslash that could be mistaken for that."""
-        return [_UNPRINTABLE.sub(_print_character, token) for token in self.tokens]
+        return [printed_token(token) for token in self.tokens]
 
     def _line_encoder(
         self, allowed: frozenset[str], dropout: float, seed: int
@@ -418,102 +533,57 @@ class Tokenizer:
         characters (`<unk>`) and, in whitespace mode, the white space between words: one space.
 
         `skip_special` leaves out special tokens other than `<unk>`. Ids may spell bytes that are
-        not UTF-8: `errors` is that of `bytes.decode`.
+        not UTF-8: `errors` is that of `bytes.decode`. An array of 16, 32 or 64 bits is read as it
+        is, without a copy.
+
+        >>> tokenizer.decode(tokenizer.encode("low  slow"))
+        'low  slow'
         """
-        return self.decode_bytes(ids, skip_special=skip_special).decode(errors=errors)
+        return self._decoder.decode_bytes(ids, skip_special).decode(errors=errors)
 
     def decode_bytes(self, ids: TokenIds, *, skip_special: bool = False) -> bytes:
-        """The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`."""
-        return b"".join(self._decoded_pieces(ids, skip_special))
+        """The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`.
+
+        >>> tokenizer.decode_bytes(tokenizer.encode("é")[1:])
+        b'\xc3\xa9'
+        """
+        return self._decoder.decode_bytes(ids, skip_special)
 
     def decode_batch(
         self, batch: Iterable[TokenIds], *, skip_special: bool = False, errors: str = "replace"
     ) -> list[str]:
+        """The text of each list of ids.
+
+        >>> tokenizer.decode_batch(tokenizer.encode_batch(["low", "slow"]))
+        ['low', 'slow']
+        """
         return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
 
+    def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
+        """Decode ids as they come: `push(id)` returns the text that the id completes, `finish()`
+        the rest. Never half a character.
+
+        >>> stream = tokenizer.decode_stream()
+        >>> [stream.push(i) for i in tokenizer.encode("low é")], stream.finish()
+        (['low', ' ', '', 'é'], '')
+        """
+        return DecodeStream(self._decoder, self._whole_texts, skip_special=skip_special)
+
     def decode_with_losses(self, ids: TokenIds) -> tuple[str, list[tuple[int, int]]]:
-        """The text of ids, and where in it `(start, end)` an unknown character was lost."""
-        parts: list[str] = []
-        losses = []
-        waiting: list[bytes] = []
-        length = 0
-        unknown = self.vocabulary.unknown_id
-        for token, piece in zip(_as_list(ids), self._decoded_pieces(ids, False), strict=True):
-            waiting.append(piece)
-            if token == unknown:
-                parts.append(b"".join(waiting).decode(errors="replace"))
-                waiting.clear()
-                length += len(parts[-1])
-                losses.append((length - len(self.tokens[token]), length))
-        parts.append(b"".join(waiting).decode(errors="replace"))
-        return "".join(parts), losses
+        """The text of ids, and where in it `(start, end)` an unknown character was lost.
 
-    def _decoded_pieces(self, ids: TokenIds, skip_special: bool) -> list[bytes]:
-        """For each id, the bytes it adds to the text."""
-        ids = _as_list(ids)
-        self._check_ids(ids)
-        if skip_special:
-            ids = [i for i in ids if i not in self._special]
-        mode = self.vocabulary.rule.mode
-        if mode.loses_spaces:
-            return self._joined_words(ids)
-        pieces = [self._pieces[i] for i in ids]
-        if mode.space_before and ids and self.vocabulary.tokens[ids[0]].kind not in NAMES:
-            pieces[0] = pieces[0].removeprefix(b" ")
-        return pieces
-
-    def _joined_words(self, ids: list[int]) -> list[bytes]:
-        """Words, special tokens and symbols, separated by one space."""
-        if self.vocabulary.marks is INNER:
-            return self._joined_starts(ids)
-        tokens, final, unknown = self.vocabulary.tokens, self._final, self.vocabulary.unknown_id
-        pieces = []
-        inside, ended = False, False  # in a word; at the end of one
-        for i in ids:
-            is_name = tokens[i].kind in NAMES and i != unknown
-            space = ended or (is_name and inside)
-            pieces.append(b" " + self._pieces[i] if space else self._pieces[i])
-            ended = is_name or final[i]
-            inside = not ended
-        return pieces
-
-    def _joined_starts(self, ids: list[int]) -> list[bytes]:
-        """A space before every token that is not marked as inside a word (`##`)."""
-        tokens = self.vocabulary.tokens
-        inner = [
-            tokens[i].kind not in NAMES and self.vocabulary.is_inner(tokens[i].text) for i in ids
-        ]
-        return [
-            self._pieces[i] if inside or number == 0 else b" " + self._pieces[i]
-            for number, (i, inside) in enumerate(zip(ids, inner, strict=True))
-        ]
-
-    def _check_ids(self, ids: Sequence[int]) -> None:
-        if ids and (min(ids) < 0 or max(ids) >= len(self)):
-            wrong = next(i for i in ids if not 0 <= i < len(self))
-            raise InputError(f"there is no token {wrong}; ids are 0 to {len(self) - 1}")
+        >>> tokenizer.decode_with_losses(tokenizer.encode("low"))
+        ('low', [])
+        """
+        return self._decoder.decode_with_losses(ids)
 
     @cached_property
-    def _final(self) -> list[bool]:
-        return [flag == END for flag in word_flags(self.vocabulary)[: len(self)]]
+    def _decoder(self) -> Decoder:
+        return Decoder(self.vocabulary)
 
     @cached_property
-    def _pieces(self) -> list[bytes]:
-        """The bytes each token stands for, by id."""
-        return token_bytes(self.vocabulary, word_flags(self.vocabulary))[: len(self)]
-
-    @cached_property
-    def _special(self) -> frozenset[int]:
-        """Special tokens that stand for no text."""
-        return frozenset(
-            i
-            for i, token in enumerate(self.vocabulary.tokens)
-            if token.kind == "special" and i != self.vocabulary.unknown_id
-        )
-
-
-def _as_list(ids: TokenIds) -> list[int]:
-    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    def _whole_texts(self) -> list[str | None]:
+        return whole_texts(self._decoder)
 
 
 def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
@@ -525,22 +595,3 @@ def _surrogate(where: str, error: UnicodeEncodeError) -> InputError:
         f"{where}, character {error.start}: a lone surrogate "
         f"(U+{ord(error.object[error.start]):04X}) is not text"
     )
-
-
-# ----------------------------------------------------------------------------------- tokens in text
-
-_UNPRINTABLE = re.compile(r"[\s\x1c-\x1f\x85\u180e]|\\(?=u\{)")
-_PRINTED = re.compile(r"\\u\{([0-9A-F]{1,6})\}")
-
-
-def _print_character(found: re.Match[str]) -> str:
-    return f"\\u{{{ord(found[0]):X}}}"
-
-
-def read_printed(printed: str) -> str:
-    """The token that `Tokenizer.printed` prints like this."""
-    return _PRINTED.sub(lambda found: chr(int(found[1], 16)), printed)
-
-
-def _print_table(texts: Iterable[str]) -> _core.PrintTable:
-    return _core.PrintTable(*packed([text.encode() for text in texts]))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import compress
 from typing import Any, Literal
@@ -93,6 +93,10 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: the fields, without what was computed from them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @cached_property
     def columns(self) -> Tokens:

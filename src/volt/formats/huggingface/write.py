@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from volt.base.errors import SettingsError
 from volt.counting.marks import END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, SentencePiece
 from volt.counting.words import GPT2
@@ -212,3 +213,24 @@ def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
             {"type": "Strip", "content": " ", "start": 1, "stop": 0},
         ],
     }
+
+
+def to_transformers(vocabulary: Vocabulary) -> Any:
+    """A `PreTrainedTokenizerFast` of transformers with the ids and roles of a vocabulary."""
+    try:
+        from tokenizers import Tokenizer
+        from transformers import PreTrainedTokenizerFast
+    except ImportError:
+        raise SettingsError(
+            "this needs the package transformers: pip install transformers"
+        ) from None
+    if reason := next(refusals(vocabulary), None):
+        raise SettingsError(reason)
+    settings = config(vocabulary)
+    for name in ("tokenizer_class", "backend"):
+        del settings[name]
+    if vocabulary.roles.chat is not None:
+        settings["chat_template"] = vocabulary.roles.chat
+    made = Tokenizer.from_str(json.dumps(tokenizer_data(vocabulary)))
+    kind: Any = PreTrainedTokenizerFast
+    return kind(tokenizer_object=made, **settings)

@@ -1,0 +1,255 @@
+"""Ids back to text: whole, or as they come."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt.base.errors import InputError
+from volt.counting.marks import INNER
+from volt.proposing.tokens import packed
+from volt.tokenizing.encoder import END, token_bytes, word_flags
+from volt.tokenizing.vocabulary import Vocabulary
+
+TokenIds = Sequence[int] | NDArray[Any]
+NATIVE = (np.uint16, np.uint32, np.int32, np.int64)
+"""Kinds of numbers that are decoded as they are, without a copy."""
+
+
+class Decoder:
+    """Decodes with a vocabulary. It never changes after it was made, so threads may share one."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    @cached_property
+    def pieces(self) -> list[bytes]:
+        """The bytes each token stands for, by id."""
+        vocabulary = self.vocabulary
+        return token_bytes(vocabulary, word_flags(vocabulary))[: len(vocabulary)]
+
+    @cached_property
+    def names(self) -> list[bool]:
+        """Which tokens are special ones or symbols."""
+        found: list[bool] = self.vocabulary.columns.are("special", "symbol").tolist()
+        return found
+
+    @cached_property
+    def special(self) -> frozenset[int]:
+        """Special tokens that stand for no text."""
+        unknown = self.vocabulary.unknown_id
+        return frozenset(i for i in self.vocabulary.special_ids.values() if i != unknown)
+
+    @cached_property
+    def final(self) -> list[bool]:
+        """Which tokens end a word, in whitespace text."""
+        flags = word_flags(self.vocabulary)[: len(self.vocabulary)]
+        return [flag == END for flag in flags]
+
+    @cached_property
+    def inner(self) -> list[bool]:
+        """Which tokens are marked as inside a word (`##`)."""
+        texts = self.vocabulary.texts
+        return [
+            not name and self.vocabulary.is_inner(text)
+            for name, text in zip(self.names, texts, strict=True)
+        ]
+
+    @cached_property
+    def _native(self) -> _core.PieceText:
+        return _core.PieceText(*packed(self.pieces))
+
+    @cached_property
+    def _special_mask(self) -> NDArray[np.bool_]:
+        mask = np.zeros(len(self.vocabulary), bool)
+        mask[list(self.special)] = True
+        return mask
+
+    def check(self, ids: Sequence[int]) -> None:
+        size = len(self.vocabulary)
+        if ids and (min(ids) < 0 or max(ids) >= size):
+            self._refuse(next(i for i in ids if not 0 <= i < size))
+
+    def _refuse(self, wrong: int) -> None:
+        last = len(self.vocabulary) - 1
+        raise InputError(f"there is no token {wrong}; ids are 0 to {last}")
+
+    def decode_bytes(self, ids: TokenIds, skip_special: bool) -> bytes:
+        if self.vocabulary.rule.mode.loses_spaces:
+            return b"".join(self.decoded_pieces(ids, skip_special))
+        array = as_array(ids)
+        if skip_special and len(array):
+            array = self._without_special(array)
+        joined = self._native.join(array)
+        if isinstance(joined, int):
+            self._refuse(int(array[joined]))
+        found: bytes = joined  # type: ignore[assignment]
+        spaced = self.vocabulary.rule.mode.space_before and len(array)
+        return found.removeprefix(b" ") if spaced and not self.names[int(array[0])] else found
+
+    def _without_special(self, array: NDArray[Any]) -> NDArray[Any]:
+        size = len(self.vocabulary)
+        wrong = np.flatnonzero((array < 0) | (array >= size))
+        if len(wrong):
+            self._refuse(int(array[wrong[0]]))
+        kept: NDArray[Any] = array[~self._special_mask[array]]
+        return kept
+
+    def decoded_pieces(self, ids: TokenIds, skip_special: bool) -> list[bytes]:
+        """For each id, the bytes it adds to the text."""
+        ids = as_list(ids)
+        self.check(ids)
+        if skip_special:
+            ids = [i for i in ids if i not in self.special]
+        state = WordState(self)
+        if self.vocabulary.rule.mode.loses_spaces:
+            return [state.piece(i) for i in ids]
+        pieces = [self.pieces[i] for i in ids]
+        if self.vocabulary.rule.mode.space_before and ids and not self.names[ids[0]]:
+            pieces[0] = pieces[0].removeprefix(b" ")
+        return pieces
+
+    def decode_with_losses(self, ids: TokenIds) -> tuple[str, list[tuple[int, int]]]:
+        parts: list[str] = []
+        losses = []
+        waiting: list[bytes] = []
+        length = 0
+        unknown = self.vocabulary.unknown_id
+        for token, piece in zip(as_list(ids), self.decoded_pieces(ids, False), strict=True):
+            waiting.append(piece)
+            if token == unknown:
+                parts.append(b"".join(waiting).decode(errors="replace"))
+                waiting.clear()
+                length += len(parts[-1])
+                losses.append((length - len(self.vocabulary.texts[token]), length))
+        parts.append(b"".join(waiting).decode(errors="replace"))
+        return "".join(parts), losses
+
+
+class WordState:
+    """Where a text of words stands: one space between words, special tokens and symbols."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+        self._by_start = decoder.vocabulary.marks is INNER
+        self._unknown = decoder.vocabulary.unknown_id
+        self._first = True
+        self._inside = self._ended = False  # in a word; at the end of one
+
+    def piece(self, token: int) -> bytes:
+        """The bytes that the next token adds."""
+        decoder = self._decoder
+        piece = decoder.pieces[token]
+        if self._by_start:  # a space before every token that is not marked as inside a word
+            space = not (decoder.inner[token] or self._first)
+            self._first = False
+            return b" " + piece if space else piece
+        is_name = decoder.names[token] and token != self._unknown
+        space = self._ended or (is_name and self._inside)
+        self._ended = is_name or decoder.final[token]
+        self._inside = not self._ended
+        return b" " + piece if space else piece
+
+
+class DecodeStream:
+    """Text of ids as they come, one by one. What `push` and `finish` return, joined, is what
+    `decode` makes of all the ids. A character whose bytes are not all there yet is kept back.
+
+    >>> import volt
+    >>> tokenizer = volt.learn([["low lower"] * 3], size=275).tokenizer
+    >>> stream = tokenizer.decode_stream()
+    >>> [stream.push(i) for i in tokenizer.encode("low é")], stream.finish()
+    (['low', ' ', '', 'é'], '')
+    """
+
+    __slots__ = ("_bytes", "_decoder", "_first", "_kept", "_skipped", "_texts", "_words")
+
+    def __init__(
+        self, decoder: Decoder, texts: list[str | None], *, skip_special: bool = False
+    ) -> None:
+        self._decoder = decoder
+        self._texts = texts
+        """The text of tokens that are whole characters."""
+        self._bytes = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._kept = False
+        """Are there bytes of a character that is not complete?"""
+        self._first = decoder.vocabulary.rule.mode.space_before
+        self._words = WordState(decoder) if decoder.vocabulary.rule.mode.loses_spaces else None
+        self._skipped = decoder.special if skip_special else frozenset()
+
+    def push(self, token_id: int) -> str:
+        """The text that the next id completes; it may be empty."""
+        if not (self._kept or self._first or self._skipped or self._words) and token_id >= 0:
+            try:
+                text = self._texts[token_id]
+            except IndexError:
+                text = None
+            if text is not None:
+                return text
+        return self._slowly(token_id)
+
+    def _slowly(self, token_id: int) -> str:
+        self._decoder.check([token_id])
+        if token_id in self._skipped:
+            return ""
+        if self._words is not None:
+            piece = self._words.piece(token_id)
+        else:
+            piece = self._decoder.pieces[token_id]
+            if self._first:
+                self._first = False
+                if not self._decoder.names[token_id]:
+                    piece = piece.removeprefix(b" ")
+        text = self._bytes.decode(piece)
+        self._kept = bool(self._bytes.getstate()[0])
+        return text
+
+    def finish(self) -> str:
+        """The rest: U+FFFD if the last character was never completed. Then the stream is as new."""
+        text = self._bytes.decode(b"", final=True)
+        self._bytes.reset()
+        self._kept = False
+        self._first = self._decoder.vocabulary.rule.mode.space_before
+        if self._words is not None:
+            self._words = WordState(self._decoder)
+        return text
+
+
+def whole_texts(decoder: Decoder) -> list[str | None]:
+    """The text of every token that is whole characters, None for the others."""
+    found: list[str | None] = []
+    for piece in decoder.pieces:
+        try:
+            found.append(piece.decode())
+        except UnicodeDecodeError:
+            found.append(None)
+    return found
+
+
+def as_list(ids: TokenIds) -> list[int]:
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+
+
+def as_array(ids: TokenIds) -> NDArray[Any]:
+    """The ids as an array. One of a common kind is taken as it is."""
+    if isinstance(ids, np.ndarray):
+        if ids.dtype.type in NATIVE and ids.ndim == 1 and ids.flags.c_contiguous:
+            return ids
+        if ids.dtype.kind not in "iu" and ids.size:
+            raise InputError(f"ids are whole numbers, not {ids.dtype}")
+        if ids.ndim != 1:
+            raise InputError(f"ids are a list, not an array of {ids.ndim} dimensions")
+        return np.ascontiguousarray(ids, np.int64)
+    try:
+        return np.array(ids if isinstance(ids, list) else list(ids), np.int64)
+    except (TypeError, ValueError, OverflowError):
+        for one in ids:
+            if not hasattr(one, "__index__") or not -(2**63) <= one.__index__() < 2**63:
+                raise InputError(f"{one!r} is not an id") from None
+        raise

@@ -1,0 +1,111 @@
+"""How many tokens a text has, and how much of it fits into some number of tokens."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from typing import TYPE_CHECKING
+
+from volt.base.errors import SettingsError
+
+if TYPE_CHECKING:
+    from volt.tokenizing.tokenizer import AllowedSpecial, Tokenizer
+
+_SURE = re.compile(r"[!-~] ")
+"""A visible ASCII character and a space: between them a word surely ends, in every kind of text."""
+MOST_CHARACTERS = 8
+"""Of a token, on average, in the first part of the text that is looked at."""
+LOOK_AHEAD = 16
+"""Places after the expected one that are tried where no word surely ends."""
+LOOK_BACK = 256
+"""Characters that are counted again to see how a prefix is encoded by itself."""
+
+
+def truncate(
+    tokenizer: Tokenizer, text: str, max_tokens: int, allowed_special: AllowedSpecial = ()
+) -> str:
+    """See `Tokenizer.truncate`."""
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
+        raise SettingsError(f"`max_tokens` must be a whole number of at least 0, not {max_tokens}")
+    allowed = tokenizer.special_names(allowed_special)
+    cuts = not allowed and _has_sure_places(tokenizer)
+    end = MOST_CHARACTERS * (max_tokens + 8)
+    while cuts and end < len(text):
+        # Only a part of the text, if that surely has more tokens.
+        place = _SURE.search(text, end)
+        if place is None:
+            break
+        part = text[: place.start() + 1]
+        if tokenizer.count(part) > max_tokens:
+            text = part
+            break
+        end = 2 * len(part)
+    if tokenizer.count(text, allowed_special=allowed) <= max_tokens:
+        return text
+    return _longest(tokenizer, text, max_tokens, allowed, cuts)
+
+
+def _longest(
+    tokenizer: Tokenizer, text: str, most: int, allowed: frozenset[str], cuts: bool
+) -> str:
+    """The longest prefix that ends where a token ends, and has at most `most` tokens by itself.
+
+    The first tokens of a text are those of its prefix, except in the word that is cut, and in what
+    depends on it. So the places tried are those around the end of token `most`, the last first.
+    """
+    spaced = tokenizer.vocabulary.rule.mode.space_before  # what is counted gets its space back
+    _, spans = tokenizer.encode_with_offsets(text, allowed_special=allowed)
+    ends = [0]
+    for number, (_, end) in enumerate(spans):
+        # Tokens that are parts of one character all have its span: only the last one ends.
+        last = number + 1 == len(spans) or spans[number + 1][0] >= end
+        if last and end > ends[-1]:
+            ends.append(end)
+    at = _first_above(spans, most)
+    place = _SURE.search(text, max(at - 1, 0)) if cuts else None
+    if cuts:
+        # A prefix beyond the next word that surely ends has more tokens.
+        stop = len(text) if place is None else place.start() + 1
+        known = _last_sure(text, at)
+    else:
+        stop, known = ends[min(bisect_left(ends, at) + LOOK_AHEAD, len(ends) - 1)], 0
+    before = tokenizer.count(text[:known])
+    for end in reversed(ends[: bisect_right(ends, stop)]):
+        if end <= known + 1:
+            known = _last_sure(text, end) if cuts else 0
+            before = tokenizer.count(text[:known])
+        part = text[known + (spaced and known > 0) : end]
+        if before + tokenizer.count(part, allowed_special=allowed) <= most:
+            return text[:end]
+    return ""
+
+
+def _first_above(spans: list[tuple[int, int]], most: int) -> int:
+    """The end of the last token that fits, if every token stays as it is."""
+    return spans[min(most, len(spans)) - 1][1] if most else 0
+
+
+def _last_sure(text: str, end: int) -> int:
+    """The start of a word before `end` that is surely one, or 0."""
+    reach = LOOK_BACK
+    while True:
+        start = max(end - reach, 0)
+        places = [found.start() + 1 for found in _SURE.finditer(text, start, max(end - 1, 0))]
+        if places:
+            return places[0]
+        if start == 0:
+            return 0
+        reach *= 4
+
+
+def _has_sure_places(tokenizer: Tokenizer) -> bool:
+    """Does a word surely end before a space, and does what comes before not change what comes
+    after?"""
+    vocabulary = tokenizer.vocabulary
+    return (
+        vocabulary.normalizer is None
+        and vocabulary.rule.normalize == "none"
+        and not vocabulary.of_kind("symbol")
+        and not vocabulary.fuse_unknown
+        and not (vocabulary.look_up is not None and vocabulary.look_up.restart == "text")
+    )
