@@ -11,7 +11,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import volt
 from volt.comparison import compare, overlap
-from volt.foreign.engine import open_engine
+from volt.foreign.opening import open_engine
 
 
 def corpus(seed, lines=300):
@@ -65,9 +65,10 @@ def test_every_figure_of_a_vocabulary(folder):
     assert row.size == len(tokenizer)
     assert row.tokens == len(ids)
     assert row.tokens_per_word == pytest.approx(len(ids) / len(words))
-    assert row.bytes_per_token == pytest.approx(sum(len(s.encode()) for s in lines) / len(ids))
+    whole = "\n".join(lines)
+    assert row.bytes_per_token == pytest.approx(len(whole.encode()) / len(ids))
     assert row.entropy_per_character == pytest.approx(
-        -sum(p * math.log(p) for p in shares) * len(ids) / sum(map(len, lines))
+        -sum(p * math.log(p) for p in shares) * len(ids) / len(whole)
     )
     assert row.renyi_efficiency == pytest.approx(
         math.log(sum(p**2.5 for p in shares)) / -1.5 / math.log(len(tokenizer))
@@ -98,17 +99,15 @@ def test_what_volt_cannot_read_is_encoded_by_its_own_library(folder):
     lines = (folder / "test").read_text(encoding="utf-8").splitlines()
     words = [word for line in lines for word in line.split()]
     model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "unigram.model"))
-    ids = [i for line in model.encode(lines) for i in line]
+    ids = model.encode("\n".join(lines))
     assert unigram.encoded_by.startswith("sentencepiece ")
-    assert unigram.messages[0].startswith(
-        f"not read by volt: {folder / 'unigram.model'}: normalizer_spec"
-    )
+    assert "not by volt: normalizer_spec" in unigram.messages[0]
     assert (unigram.size, unigram.tokens) == (120, len(ids))
     assert unigram.unknown == ids.count(model.unk_id()) / len(ids) > 0
     single = sum(len(model.encode(word)) == 1 for word in words)
     assert unigram.single_token_words == pytest.approx(single / len(words))
     library = tokenizers.Tokenizer.from_file(str(folder / "wordpiece.json"))
-    cut = [i for line in lines for i in library.encode(line).ids]
+    cut = library.encode("\n".join(lines)).ids
     assert wordpiece.encoded_by.startswith("tokenizers ")
     assert wordpiece.tokens == len(cut)
     assert wordpiece.unknown == cut.count(library.token_to_id("[UNK]")) / len(cut) > 0
@@ -126,7 +125,7 @@ def test_models_that_look_tokens_up_are_read_where_they_can_be(folder):
     lines = (folder / "test").read_text(encoding="utf-8").splitlines()
     model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "plain.model"))
     assert row.encoded_by == "volt"
-    assert row.tokens == sum(map(len, model.encode(lines)))
+    assert row.tokens == len(model.encode("\n".join(lines)))
     assert 0 < other.overlap < 1
 
 
@@ -135,7 +134,7 @@ def test_overlap_compares_texts_with_their_marks_only_where_both_have_the_same(f
         vocabulary = volt.load_vocabulary(folder / name)
         return [t.text for t in vocabulary.tokens if t.kind in ("character", "merged")]
 
-    metaspace, bytes_, spaces = (open_engine(folder / name) for name in
+    metaspace, bytes_, spaces = (open_engine(folder / name).engine for name in
                                  ("metaspace", "byte-level", "whitespace"))  # fmt: skip
     mine = {text.replace("▁", " ") for text in texts("metaspace")}
     theirs = {text.replace("Ġ", " ") for text in texts("byte-level")}
@@ -159,8 +158,8 @@ def test_names_tell_vocabularies_apart(folder):
     ("name", "content", "words"),
     [
         ("missing", None, "no such file or folder"),
-        ("bad.model", b"\x00\x01", "is not a SentencePiece model"),
-        ("bad.json", b'{"model": 1}', "is not a tokenizer.json"),
+        ("bad.model", b"\x00\x01", "no SentencePiece model"),
+        ("bad.json", b'{"model": 1}', "not a tokenizer.json"),
         ("list.bin", b"\xff\xfe\x00", "list.bin"),
     ],
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from volt.tokenizing.tokenizer import Tokenizer, load
     from volt.tokenizing.vocabulary import Vocabulary
     from volt.tokenizing.volt_json import load_vocabulary
+    from volt.verification import Verification, verify
 
 __all__ = [
     "Candidates",
@@ -49,6 +50,7 @@ __all__ = [
     "SettingsError",
     "Tokenizer",
     "TransportError",
+    "Verification",
     "Vocabulary",
     "VoltError",
     "VoltWarning",
@@ -72,6 +74,7 @@ __all__ = [
     "load_vocabulary",
     "refit",
     "search",
+    "verify",
 ]
 
 _HOMES = {
@@ -98,6 +101,7 @@ _HOMES = {
     "tokenizing.tokenizer": ("Tokenizer", "load"),
     "tokenizing.vocabulary": ("Vocabulary",),
     "tokenizing.volt_json": ("load_vocabulary",),
+    "verification": ("Verification", "verify"),
 }
 """Where each public name lives. A module is imported when one of its names is asked for."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -1,25 +1,48 @@
-"""Vocabularies side by side on one text: volt's own and those of other toolkits."""
+"""Tokenizers of any toolkit side by side on whole documents."""
 
 from __future__ import annotations
 
 import math
 import os
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from volt.base.errors import InputError, SettingsError
-from volt.counting.decoding import invalid_utf8
-from volt.counting.inputs import Text, find_inputs
+from volt import _core
+from volt.base.errors import InputError, SettingsError, VoltError
 from volt.counting.marks import BYTES, SPACE, Marks
-from volt.foreign.engine import Engine, open_engine
+from volt.foreign.base import Engine
+from volt.foreign.documents import Groups, On, read_groups
+from volt.foreign.opening import Opened, open_engine
+from volt.foreign.residues import find_residues
 
-ORDER = 2.5
+RENYI_ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""
+MODEL_ORDER = 3
+"""Of the language model, as in `volt learn`."""
+HELD_OUT = 10
+"""One line of so many is held out."""
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """One tokenizer on one kind of text."""
+
+    name: str
+    tokens: int
+    bytes_per_token: float
+    bits_per_byte: float | None
+    unknown: float
+    partial: float
+    parity: float | None
+    """Tokens against those of the first kind, which says the same line by line."""
 
 
 @dataclass(frozen=True)
@@ -33,63 +56,67 @@ class Compared:
     tokens: int
     tokens_per_word: float | None
     bytes_per_token: float | None
+    bits_per_byte: float | None
+    """Of held-out lines, under an interpolated Kneser-Ney model over the tokens of a line."""
     renyi_efficiency: float | None
     entropy_per_character: float | None
     """Nats: token entropy times tokens over characters."""
     single_token_words: float | None
     unknown: float | None
     """Share of the tokens that are `<unk>` or single bytes that spell an unknown character."""
+    partial: float | None
+    """Share of the tokens that are part of a character."""
+    unused: float | None
+    """Share of its tokens, special and byte tokens apart, that the text does not have."""
+    residues: int | None
+    """Tokens that the text makes, but never shows, since they always merge on."""
     overlap: float | None
     """Share of its tokens that the first vocabulary has too."""
+    parity: float | None
+    """The highest parity of a kind of text."""
+    gini: float | None
+    """How unevenly tokens per line are spread over the kinds of text: 0 for equal."""
+    kinds: list[KindRow] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Comparison:
     rows: list[Compared]
+    documents: int
     lines: int
     words: int
     characters: int
+    bytes: int
 
     def summary(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def compare(
-    vocabularies: Sequence[str | os.PathLike[str]], on: Text | Iterable[Text]
+    vocabularies: Sequence[str | os.PathLike[str]], on: On, *, pattern: str | None = None
 ) -> Comparison:
-    """Encode the text `on` with each vocabulary: a folder or volt.json of volt's, or any file that
-    `volt import` reads, or any tokenizer.json or SentencePiece model."""
+    """Encode the documents `on` with each tokenizer, of any toolkit.
+
+    `on` may name kinds of text: `{"code": ["a.py"], "en": ["a.txt"]}`. If these have the same
+    number of lines, line by line the same in other languages, parity and Gini are measured.
+    `pattern` is for files that do not say how they cut text.
+    """
     if not vocabularies:
         raise SettingsError("name at least one vocabulary")
-    lines = _read_lines(on)
-    words = Counter(word for line in lines for word in line.split())
-    engines = [open_engine(Path(path)) for path in vocabularies]
+    groups = read_groups(on)
+    documents = [*chain(*groups.values())]
+    lines = sum(map(len, _lines(groups).values()))
+    words = Counter(word for document in documents for word in document.split())
+    opened = [open_engine(path, pattern=pattern, texts=documents) for path in vocabularies]
     rows = [
-        compared(name, engine, engines[0], lines, words)
-        for name, engine in zip(_names(vocabularies), engines, strict=True)
+        compared(name, one, opened[0].engine, groups, words)
+        for name, one in zip(_names(vocabularies), opened, strict=True)
     ]
-    return Comparison(rows, len(lines), words.total(), sum(map(len, lines)))
-
-
-def _read_lines(on: Text | Iterable[Text]) -> list[str]:
-    lines: list[str] = []
-    for source in find_inputs(on):
-        try:
-            with source.open() as stream:
-                data = stream.read()
-        except OSError as error:
-            raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
-        try:
-            text = data.decode().removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None
-        found = text.split("\n")
-        lines += [line.removesuffix("\r") for line in (found if found[-1] else found[:-1])]
-    if not any(line.split() for line in lines):
-        raise InputError("there is not one word in the text: nothing to compare on")
-    return lines
+    return Comparison(
+        rows, len(documents), lines, words.total(), sum(map(len, documents)),
+        sum(len(one.encode()) for one in documents),
+    )  # fmt: skip
 
 
 def _names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -102,38 +129,126 @@ def _names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     return [os.fspath(path) for path in paths]
 
 
+def _lines(groups: Groups) -> dict[str, list[str]]:
+    return {name: [line for document in documents for line in document.split("\n")]
+            for name, documents in groups.items()}  # fmt: skip
+
+
 def compared(
-    name: str, subject: Engine, first: Engine, lines: list[str], words: Counter[str]
+    name: str, opened: Opened, first: Engine, groups: Groups, words: Counter[str]
 ) -> Compared:
     """The row of one tokenizer; `first` is that of the first row."""
-    ids = [i for line in subject.encode(lines) for i in line]
-    alone = subject.encode([subject.before_word + word for word in words])
-    single = sum(count for count, cut in zip(words.values(), alone, strict=True) if len(cut) == 1)
+    subject = opened.engine
+    found = {kind: np.array([*chain(*subject.encode_batch(documents))], np.int64)
+             for kind, documents in groups.items()}  # fmt: skip
+    ids = np.concatenate(list(found.values()))
     tokens = len(ids)
     if not tokens:
         raise InputError(f"{name} makes no tokens of the text")
-    counts = np.bincount(np.array(ids, np.int64), minlength=subject.size).astype(np.float64)
+    counts = np.bincount(ids, minlength=subject.size)
     shares = counts[counts > 0] / tokens
     entropy = float(-(shares * np.log(shares)).sum())
-    characters = sum(map(len, lines))
-    unknown = {*subject.byte_ids, subject.unknown_id}
+    documents = [*chain(*groups.values())]
+    alone = subject.encode_batch([subject.before_word + word for word in words])
+    single = sum(count for count, cut in zip(words.values(), alone, strict=True) if len(cut) == 1)
     renyi = None
     if subject.size > 1:
-        renyi = math.log(float((shares**ORDER).sum())) / (1 - ORDER) / math.log(subject.size)
+        power = float((shares**RENYI_ORDER).sum())
+        renyi = math.log(power) / (1 - RENYI_ORDER) / math.log(subject.size)
+    lines = _lines(groups)
+    rows = _kind_rows(subject, found, groups, lines)
+    parities = [row.parity for row in rows if row.parity is not None]
+    whole = rows[0] if len(rows) == 1 else None
+    bits = whole.bits_per_byte if whole else bits_per_byte(subject, [*chain(*lines.values())])
+    spelled = [i for i, data in enumerate(subject.plain)
+               if data is not None and i not in subject.byte_ids]  # fmt: skip
     return Compared(
         name=name,
         encoded_by=subject.library,
         size=subject.size,
         tokens=tokens,
         tokens_per_word=tokens / words.total(),
-        bytes_per_token=sum(len(line.encode()) for line in lines) / tokens,
+        bytes_per_token=sum(len(one.encode()) for one in documents) / tokens,
+        bits_per_byte=bits,
         renyi_efficiency=renyi,
-        entropy_per_character=entropy * tokens / characters,
+        entropy_per_character=entropy * tokens / sum(map(len, documents)),
         single_token_words=single / words.total(),
-        unknown=sum(i in unknown for i in ids) / tokens,
+        unknown=_share(ids, _unknown(subject), subject.size),
+        partial=_share(ids, subject.partial_ids, subject.size),
+        unused=float((counts[spelled] == 0).mean()) if spelled else None,
+        residues=_residues(subject, counts),
         overlap=overlap(first, subject),
-        messages=subject.messages,
+        parity=max(parities) if len(parities) > 1 else None,
+        gini=_gini([row.tokens for row in rows]) if len(parities) > 1 else None,
+        kinds=rows if len(rows) > 1 else [],
+        messages=opened.messages,
     )
+
+
+def _unknown(subject: Engine) -> frozenset[int]:
+    return subject.byte_ids | ({subject.unknown_id} if subject.unknown_id is not None else set())
+
+
+def _share(ids: NDArray[np.int64], wanted: frozenset[int], size: int) -> float:
+    mask = np.zeros(size, bool)
+    mask[sorted(wanted)] = True
+    return float(mask[ids].mean()) if len(ids) else 0.0
+
+
+def _kind_rows(
+    subject: Engine, found: dict[str, NDArray[np.int64]], groups: Groups,
+    lines: dict[str, list[str]],
+) -> list[KindRow]:  # fmt: skip
+    parallel = len(lines) > 1 and len({len(one) for one in lines.values()}) == 1
+    reference = len(next(iter(found.values())))
+    return [
+        KindRow(
+            name=kind,
+            tokens=len(ids),
+            bytes_per_token=sum(len(one.encode()) for one in groups[kind]) / max(1, len(ids)),
+            bits_per_byte=bits_per_byte(subject, lines[kind]),
+            unknown=_share(ids, _unknown(subject), subject.size),
+            partial=_share(ids, subject.partial_ids, subject.size),
+            parity=len(ids) / reference if parallel and reference else None,
+        )
+        for kind, ids in found.items()
+    ]
+
+
+def _gini(values: Sequence[int]) -> float:
+    """The Gini coefficient: the mean difference of two values over twice their mean."""
+    ordered = sorted(values)
+    number, total = len(ordered), sum(ordered)
+    ranked = sum(rank * value for rank, value in enumerate(ordered, 1))
+    return 2 * ranked / (number * total) - (number + 1) / number if total else 0.0
+
+
+def bits_per_byte(subject: Engine, lines: Sequence[str]) -> float | None:
+    """Of the held-out tenth of the lines, after learning from the others: the quality model over
+    the tokens of a line. Equal lines are on the same side. None if one side is empty."""
+    counts = Counter(line for line in lines if line)
+    held_out = {line for line in counts if zlib.crc32(line.encode()) % HELD_OUT == 0}
+    if not held_out or len(held_out) == len(counts):
+        return None
+    types = list(counts)
+    ids = subject.encode_batch(types)
+    offsets = np.cumsum([0, *map(len, ids)]).astype(np.uint64)
+    number = np.array([counts[line] for line in types], np.uint64)
+    is_held = np.array([line in held_out for line in types])
+    nats, _ = _core.kneser_ney(
+        np.array([*chain(*ids)], np.uint32), offsets, np.where(is_held, np.uint64(0), number),
+        np.where(is_held, number, np.uint64(0)), subject.size, MODEL_ORDER, True,
+    )  # fmt: skip
+    size = sum(len(line.encode()) * counts[line] for line in held_out)
+    return nats / math.log(2) / size
+
+
+def _residues(subject: Engine, counts: NDArray[np.int64]) -> int | None:
+    try:
+        found = find_residues(subject.inner().vocabulary, counts)
+    except VoltError:
+        return None
+    return None if found is None else len(found)
 
 
 def overlap(first: Engine, other: Engine) -> float | None:
@@ -148,3 +263,119 @@ def overlap(first: Engine, other: Engine) -> float | None:
 def _shown(marks: Marks) -> Marks:
     """What tokens tell about words: a space before one is the same however it is written."""
     return SPACE if marks is BYTES else marks
+
+
+# --------------------------------------------------------------------------------------- as a table
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the tables."""
+
+    key: str
+    title: str
+    form: str
+
+
+COLUMNS = (
+    Column("size", "size", ",d"),
+    Column("tokens", "tokens", ",d"),
+    Column("tokens_per_word", "tok/word", ".3f"),
+    Column("bytes_per_token", "bytes/tok", ".3f"),
+    Column("bits_per_byte", "bits/byte", ".4f"),
+    Column("renyi_efficiency", "Rényi", ".4f"),
+    Column("entropy_per_character", "H/char", ".4f"),
+    Column("single_token_words", "one-token", ".1%"),
+    Column("unknown", "unknown", ".3%"),
+    Column("partial", "part char", ".3%"),
+    Column("unused", "unused", ".1%"),
+    Column("residues", "residues", ",d"),
+    Column("overlap", "overlap", ".1%"),
+    Column("parity", "parity", ".3f"),
+    Column("gini", "Gini", ".4f"),
+)
+KIND_COLUMNS = tuple(
+    Column(key, title, form) for key, title, form in (
+        ("tokens", "tokens", ",d"), ("bytes_per_token", "bytes/tok", ".3f"),
+        ("bits_per_byte", "bits/byte", ".4f"), ("unknown", "unknown", ".3%"),
+        ("partial", "part char", ".3%"), ("parity", "parity", ".3f"),
+    )
+)  # fmt: skip
+
+
+def tables(comparison: Comparison) -> list[tuple[tuple[Column, ...], list[tuple[str, Any]]]]:
+    """The tables to show: one of all text, one per kind of text. Columns without a figure are left
+    out."""
+    whole = [(row.name, row) for row in comparison.rows]
+    found = [(_used(COLUMNS, whole), whole)]
+    names = [row.name for row in comparison.rows[0].kinds]
+    for place, kind in enumerate(names):
+        rows: list[tuple[str, Any]] = [
+            (f"{kind}: {row.name}", row.kinds[place]) for row in comparison.rows
+        ]
+        found.append((_used(KIND_COLUMNS, rows), rows))
+    return found
+
+
+def _used(columns: tuple[Column, ...], rows: Sequence[tuple[str, Any]]) -> tuple[Column, ...]:
+    return tuple(one for one in columns
+                 if any(getattr(row, one.key) is not None for _, row in rows))  # fmt: skip
+
+
+def figure(row: Any, column: Column) -> str:
+    value = getattr(row, column.key)
+    return "-" if value is None else format(value, column.form)
+
+
+def as_text(comparison: Comparison) -> list[str]:
+    """Lines for a terminal."""
+    lines: list[str] = []
+    for columns, rows in tables(comparison):
+        cells = [["vocabulary", *(one.title for one in columns)]]
+        cells += [[name, *(figure(row, one) for one in columns)] for name, row in rows]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        if lines:
+            lines.append("")
+        for line in cells:
+            padded = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
+            lines.append("  ".join([line[0].ljust(widths[0]), *padded[1:]]).rstrip())
+    return lines
+
+
+def as_csv(comparison: Comparison) -> bytes:
+    """A row per tokenizer and kind of text, with the figures as they are."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    keys = [one.key for one in COLUMNS]
+    writer.writerow(["vocabulary", "encoded_by", "text", *keys])
+    for row in comparison.rows:
+        for kind, part in [("", row), *((one.name, one) for one in row.kinds)]:
+            figures = [getattr(part, key, None) for key in keys]
+            shown = ["" if value is None else value for value in figures]
+            writer.writerow([row.name, row.encoded_by, kind, *shown])
+    return out.getvalue().encode()
+
+
+LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}  # fmt: skip
+
+
+def as_latex(comparison: Comparison) -> bytes:
+    """A tabular per table, for `\\usepackage{booktabs}`."""
+    parts: list[str] = []
+    for columns, rows in tables(comparison):
+        lines = [["vocabulary", *(one.title for one in columns)]]
+        lines += [[name, *(figure(row, one) for one in columns)] for name, row in rows]
+        head, *body = [" & ".join(_latex(cell) for cell in line) + r" \\" for line in lines]
+        parts.append("\n".join([
+            rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule", head, r"\midrule", *body,
+            r"\bottomrule", r"\end{tabular}", "",
+        ]))  # fmt: skip
+    return "\n".join(parts).encode()
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(letter, letter) for letter in text)

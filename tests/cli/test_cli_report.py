@@ -142,12 +142,20 @@ def test_compare_prints_a_table_or_data_or_a_page(folder, tmp_path):
     code, out, err = run(folder, *arguments, "-o", tmp_path / "page.html")
     assert code == 0, err
     head, *rows = out.splitlines()
-    assert head.split()[:3] == ["vocabulary", "size", "tok/word"]
+    assert head.split()[:3] == ["vocabulary", "size", "tokens"]
     assert [row.split()[0] for row in rows] == ["out", "bytes"]
     data = json.loads(run(folder, *arguments, "--json")[1])
     assert [one["name"] for one in data["rows"]] == ["out", "bytes"]
     for row, one in zip(rows, data["rows"], strict=True):
-        _, size, per_word, per_token, renyi, entropy, single, unknown, shared = row.split()
+        _, size, tokens, per_word, per_token, bits, renyi, entropy, single, unknown, *more = (
+            row.split()
+        )
+        partial, unused, residues, shared = more
+        assert int(tokens.replace(",", "")) == one["tokens"]
+        assert float(bits) == pytest.approx(one["bits_per_byte"], abs=5e-5)
+        assert float(partial.rstrip("%")) == pytest.approx(100 * one["partial"], abs=5e-4)
+        assert float(unused.rstrip("%")) == pytest.approx(100 * one["unused"], abs=0.05)
+        assert int(residues.replace(",", "")) == one["residues"]
         assert int(size.replace(",", "")) == one["size"]
         assert float(per_word) == pytest.approx(one["tokens_per_word"], abs=5e-4)
         assert float(per_token) == pytest.approx(one["bytes_per_token"], abs=5e-4)

@@ -26,6 +26,7 @@ COMMANDS = {
     "plot": "plot",
     "info": "info",
     "compare": "compare",
+    "verify": "verify",
     "trial": "trial",
     "data": "data",
     "merge": "merge",

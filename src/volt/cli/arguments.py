@@ -135,7 +135,16 @@ class Spark(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenizerInput(Settings):
+class Pattern(Settings):
+    pattern: str | None = option(
+        None, "How a tokenizer cuts text, where its files do not say it: a byte-level "
+        "pre-tokenizer such as byte-level:qwen2, or a regular expression.", text("NAME"),
+        group="Input",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizerInput(Pattern):
     """A tokenizer of any toolkit, the text to fit it to, and the model that uses it."""
 
     tokenizer: str = argument(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import volt
 from volt.base.options import argument, many, option, path
-from volt.base.table import text_table
-from volt.cli.arguments import File, Told
+from volt.cli.arguments import File, Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 
@@ -19,50 +18,52 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareCommand(File):
+class CompareCommand(File, Pattern):
     vocabularies: Sequence[str] = argument(
-        ..., "Folders of volt; or tokenizer.json, a .model, and what else volt import reads.",
-        many(path()), metavar="VOCABULARY...",
+        ..., "Tokenizers of any toolkit: files or folders.", many(path()), metavar="VOCABULARY...",
     )  # fmt: skip
     on: Sequence[str] = option(
-        ..., "The text; may be given several times.", many(path()), group="Input"
-    )
+        ..., "The text; may be given several times. code=FILE,en=FILE compares per kind of text.",
+        many(path()), group="Input",
+    )  # fmt: skip
     output: str | None = option(
-        None, "Write a page with the table and charts too.", path("FILE"), group="Output",
-        short="-o",
+        None, "Write the tables too: FILE.csv, FILE.tex, or a page with charts.", path("FILE"),
+        group="Output", short="-o",
     )  # fmt: skip
 
 
 @command("volt compare out/ other/tokenizer.json --on test.txt")
 def compare(asked: CompareCommand, shown: Told) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
-    vocabularies = map(Path, asked.vocabularies)
-    asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], asked.on)
-    comparison = volt.compare(asked.vocabularies, asked.on)
-    if asked.output is not None:
-        from volt.report.page import make_comparison_page
+    from volt.comparison import as_text
+    from volt.foreign.documents import parse_groups
 
-        page = make_comparison_page(comparison)
-        asked.write(lambda stream: stream.write(page))
+    vocabularies = map(Path, asked.vocabularies)
+    on = parse_groups(asked.on)
+    texts = list(on.values()) if isinstance(on, Mapping) else on
+    asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], texts)
+    comparison = volt.compare(asked.vocabularies, on, pattern=asked.pattern)
+    if asked.output is not None:
+        data = written(comparison, asked.output)
+        asked.write(lambda stream: stream.write(data))
     if shown.json:
         print_json(comparison.summary())
     else:
-        print("\n".join(table(comparison)))
+        print(*as_text(comparison), sep="\n")
     for row in comparison.rows:
         say(shown.quiet, *(f"note: {row.name}: {message}" for message in row.messages))
     if asked.output is not None:
         say(shown.quiet, f"written to {asked.output}")
 
 
-def table(comparison: Comparison) -> list[str]:
-    width = max(10, *(len(row.name) for row in comparison.rows))
-    columns = [
-        ("vocabulary", f"<{width}"), ("size", ">9,"), ("tok/word", ">9.3f"), ("bytes/tok", ">9.3f"),
-        ("Rényi", ">7.4f"), ("H/char", ">7.4f"), ("one-token", ">9.1%"), ("unknown", ">8.3%"),
-        ("overlap", ">8.1%"),
-    ]  # fmt: skip
-    return text_table(columns, (
-        (row.name, row.size, row.tokens_per_word, row.bytes_per_token, row.renyi_efficiency,
-         row.entropy_per_character, row.single_token_words, row.unknown, row.overlap)
-        for row in comparison.rows
-    ))  # fmt: skip
+def written(comparison: Comparison, name: str) -> bytes:
+    """The tables in the form that the file's name asks for."""
+    from volt.comparison import as_csv, as_latex
+
+    if name.endswith(".csv"):
+        return as_csv(comparison)
+    if name.endswith(".tex"):
+        return as_latex(comparison)
+    from volt.report.page import make_comparison_page
+
+    return make_comparison_page(comparison)

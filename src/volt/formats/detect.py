@@ -1,8 +1,18 @@
-"""Which format a file has, by its name and content."""
+"""What a file or folder is, decided by its content. Names only decide which file of a folder
+is read.
+
+>>> from volt.formats.detect import KINDS
+>>> KINDS["tekken"].said
+'a tekken.json of Mistral'
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from volt.base.errors import InputError
 from volt.formats.files import read_bytes
@@ -10,36 +20,161 @@ from volt.formats.registry import FORMATS
 from volt.tokenizing.volt_json import check_sides
 
 
-def detect(path: Path) -> str:
-    """Which format a file or folder has."""
-    if path.name == "volt.json":
-        raise InputError(f"{path}: this is a vocabulary of volt: use it as it is")
-    for name, form in FORMATS.items():
-        if path.is_dir():
-            if any((path / end).exists() for end in form.names if not end.startswith(".")):
-                return name
-        elif path.name.endswith(form.names):
-            return name
+@dataclass(frozen=True)
+class Kind:
+    """One kind of tokenizer file."""
+
+    said: str
+    """What it is, for messages."""
+    form: str | None = None
+    """The format of `volt.formats.FORMATS` that reads it; None: only its own library does."""
+
+
+KINDS = {
+    "volt": Kind("a vocabulary of volt"),
+    "hf": Kind("a tokenizer.json of Hugging Face", "hf"),
+    "sentencepiece": Kind("a SentencePiece model", "sentencepiece"),
+    "tiktoken": Kind("tiktoken ranks", "tiktoken"),
+    "tekken": Kind("a tekken.json of Mistral"),
+    "gpt2": Kind("vocab.json and merges.txt", "gpt2"),
+    "bert": Kind("a vocab.txt of BERT"),
+    "marian-mt": Kind("an OPUS-MT folder: source.spm, target.spm and vocab.json"),
+    "rwkv": Kind("an RWKV vocabulary"),
+    "gguf": Kind("a GGUF file"),
+    "subword-nmt": Kind("subword-nmt codes", "subword-nmt"),
+    "opennmt": Kind("OpenNMT codes", "subword-nmt"),
+    "fairseq": Kind("a fairseq dictionary", "fairseq"),
+    "marian": Kind("a Marian vocabulary", "marian"),
+    "text": Kind("a list of tokens", "text"),
+}
+
+PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+"""The two names of GPT-2's two files."""
+BERT_NAMES = (b"[UNK]", b"[CLS]", b"[SEP]")
+RWKV_LINE = re.compile(rb"\d+ b?(['\"]).*\1 \d+\r?$")
+OPENNMT_LINE = re.compile(rb"v3;(true|false);(true|false);(true|false);")
+FOLDER_FILES = (
+    "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model", "vocab.txt",
+    "dict.txt",
+)  # fmt: skip
+"""The files of a folder that are looked at if it has none of the above."""
+
+
+@dataclass(frozen=True)
+class Identified:
+    """What a path is: its kind, and the file that decided."""
+
+    kind: str
+    file: Path
+
+    @property
+    def said(self) -> str:
+        return KINDS[self.kind].said
+
+
+def identify(path: Path) -> Identified:
+    """What a file or folder is."""
     if path.is_dir():
-        check_sides(path)
-        if (path / "volt.json").exists():
-            return detect(path / "volt.json")
-        raise InputError(f"{path}: no tokenizer.json, vocab.json or dict.txt in this folder")
+        return _of_folder(path)
+    if path.name == "volt.json":
+        return Identified("volt", path)
+    return Identified(_of_file(path), path)
+
+
+def detect(path: Path) -> str:
+    """The format of `FORMATS` that reads a file or folder."""
+    known = {kind.form for kind in KINDS.values()}
+    for name, one in FORMATS.items():  # registered by others
+        if name not in known and one.names and path.name.endswith(one.names):
+            return name
+    found = identify(path)
+    if found.kind == "volt":
+        raise InputError(f"{found.file}: this is a vocabulary of volt: use it as it is")
+    form = KINDS[found.kind].form
+    if form is None:
+        raise InputError(
+            f"{path}: {found.said}, which volt can't convert; compare, verify, refit and extend "
+            "take it"
+        )
+    return form
+
+
+def _of_folder(path: Path) -> Identified:
+    for name, kind in (("volt.json", "volt"), ("tokenizer.json", "hf"), ("tekken.json", "tekken")):
+        if (path / name).exists():
+            return Identified(kind, path / name)
+    if (path / "source.spm").exists() and (path / "vocab.json").exists():
+        return Identified("marian-mt", path / "vocab.json")
+    models = [path / name for name in FOLDER_FILES[:4] if (path / name).exists()]
+    for one, other in PAIRS:
+        if not models and (path / one).exists() and (path / other).exists():
+            return Identified("gpt2", path / one)
+    single = [*path.glob("*.tiktoken"), *path.glob("*.gguf"), *path.glob("*.model")]
+    named = [path / name for name in FOLDER_FILES if (path / name).exists()]
+    for file in named or (single if len(single) == 1 else []):
+        return Identified(_of_file(file), file)
+    check_sides(path)
+    if any((path / name).exists() for pair in PAIRS for name in pair):
+        raise InputError(
+            f"{path}: vocab.json and merges.txt (or encoder.json and vocab.bpe) belong together, "
+            "and one is missing"
+        )
+    raise InputError(
+        f"{path}: no tokenizer in this folder: no tokenizer.json, tokenizer.model, vocab.json with "
+        "merges.txt, tekken.json, vocab.txt or dict.txt"
+    )
+
+
+def _of_file(path: Path) -> str:
     data = read_bytes(path)
     head = data[:4096]
     first = head.partition(b"\n")[0].rstrip(b"\r")
-    if first.startswith(b"#version:"):
-        return "subword-nmt"
-    if head.lstrip()[:1] == b"{":
-        return "hf" if b'"model"' in data else "gpt2"
+    if head.startswith(b"GGUF"):
+        return "gguf"
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+        return _of_json(data)
+    if OPENNMT_LINE.match(first):
+        return "opennmt"
+    if path.name.endswith(".model") and not _base64_lines(data):
+        return "sentencepiece"
+    if first.startswith(b"#version:") or path.name in ("merges.txt", "vocab.bpe"):
+        # GPT-2 wrote its merges in the format of subword-nmt, with letters for bytes and no </w>.
+        numbered = any(_beside(path, pair[0]).exists() for pair in PAIRS)
+        return "gpt2" if numbered and b"</w>" not in data else "subword-nmt"
     if b"\0" in head or _is_no_text(head):
         return "sentencepiece"
+    lines = data.split(b"\n")
+    if RWKV_LINE.match(first) and all(map(RWKV_LINE.match, filter(None, lines[:100]))):
+        return "rwkv"
     token, _, rank = first.rpartition(b" ")
     if rank.isdigit() and token:
         if token.endswith(b":"):
             return "marian"
         return "tiktoken" if len(token) % 4 == 0 and _base64_lines(data) else "fairseq"
+    if path.name.endswith(".tiktoken"):
+        return "tiktoken"
+    if path.name == "dict.txt":
+        return "fairseq"
+    if path.name.endswith((".yml", ".yaml")):
+        return "marian"
+    if {*BERT_NAMES} <= {line.rstrip(b"\r") for line in lines}:
+        return "bert"
     return "text"
+
+
+def _of_json(data: bytes) -> str:
+    try:
+        found: Any = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return "hf"  # whose reader says what is wrong
+    if isinstance(found, dict) and isinstance(found.get("vocab"), list) and "config" in found:
+        return "tekken"
+    numbers = found.values() if isinstance(found, dict) and "model" not in found else ()
+    return "gpt2" if numbers and all(type(number) is int for number in numbers) else "hf"
+
+
+def _beside(path: Path, name: str) -> Path:
+    return path.with_name(name)
 
 
 def _is_no_text(head: bytes) -> bool:
@@ -52,5 +187,7 @@ def _is_no_text(head: bytes) -> bool:
 
 def _base64_lines(data: bytes) -> bool:
     """Are there lines for all 256 bytes? A dictionary of words has none for most."""
+    if b"AA== " not in data:
+        return False
     codes = {line.partition(b" ")[0] for line in data.split(b"\n")}
     return all(code in codes for code in (b"AA==", b"/w==", b"gA=="))

@@ -47,7 +47,7 @@ def read(path: Path) -> Parsed:
 def read_pairs(file: Path, parsed: Parsed) -> list[Pair]:
     pairs: list[Pair] = []
     for number, line in enumerate(read_lines(file)):
-        if number == 0 and line.startswith("#version"):
+        if number == 0 and line.startswith(("#version", "v3;")):
             continue
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):

@@ -57,6 +57,10 @@ def _proto() -> Any:
     return sentencepiece_model_pb2
 
 
+def new_model_proto() -> Any:
+    return _proto().ModelProto()
+
+
 def model_path(path: Path) -> Path:
     """PATH, or PATH.model."""
     return path if path.suffix == ".model" else path.with_name(path.name + ".model")
@@ -159,15 +163,25 @@ def _one_line(text: str) -> str:
 
 
 def read(path: Path) -> Parsed:
-    parsed = Parsed(str(path), "sentencepiece", "metaspace", [])
-    proto = _proto()
-    model = proto.ModelProto()
+    return parse(str(path), read_bytes(path))
+
+
+def model_proto(name: str, data: bytes) -> Any:
+    """The parsed file."""
+    model = _proto().ModelProto()
     try:
-        model.ParseFromString(read_bytes(path))
+        model.ParseFromString(data)
     except Exception as error:
         if type(error).__name__ != "DecodeError":  # of google.protobuf.message
             raise
-        raise parsed.fail("no SentencePiece model: it can't be parsed") from None
+        raise InputError(f"{name}: no SentencePiece model: it can't be parsed") from None
+    return model
+
+
+def parse(name: str, data: bytes) -> Parsed:
+    parsed = Parsed(name, "sentencepiece", "metaspace", [])
+    proto = _proto()
+    model = model_proto(name, data)
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     if not model.pieces:
         raise parsed.fail("no SentencePiece model: it has no pieces")

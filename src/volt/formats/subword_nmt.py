@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from volt.counting.marks import WORD_END
+from volt.counting.marks import END_MARK, WORD_END
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
@@ -62,7 +62,9 @@ def read(path: Path, vocabulary: Path | None = None) -> Parsed:
     vocabulary is hidden. Without it the alphabet is all that the merges have."""
     parsed = Parsed(str(path), "subword-nmt", "whitespace", [])
     first = next(iter(read_lines(path)), "")
-    if first != HEAD:
+    if first.startswith("v3;"):
+        _check_opennmt(first, parsed)
+    elif first != HEAD:
         raise parsed.fail(f"line 1: {first[:40]!r}, not {HEAD!r}; volt reads codes of version 0.2")
     pairs = read_pairs(path, parsed)
     made = dict.fromkeys(left + right for left, right in pairs)
@@ -80,6 +82,20 @@ def read(path: Path, vocabulary: Path | None = None) -> Parsed:
     parsed.hidden = [text for text in made if text not in listed]
     parsed.pairs = pairs
     return parsed
+
+
+def _check_opennmt(head: str, parsed: Parsed) -> None:
+    """The first line of OpenNMT's codes says how words are marked: volt reads marks at the end."""
+    found = dict(zip(("version", "prefix", "suffix", "case_insensitive", "begin", "end"),
+                     head.split(";"), strict=False))  # fmt: skip
+    wanted = {"prefix": "false", "suffix": "true", "case_insensitive": "false", "end": END_MARK}
+    for key, value in wanted.items():
+        if found.get(key) != value:
+            raise parsed.fail(
+                f"line 1: OpenNMT codes with {key} {found.get(key, 'missing')}; volt reads those "
+                f"with {value}"
+            )
+    parsed.messages.append("OpenNMT codes: words are what is between spaces")
 
 
 def _read_vocabulary(file: Path, parsed: Parsed) -> dict[str, int]:

@@ -15,11 +15,17 @@
   const percent = (digits) => (n) => `${(n * 100).toFixed(digits)}%`;
   const whole = (n) => n.toLocaleString("en-US");
   const COLUMNS = [
-    ["size", "size", whole], ["tokens per word", "tokens_per_word", fixed(3)], ["bytes per token", "bytes_per_token", fixed(3)],
-    ["Rényi efficiency", "renyi_efficiency", fixed(4)], ["entropy per character", "entropy_per_character", fixed(4)],
-    ["single-token words", "single_token_words", percent(1)], ["unknown", "unknown", percent(3)], ["overlap with the first", "overlap", percent(1)],
+    ["size", "size", whole], ["tokens", "tokens", whole], ["tokens per word", "tokens_per_word", fixed(3)], ["bytes per token", "bytes_per_token", fixed(3)],
+    ["bits per byte", "bits_per_byte", fixed(4)], ["Rényi efficiency", "renyi_efficiency", fixed(4)], ["entropy per character", "entropy_per_character", fixed(4)],
+    ["single-token words", "single_token_words", percent(1)], ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)],
+    ["unused", "unused", percent(1)], ["residues", "residues", whole], ["overlap with the first", "overlap", percent(1)],
+    ["parity", "parity", fixed(3)], ["Gini", "gini", fixed(4)],
+  ].filter(([, key]) => data.rows.some((row) => row[key] !== null));
+  const KIND_COLUMNS = [
+    ["tokens", "tokens", whole], ["bytes per token", "bytes_per_token", fixed(3)], ["bits per byte", "bits_per_byte", fixed(4)],
+    ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)], ["parity", "parity", fixed(3)],
   ];
-  find("lead").textContent = `On ${whole(data.lines)} lines, ${whole(data.words)} words between spaces, ${whole(data.characters)} characters.`;
+  find("lead").textContent = `On ${whole(data.documents)} documents, ${whole(data.lines)} lines, ${whole(data.words)} words between spaces, ${whole(data.characters)} characters.`;
   const head = find("rows").tHead.rows[0];
   head.append(cell("th", "vocabulary"), ...COLUMNS.map(([title]) => cell("th", title, true)), cell("th", "encoded by"));
   for (const row of data.rows) {
@@ -30,6 +36,17 @@
       note.textContent = `${row.name}: ${message}`;
       find("notes").append(note);
     }
+  }
+  if (data.rows[0].kinds.length) {
+    find("kinds").hidden = false;
+    find("kind-rows").tHead.rows[0].append(cell("th", "text"), cell("th", "vocabulary"), ...KIND_COLUMNS.map(([title]) => cell("th", title, true)));
+    data.rows[0].kinds.forEach((kind, i) => {
+      for (const row of data.rows) {
+        const line = find("kind-rows").tBodies[0].insertRow();
+        const shown = KIND_COLUMNS.map(([, key, show]) => cell("td", row.kinds[i][key] === null ? "-" : show(row.kinds[i][key]), true));
+        line.append(cell("td", kind.name), cell("td", row.name), ...shown);
+      }
+    });
   }
   const draw = (id, key, title) => vegaEmbed(find(id), VoltCharts.files(data.rows.map((row, i) => ({
     label: data.rows.findIndex((one) => one.name === row.name) === i ? row.name : `${row.name} (${i + 1})`,

@@ -25,8 +25,11 @@ from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
-from volt.foreign.engine import Engine, from_sentencepiece, from_tokenizers, from_volt
+from volt.foreign.base import Engine
+from volt.foreign.huggingface import HuggingFace
+from volt.foreign.native import Native
 from volt.foreign.original import read_tokenizer
+from volt.foreign.sentencepiece import SentencePiece
 from volt.formats.files import read_bytes
 from volt.pipeline import candidates
 from volt.proposing.base import fill
@@ -93,7 +96,7 @@ def from_tokenizer(name: str, tokenizer: Tokenizer) -> TrialVocabulary:
         len(vocabulary), pool.texts, pool.kinds.tolist(), pool.parents.tolist(),
         pool.ranks.tolist(), pool.scores.tolist(),
     ]  # fmt: skip
-    return _from_engine(name, from_volt(tokenizer), _digest(about))
+    return _from_engine(name, Native(tokenizer, "volt"), _digest(about))
 
 
 def bpe(name: str, counts: WordCounts, size: int, *, threads: int | None = None) -> TrialVocabulary:
@@ -134,7 +137,7 @@ def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
 
 def _from_engine(name: str, engine: Engine, digest: str) -> TrialVocabulary:
     return TrialVocabulary(
-        name, engine.size, engine.encode, engine.decode, engine.unknown_id, digest
+        name, engine.size, engine.encode_batch, engine.decode, engine.unknown_id, digest
     )
 
 
@@ -182,7 +185,7 @@ def _pieces(spec: str, kind: str, lines: Sequence[str], size: int) -> TrialVocab
 
 
 def _sentencepiece(name: str, model: bytes) -> TrialVocabulary:
-    return _from_engine(name, from_sentencepiece(name, model), hashlib.sha256(model).hexdigest())
+    return _from_engine(name, SentencePiece(name, model), hashlib.sha256(model).hexdigest())
 
 
 def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
@@ -200,7 +203,7 @@ def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
     tokens = sorted(trained.get_vocab().items(), key=lambda item: item[1])
     if len(tokens) > size:
         raise InputError(f"{spec}: the characters alone make {len(tokens):,} tokens; name more")
-    # Anew, for there the letters are no special tokens.
+    # Once more, since there the letters are no special tokens.
     made = tokenizers.Tokenizer(
         tokenizers.models.WordPiece(dict(tokens), unk_token=UNKNOWN, max_input_chars_per_word=1000)
     )
@@ -210,7 +213,7 @@ def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
 
 
 def _hugging_face(name: str, data: str, about: Any = None) -> TrialVocabulary:
-    return _from_engine(name, from_tokenizers(name, data), _digest(about or data))
+    return _from_engine(name, HuggingFace(name, data), _digest(about or data))
 
 
 def _digest(about: Any) -> str:

@@ -35,8 +35,11 @@ from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
 def read(path: Path) -> Parsed:
     """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
-    data = read_json(file)
-    parsed = Parsed(str(file), "hf", "metaspace", [])
+    return parse(str(file), read_json(file))
+
+
+def parse(name: str, data: Any) -> Parsed:
+    parsed = Parsed(name, "hf", "metaspace", [])
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
         raise parsed.fail("no Hugging Face tokenizer: it has no model")
     model = data["model"]

@@ -1,0 +1,49 @@
+"""volt verify: do two tokenizers give the same ids?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import volt
+from volt.base.options import argument, flag, many, option, path
+from volt.cli.arguments import Pattern, Told
+from volt.cli.command import command
+from volt.cli.console import print_json, say
+
+DIFFERENT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyCommand(Pattern):
+    first: str = argument(..., "A tokenizer of any toolkit.", path(), metavar="A")
+    second: str = argument(..., "Another.", path(), metavar="B")
+    on: Sequence[str] = option(
+        (), "Text to encode besides the 2,000 built-in texts; may be given several times.",
+        many(path()), group="Input",
+    )  # fmt: skip
+    texts: bool = option(
+        False, "Compare the texts of the tokens, not their ids.", flag(), group="Tokens"
+    )
+
+
+@command("volt verify model/tokenizer.json out/ --on test.txt")
+def verify(asked: VerifyCommand, shown: Told) -> None:
+    """Tell whether two tokenizers, of any toolkit, give the same ids: exit code 0 or 1."""
+    found = volt.verify(
+        asked.first, asked.second, asked.on or None, texts=asked.texts, pattern=asked.pattern
+    )
+    if shown.json:
+        print_json(found.summary())
+    else:
+        what = "tokens" if asked.texts else "ids"
+        number, equal = found.documents, found.equal
+        print(f"{'the same' if found.same else 'different'} {what}: {equal:,} of {number:,} texts "
+              f"are equal ({found.tokens:,} tokens)")  # fmt: skip
+        for one in found.differences:
+            print(f"text {one.document}, line {one.line}: {one.text!r}")
+            print(f"  A  {' '.join(one.first)}")
+            print(f"  B  {' '.join(one.second)}")
+    say(shown.quiet, *(f"note: {message}" for message in found.messages))
+    if not found.same:
+        raise SystemExit(DIFFERENT)

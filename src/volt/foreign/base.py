@@ -1,0 +1,176 @@
+"""Engine: a tokenizer of any toolkit, as `compare`, `verify`, `refit` and `extend` know it.
+
+An engine encodes and decodes, says what its tokens are, cuts text into the words that its model
+sees, and rewrites its own file for other tokens. There is one module per library, and `native.py`
+for volt's own encoder.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.base.errors import SettingsError
+from volt.counting.marks import BYTE_TOKENS, BYTES, UNMARKED, Marks, byte_of, marks_used
+
+if TYPE_CHECKING:
+    from volt.foreign.inner import Inner
+
+
+@dataclass(frozen=True)
+class Added:
+    """A token that is appended to a file."""
+
+    text: str
+    """As the file spells it, marks included."""
+    parts: tuple[int, ...]
+    """The old tokens that it is made of; empty for a new character."""
+    pairs: tuple[tuple[str, str], ...] = ()
+    """The merges that make it, of tokens that come before it; none for a new character."""
+    score: float = 0.0
+    """Of Unigram models."""
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """Another vocabulary for a file: which tokens stay, and which come after them."""
+
+    id_map: NDArray[np.int64]
+    """Old id to new id; -1 for a token that is dropped."""
+    added: list[Added] = field(default_factory=list)
+    rerouted: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    """Merges that are replaced: the old pair, and the pair that makes the same token instead."""
+
+    @property
+    def kept(self) -> int:
+        return int(self.id_map.max(initial=-1)) + 1
+
+    @property
+    def size(self) -> int:
+        return self.kept + len(self.added)
+
+    def new_id(self, number: Any, where: str) -> int:
+        if type(number) is not int or not 0 <= number < len(self.id_map):
+            raise SettingsError(f"{where}: {str(number)[:40]!r} is not a token")
+        if self.id_map[number] < 0:
+            raise SettingsError(f"{where}: token {number} was dropped")
+        return int(self.id_map[number])
+
+
+class Engine(ABC):
+    """A tokenizer, whichever library runs it. Ids are those of the tokenizer's own library."""
+
+    library: str
+    """`volt`, or the name and version of the library."""
+    kind: str
+    """A key of `volt.formats.detect.KINDS`."""
+    names: list[str | None]
+    """Every token by id, as its file spells it; None for an id without a token."""
+    named: frozenset[int] = frozenset()
+    """Special, control and added tokens: they are found by their names, or never."""
+    unknown_id: int | None = None
+    byte_ids: frozenset[int] = frozenset()
+    """The byte tokens that spell unknown characters."""
+    before_word: str = ""
+    """What stands before a word inside a line, if the library does not add it."""
+    messages: list[str]
+
+    @property
+    def size(self) -> int:
+        """Rows of the embedding table."""
+        return len(self.names)
+
+    @abstractmethod
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of whole documents, without the special tokens that a model expects around them.
+        Names in the text are what the library takes them for."""
+
+    def encode(self, text: str) -> list[int]:
+        return self.encode_batch([text])[0]
+
+    @abstractmethod
+    def decode(self, ids: list[int]) -> str: ...
+
+    @abstractmethod
+    def words(self, text: str) -> list[str]:
+        """The words of a text as its model sees them: normalised, with marks."""
+
+    @abstractmethod
+    def inner(self) -> Inner:
+        """The model that encodes words: its tokens, merges or scores."""
+
+    @abstractmethod
+    def rewrite(self, change: Change) -> dict[str, bytes]:
+        """The tokenizer's own files with another vocabulary; everything else stays."""
+
+    @cached_property
+    def spelled(self) -> list[str]:
+        """The tokens that stand for text."""
+        left_out = {*self.named, *self.byte_ids}
+        return [name for i, name in enumerate(self.names) if name is not None and i not in left_out]
+
+    @cached_property
+    def marks(self) -> Marks:
+        """The marks that most tokens use."""
+        found = marks_used(self.spelled)
+        most = max(found, key=lambda marks: found[marks])
+        return most if found[most] else UNMARKED
+
+    @cached_property
+    def plain(self) -> list[bytes | None]:
+        """The bytes of text that each token stands for; None for names, unknown and empty ids."""
+        return [self._plain(i, name) for i, name in enumerate(self.names)]
+
+    def _plain(self, number: int, name: str | None) -> bytes | None:
+        if name is None or number in self.named or number == self.unknown_id:
+            return None
+        if number in self.byte_ids:
+            return bytes([byte_of(name)])
+        return self.marks.text(name) if self.marks.is_spelled(name) else name.encode()
+
+    @cached_property
+    def partial_ids(self) -> frozenset[int]:
+        """The tokens that are part of a character: their bytes are not UTF-8."""
+        return frozenset(i for i, data in enumerate(self.plain) if data and not is_utf8(data))
+
+    @cached_property
+    def texts(self) -> set[bytes]:
+        """What the tokens stand for. A space before a word is a space, the end of a word is NUL."""
+        marks = self.marks
+        return {
+            marks.text(name) + b"\0" * bool(marks.position(name).ends)
+            if marks.is_spelled(name)
+            else name.encode()
+            for name in self.spelled
+        }
+
+
+def is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def by_id(numbers: Iterable[tuple[str, int]]) -> list[str | None]:
+    """Tokens by id; the first name of an id counts."""
+    found: dict[int, str] = {}
+    for name, number in numbers:
+        found.setdefault(number, name)
+    return [found.get(i) for i in range(max(found, default=-1) + 1)]
+
+
+def byte_tokens(names: Sequence[str | None]) -> frozenset[int]:
+    """The ids of `<0x00>` to `<0xFF>`."""
+    wanted = set(BYTE_TOKENS)
+    return frozenset(i for i, name in enumerate(names) if name in wanted)
+
+
+__all__ = ["BYTES", "Added", "Change", "Engine", "by_id", "byte_tokens", "is_utf8"]

@@ -1,0 +1,73 @@
+"""Whole documents, for encoding with tokenizers that read across line ends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from volt.base.errors import InputError, SettingsError
+from volt.counting.decoding import invalid_utf8
+from volt.counting.inputs import Text, find_inputs
+
+LONGEST_DOCUMENT = 1 << 20
+"""Characters. A longer file is several documents, cut after a line end."""
+GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
+
+Groups = dict[str, list[str]]
+On = Text | Iterable[Text] | Mapping[str, Text | Iterable[Text]]
+
+
+def read_documents(on: Text | Iterable[Text]) -> list[str]:
+    """Every input is a document, without the line end at its end."""
+    documents: list[str] = []
+    for source in find_inputs(on):
+        try:
+            with source.open() as stream:
+                data = stream.read()
+        except OSError as error:
+            raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
+        try:
+            text = data.decode().removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None
+        text = text.removesuffix("\n").removesuffix("\r")
+        documents += [part for part in _parts(text) if part]
+    return documents
+
+
+def _parts(text: str) -> Iterable[str]:
+    start = 0
+    while len(text) - start > LONGEST_DOCUMENT:
+        end = text.rfind("\n", start, start + LONGEST_DOCUMENT) + 1
+        end = end if end > start else start + LONGEST_DOCUMENT
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
+def read_groups(on: On) -> Groups:
+    """Documents by kind of text; the name of the only kind is empty if it was not named."""
+    named = on if isinstance(on, Mapping) else {"": on}
+    groups = {name: read_documents(texts) for name, texts in named.items()}
+    for name, documents in groups.items():
+        if not any(document.split() for document in documents):
+            where = f" of {name}" if name else ""
+            raise InputError(f"there is not one word in the text{where}: nothing to compare on")
+    return groups
+
+
+def parse_groups(named: Iterable[str]) -> On:
+    """What the command line says: files, or `code=FILE,en=FILE`."""
+    listed = list(named)
+    if not any(GROUP.fullmatch(one) and not Path(one).exists() for one in listed):
+        return listed
+    groups: dict[str, list[str]] = {}
+    for one in listed:
+        for part in re.split(r",(?=[\w.+-]+=)", one):
+            found = GROUP.fullmatch(part)
+            if found is None:
+                raise SettingsError(f"`on`: {part!r}: name all kinds of text, as in code=FILE")
+            groups.setdefault(found[1], []).append(found[2])
+    return groups

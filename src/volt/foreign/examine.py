@@ -1,0 +1,166 @@
+"""What is looked at before a library gets a file: sizes, references, and how far it expands a text.
+
+Libraries trust their files. A normalizer of thirty steps that each write a letter twice makes a
+gigabyte of one letter; an id of four billion makes a table of that size.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from volt.base.errors import InputError
+from volt.counting.character_map import character_map
+from volt.tokenizing.volt_json import MOST_TOKENS
+
+MOST_EXPANSION = 1000
+"""Bytes that the steps of a normalizer may make of one byte, at most."""
+LONGEST_PATTERN = 20_000
+"""Characters of a regular expression."""
+MOST_ADDED = 200_000
+MOST_STEPS = 100
+MOST_DEPTH = 8
+UNICODE_EXPANSION = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "ByteLevel": 2,
+                     "StripAccents": 1, "Nmt": 1, "Strip": 1}  # fmt: skip
+"""The most that one byte becomes, by the tables of Unicode: U+FDFA is 18 characters in NFKC."""
+
+Data = dict[str, Any]
+
+
+def examine_tokenizer_json(name: str, data: Any) -> None:
+    """Refuse a `tokenizer.json` that its library must not get."""
+    if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
+        raise InputError(f"{name}: not a tokenizer.json: it has no model")
+    model = data["model"]
+    _ids(name, model)
+    added = data.get("added_tokens") or []
+    if not isinstance(added, list) or len(added) > MOST_ADDED:
+        raise InputError(f"{name}: added_tokens: not a list of up to {MOST_ADDED:,}")
+    for number, one in enumerate(added):
+        found = one.get("id") if isinstance(one, dict) else None
+        if type(found) is not int or not 0 <= found < MOST_TOKENS:
+            raise InputError(f"{name}: added_tokens[{number}]: no id below {MOST_TOKENS:,}")
+        if not isinstance(one.get("content"), str):
+            raise InputError(f"{name}: added_tokens[{number}]: no content")
+    grows = expansion(name, data.get("normalizer"))
+    grows *= expansion(name, data.get("pre_tokenizer"))
+    if grows > MOST_EXPANSION:
+        raise InputError(
+            f"{name}: normalizer: its steps can make {grows:,.0f} bytes of one (more than "
+            f"{MOST_EXPANSION:,}): not given to a library"
+        )
+    for part in ("post_processor", "decoder"):
+        _steps(name, data.get(part))
+
+
+def _ids(name: str, model: Data) -> None:
+    vocab = model.get("vocab")
+    if isinstance(vocab, dict):
+        for token, number in vocab.items():
+            if type(number) is not int or not 0 <= number < MOST_TOKENS:
+                raise InputError(f"{name}: model.vocab: {token[:40]!r} has no id below "
+                                 f"{MOST_TOKENS:,}")  # fmt: skip
+    elif isinstance(vocab, list):
+        if len(vocab) > MOST_TOKENS:
+            raise InputError(f"{name}: model.vocab: more than {MOST_TOKENS:,} tokens")
+        unknown = model.get("unk_id")
+        if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(vocab)):
+            raise InputError(f"{name}: model.unk_id: {str(unknown)[:40]!r} is not a token")
+    else:
+        raise InputError(f"{name}: model.vocab: neither a table nor a list of tokens")
+    merges = model.get("merges") or []
+    if not isinstance(merges, list) or len(merges) > MOST_TOKENS:
+        raise InputError(f"{name}: model.merges: not a list of up to {MOST_TOKENS:,} pairs")
+    for number, merge in enumerate(merges if isinstance(vocab, dict) else ()):
+        pair = merge.split(" ") if isinstance(merge, str) else merge
+        if (
+            not isinstance(pair, list)
+            or len(pair) != 2
+            or not all(isinstance(part, str) and part in vocab for part in pair)
+        ):
+            raise InputError(
+                f"{name}: model.merges[{number}]: {str(merge)[:60]!r} is not a pair of tokens"
+            )
+
+
+def expansion(name: str, part: Any, depth: int = 0) -> float:
+    """The most bytes that the steps can make of one byte, apart from what they put once before a
+    text."""
+    product = 1.0
+    for step in _steps(name, part, depth):
+        product *= _expansion(name, step)
+    return product
+
+
+def _expansion(name: str, step: Data) -> float:
+    kind = step.get("type")
+    if kind == "Replace":
+        pattern, by = step.get("pattern"), step.get("content")
+        if not isinstance(pattern, dict) or not isinstance(by, str):
+            raise InputError(f"{name}: normalizer: a Replace without a pattern and content")
+        length = len(by.encode(errors="replace"))
+        if "String" in pattern:
+            return max(1.0, length / max(1, len(str(pattern["String"]).encode(errors="replace"))))
+        return 1.0 + length  # a match may be empty
+    if kind == "Precompiled":
+        try:
+            table = base64.b64decode(str(step.get("precompiled_charsmap") or ""), validate=True)
+        except (binascii.Error, ValueError):
+            raise InputError(f"{name}: normalizer: precompiled_charsmap: not base64") from None
+        if not table:
+            return 1.0
+        character_map(table)
+        return float(longest_replacement(table))
+    if kind == "BertNormalizer":
+        return 4.0
+    return float(UNICODE_EXPANSION.get(str(kind), 1))
+
+
+def longest_replacement(table: bytes) -> int:
+    """Of a `precompiled_charsmap`: the most bytes that a rule writes."""
+    texts = table[4 + int.from_bytes(table[:4], "little") :]
+    return max(1, *(len(text) for text in texts.split(b"\0")))
+
+
+def _steps(name: str, part: Any, depth: int = 0) -> list[Data]:
+    """The steps of a part, nested ones too."""
+    if part is None:
+        return []
+    if not isinstance(part, dict):
+        raise InputError(f"{name}: {str(part)[:40]!r} is not a step")
+    if depth > MOST_DEPTH:
+        raise InputError(f"{name}: sequences inside sequences, more than {MOST_DEPTH} deep")
+    pattern = part.get("pattern")
+    regex = pattern.get("Regex") if isinstance(pattern, dict) else None
+    if isinstance(regex, str) and len(regex) > LONGEST_PATTERN:
+        raise InputError(f"{name}: a pattern of more than {LONGEST_PATTERN:,} characters")
+    if part.get("type") != "Sequence":
+        return [part]
+    keys = ("normalizers", "pretokenizers", "processors", "decoders")
+    inner: list[Any] = next((part[key] for key in keys if isinstance(part.get(key), list)), [])
+    steps = [step for one in inner for step in _steps(name, one, depth + 1)]
+    if len(steps) > MOST_STEPS:
+        raise InputError(f"{name}: more than {MOST_STEPS} steps")
+    return steps
+
+
+def examine_sentencepiece(name: str, model: Any) -> None:
+    """Refuse a parsed ModelProto that SentencePiece must not get."""
+    if not model.pieces:
+        raise InputError(f"{name}: not a SentencePiece model: it has no pieces")
+    if len(model.pieces) > MOST_TOKENS:
+        raise InputError(f"{name}: more than {MOST_TOKENS:,} pieces")
+    unknown = sum(piece.type == 2 for piece in model.pieces)
+    if unknown != 1:
+        raise InputError(f"{name}: {unknown} unknown pieces; SentencePiece needs one")
+    for number, piece in enumerate(model.pieces):
+        if not piece.piece:
+            raise InputError(f"{name}: pieces[{number}] is empty")
+    for spec in (model.normalizer_spec, model.denormalizer_spec):
+        table = bytes(spec.precompiled_charsmap)
+        if table:
+            character_map(table)
+            if longest_replacement(table) > MOST_EXPANSION:
+                raise InputError(f"{name}: a rule of precompiled_charsmap writes more than "
+                                 f"{MOST_EXPANSION:,} bytes")  # fmt: skip

@@ -1,0 +1,142 @@
+"""The tokenizer in a GGUF file, as a SentencePiece model or a tokenizer.json for their library."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from volt.base.errors import InputError, SettingsError
+from volt.base.extras import need
+from volt.counting.marks import SPACE_MARK
+from volt.counting.words import PRETOKENIZERS
+from volt.foreign.base import Engine
+from volt.foreign.huggingface import HuggingFace
+from volt.foreign.sentencepiece import SentencePiece
+from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, split_part
+from volt.formats.sentencepiece import BPE, UNIGRAM, new_model_proto
+from volt.tokenizing.volt_json import MOST_TOKENS
+
+KEY = "tokenizer.ggml."
+PATTERNS = {
+    "gpt-2": "byte-level", "gpt2": "byte-level", "phi-2": "byte-level", "mpt": "byte-level",
+    "olmo": "byte-level", "jais": "byte-level", "llama-bpe": "byte-level:llama3",
+    "llama3": "byte-level:llama3", "llama-v3": "byte-level:llama3", "dbrx": "byte-level:llama3",
+    "smaug-bpe": "byte-level:llama3", "qwen2": "byte-level:qwen2", "deepseek-r1-qwen":
+    "byte-level:qwen2", "stablelm2": "byte-level:qwen2", "gpt-4o": "byte-level:o200k",
+}  # fmt: skip
+"""What `tokenizer.ggml.pre` names, as far as it is one pattern."""
+WHOLE_WORDS = ("llama-bpe", "llama3", "llama-v3")
+"""Where a word that is a token is taken whole."""
+NORMAL_TYPE, UNKNOWN_TYPE, CONTROL_TYPE, USER_TYPE = 1, 2, 3, 4
+
+
+def open_gguf(path: Path, pattern: str | None) -> Engine:
+    library = need("gguf", "gguf")
+    try:
+        fields = library.GGUFReader(path).fields
+        found = {name.removeprefix(KEY): one.contents() for name, one in fields.items()
+                 if name.startswith(KEY)}  # fmt: skip
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except Exception as error:  # the package checks little, so that anything can go wrong
+        raise InputError(f"{path}: not a GGUF file that can be read: {error!r:.200}") from None
+    kind, tokens = found.get("model"), found.get("tokens")
+    if (
+        not isinstance(tokens, list)
+        or not 0 < len(tokens) <= MOST_TOKENS
+        or not all(isinstance(token, str) for token in tokens)
+    ):
+        raise InputError(f"{path}: {KEY}tokens: no list of tokens")
+    types = found.get("token_type") or [NORMAL_TYPE] * len(tokens)
+    if len(types) != len(tokens):
+        raise InputError(f"{path}: {KEY}token_type: not one per token")
+    openers = {"llama": _sentencepiece, "t5": _sentencepiece, "gpt2": _bpe, "bert": _word_piece}
+    if kind not in openers:
+        raise SettingsError(
+            f"{path}: {KEY}model: {str(kind)[:40]!r}; volt reads {', '.join(openers)}: take the "
+            "tokenizer's own file"
+        )
+    engine = openers[kind](path, found, types, pattern)
+    engine.messages.append(f"{KEY}model is {kind}; what is written is no GGUF file")
+    return engine
+
+
+def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern: Any) -> Engine:
+    scores = found.get("scores") or [0.0] * len(types)
+    if len(scores) != len(types):
+        raise InputError(f"{path}: {KEY}scores: not one per token")
+    model = new_model_proto()
+    for token, score, kind in zip(found["tokens"], scores, types, strict=True):
+        model.pieces.add(piece=token, score=float(score), type=int(kind) if 1 <= kind <= 6 else 1)
+    trainer, normalizer = model.trainer_spec, model.normalizer_spec
+    trainer.model_type = BPE if found["model"] == "llama" else UNIGRAM
+    trainer.byte_fallback = any(kind == 6 for kind in types)
+    trainer.vocab_size = len(types)
+    names = {"unk": "unknown_token_id", "bos": "bos_token_id", "eos": "eos_token_id"}
+    for role, key in names.items():
+        number = found.get(key)
+        if isinstance(number, int) and 0 <= number < len(types):
+            setattr(trainer, f"{role}_id", number)
+            setattr(trainer, f"{role}_piece", found["tokens"][number])
+    trainer.pad_id = -1
+    normalizer.add_dummy_prefix = bool(found.get("add_space_prefix", True))
+    normalizer.remove_extra_whitespaces = bool(found.get("remove_extra_whitespaces", False))
+    normalizer.escape_whitespaces = True
+    table = found.get("precompiled_charsmap")
+    normalizer.precompiled_charsmap = bytes(table) if table else b""
+    return SentencePiece(str(path), bytes(model.SerializeToString(deterministic=True)), "gguf")
+
+
+def _added(found: dict[str, Any], types: list[int]) -> list[dict[str, Any]]:
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    return [
+        {"id": i, "content": token, **flags, "special": kind != USER_TYPE}
+        for i, (token, kind) in enumerate(zip(found["tokens"], types, strict=True))
+        if kind in (UNKNOWN_TYPE, CONTROL_TYPE, USER_TYPE) and token
+    ]
+
+
+def _json(path: Path, found: dict[str, Any], types: list[int], parts: dict[str, Any]) -> Engine:
+    data = {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": _added(found, types), "normalizer": None, "pre_tokenizer": None,
+        "post_processor": None, "decoder": BYTE_LEVEL, **parts,
+    }  # fmt: skip
+    return HuggingFace(str(path), json.dumps(data, ensure_ascii=False, indent=2), "gguf")
+
+
+def _bpe(path: Path, found: dict[str, Any], types: list[int], pattern: str | None) -> Engine:
+    named = str(found.get("pre", ""))
+    if pattern is None:
+        if PATTERNS.get(named) is None:
+            raise SettingsError(
+                f"{path}: {KEY}pre: {named!r}, which volt does not know: name how it cuts text "
+                "with `pattern`"
+            )
+        pattern = PRETOKENIZERS[PATTERNS[named]].pattern or ""
+    vocab: dict[str, int] = {}
+    for number, token in enumerate(found["tokens"]):
+        vocab.setdefault(token, number)
+    cuts = {"type": "Sequence", "pretokenizers": [split_part(pattern), BYTES]}
+    model = {"type": "BPE", "ignore_merges": named in WHOLE_WORDS, "vocab": vocab,
+             "merges": found.get("merges") or []}  # fmt: skip
+    return _json(path, found, types, {"pre_tokenizer": cuts, "model": model})
+
+
+def _word_piece(path: Path, found: dict[str, Any], types: list[int], pattern: Any) -> Engine:
+    """A token that starts a word is marked there, not one that is inside."""
+    vocab: dict[str, int] = {}
+    for number, (token, kind) in enumerate(zip(found["tokens"], types, strict=True)):
+        if kind == NORMAL_TYPE and not (token.startswith("[") and token.endswith("]")):
+            inside = not token.startswith(SPACE_MARK)
+            token = "##" + token if inside else token.removeprefix(SPACE_MARK)
+        vocab.setdefault(token, number)
+    normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+                  "strip_accents": None, "lowercase": True}  # fmt: skip
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+             "max_input_chars_per_word": 100, "vocab": vocab}  # fmt: skip
+    decoder = {"type": "WordPiece", "prefix": "##", "cleanup": False}
+    cuts = {"type": "BertPreTokenizer"}
+    parts = {"normalizer": normalizer, "pre_tokenizer": cuts, "decoder": decoder, "model": model}
+    return _json(path, found, types, parts)

@@ -1,0 +1,340 @@
+"""A `tokenizer.json`, run by Hugging Face's `tokenizers`. Other files become one, too: BERT's
+vocab.txt, vocab.json with merges.txt, and what is in a GGUF file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from volt.base.errors import InputError, SettingsError
+from volt.base.extras import need
+from volt.counting.marks import END_MARK, LETTER_BYTES
+from volt.foreign.base import Change, Engine, by_id, byte_tokens
+from volt.foreign.examine import examine_tokenizer_json
+from volt.foreign.inner import Inner, looking_up, merging
+from volt.foreign.json_text import JsonText, dumped, laid_out
+from volt.formats.files import read_bytes, read_json
+from volt.formats.reasons import UNKNOWN_PENALTY
+
+CONFIG, MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
+"""Files that name tokens by their text, so that they stay as they are."""
+
+
+class HuggingFace(Engine):
+    """Runs a `tokenizer.json`."""
+
+    def __init__(self, name: str, text: str, kind: str = "hf", folder: Path | None = None) -> None:
+        self.name, self.text, self.kind, self.folder = name, text, kind, folder
+        self.messages = []
+        self.data = _parsed(name, text)
+        examine_tokenizer_json(name, self.data)
+        added = _missing(self.data, folder)
+        if added:
+            self.data["added_tokens"] = [*(self.data.get("added_tokens") or []), *added]
+            text = json.dumps(self.data, ensure_ascii=False)
+            self.messages.append(
+                f"{len(added):,} added tokens, such as {added[0]['content']!r}, are in "
+                f"{CONFIG} or {ADDED} only"
+            )
+        library = need("tokenizers", "hf")
+        self.library = f"tokenizers {library.__version__}"
+        try:
+            self.tokenizer = library.Tokenizer.from_str(text)
+            # What a file says of padding and of longest lines is meant for another use.
+            self.tokenizer.no_padding()
+            self.tokenizer.no_truncation()
+            vocabulary = self.tokenizer.get_vocab(with_added_tokens=True)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the library raises plain Exception, or panics
+            raise InputError(f"{name}: tokenizers does not read it: {str(error)[:300]}") from None
+        model = self.data["model"]
+        own = [(one[0], i) for i, one in enumerate(model["vocab"])] if self._is_unigram else [
+            *model["vocab"].items()]  # fmt: skip
+        self.names = by_id([*vocabulary.items(), *own])
+        listed = self.data.get("added_tokens") or []
+        self.added = {one["content"]: one for one in listed}
+        self.named = frozenset(vocabulary[one["content"]] for one in listed
+                               if one["content"] in vocabulary)  # fmt: skip
+        self.unknown_id = model.get(
+            "unk_id"
+        )  # a Unigram model has it by number, the others by name
+        if model.get("unk_token") is not None:
+            self.unknown_id = self.tokenizer.token_to_id(str(model["unk_token"]))
+        if model.get("byte_fallback"):
+            self.byte_ids = byte_tokens(self.names)
+        self.before_word = " "
+
+    @property
+    def _is_unigram(self) -> bool:
+        return isinstance(self.data["model"]["vocab"], list)
+
+    @property
+    def model_type(self) -> str:
+        """BPE, Unigram, WordPiece or WordLevel; older files do not say it."""
+        model = self.data["model"]
+        if isinstance(model.get("type"), str):
+            return str(model["type"])
+        if self._is_unigram:
+            return "Unigram"
+        if "merges" in model:
+            return "BPE"
+        return "WordPiece" if "continuing_subword_prefix" in model else "WordLevel"
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [one.ids for one in found]
+
+    def decode(self, ids: list[int]) -> str:
+        return str(self.tokenizer.decode(list(ids)))
+
+    # -------------------------------------------------------------------------------------- words
+
+    def words(self, text: str) -> list[str]:
+        """Added tokens are found first, and are not among the words."""
+        parts = self._name_pattern.split(text) if self._name_pattern else [text]
+        words: list[str] = []
+        for part in parts:
+            if not part:
+                continue
+            if self.tokenizer.normalizer is not None:
+                part = self.tokenizer.normalizer.normalize_str(part)
+            if self.tokenizer.pre_tokenizer is not None:
+                words += [word for word, _ in self.tokenizer.pre_tokenizer.pre_tokenize_str(part)]
+            else:
+                words += spaced(part, self.names)
+        return words
+
+    @cached_property
+    def _name_pattern(self) -> re.Pattern[str] | None:
+        names = sorted((name for name in self.added if name), key=lambda name: (-len(name), name))
+        return re.compile("|".join(map(re.escape, names))) if names else None
+
+    def inner(self) -> Inner:
+        model, kind = self.data["model"], self.model_type
+        if kind == "BPE":
+            if model.get("continuing_subword_prefix"):
+                raise SettingsError(
+                    f"{self.name}: model.continuing_subword_prefix: BPE with marks inside words "
+                    "can't be refitted or extended"
+                )
+            suffix = model.get("end_of_word_suffix") or ""
+            if suffix not in ("", END_MARK):
+                raise SettingsError(
+                    f"{self.name}: model.end_of_word_suffix: {suffix!r}; refit and extend know "
+                    f"{END_MARK!r}"
+                )
+            listed_pairs = (one.split(" ") if isinstance(one, str) else one
+                            for one in model["merges"])  # fmt: skip
+            pairs = [(left, right) for left, right in listed_pairs]
+            return merging(
+                self.names, self.named, pairs=pairs, byte_level=not suffix and self.byte_level,
+                suffix=suffix, unknown_id=self.unknown_id, byte_ids=self.byte_ids,
+                fuse_unknown=bool(model.get("fuse_unk")),
+                whole_words=bool(model.get("ignore_merges")),
+            )  # fmt: skip
+        if kind == "Unigram":
+            listed = [float(score) for _, score in model["vocab"]]
+            scores = [*listed, *[0.0] * (self.size - len(listed))]
+            return looking_up(
+                self.names, self.named, encoding="unigram", scores=scores,
+                unknown_id=self.unknown_id, byte_ids=self.byte_ids,
+                unknown_score=min(listed) - UNKNOWN_PENALTY,
+            )  # fmt: skip
+        if kind == "WordPiece":
+            return looking_up(
+                self.names, self.named, encoding="longest",
+                mark=model.get("continuing_subword_prefix", "##"), unknown_id=self.unknown_id,
+                longest_word=int(model.get("max_input_chars_per_word", 100)),
+            )  # fmt: skip
+        raise SettingsError(
+            f"{self.name}: a {kind} model has whole words only; it can't be refitted or extended"
+        )
+
+    @cached_property
+    def byte_level(self) -> bool:
+        """Do its words consist of letters for bytes? A step named ByteLevel makes them."""
+        found = json.dumps([self.data.get("normalizer"), self.data.get("pre_tokenizer")])
+        own = {name for name in self.spelled if len(name) == 1}
+        return '"ByteLevel"' in found and all(ord(name) in LETTER_BYTES for name in own)
+
+    # -------------------------------------------------------------------------------------- write
+
+    def rewrite(self, change: Change) -> dict[str, bytes]:
+        text = rewritten_json(self.text, self.data, self.model_type, self.names, change, self.name)
+        files = {"tokenizer.json": text.encode()}
+        if self.folder is not None:
+            files |= renumbered_beside(self.folder, change)
+        return files
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name}: not JSON: {error}") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _missing(data: dict[str, Any], folder: Path | None) -> list[dict[str, Any]]:
+    """Added tokens that only the files beside a tokenizer.json have. `transformers` adds them."""
+    if folder is None:
+        return []
+    known = {one["content"] for one in data.get("added_tokens") or []}
+    vocab = data["model"]["vocab"]
+    own = vocab if isinstance(vocab, dict) else {one[0]: i for i, one in enumerate(vocab)}
+    found = []
+    for number, one in sorted(named_beside(folder).items()):
+        if one["content"] not in known and own.get(one["content"], number) == number:
+            found.append({"id": number, **one})
+    return found
+
+
+def named_beside(folder: Path) -> dict[int, dict[str, Any]]:
+    """The added tokens of tokenizer_config.json and added_tokens.json, by id."""
+    found: dict[int, dict[str, Any]] = {}
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    if (folder / ADDED).exists():
+        table = read_json(folder / ADDED)
+        for name, number in table.items() if isinstance(table, dict) else ():
+            if type(number) is int and number >= 0:
+                found[number] = {"content": name, **plain, "special": True}
+    if (folder / CONFIG).exists():
+        config = read_json(folder / CONFIG)
+        decoder = config.get("added_tokens_decoder") if isinstance(config, dict) else None
+        for number, one in decoder.items() if isinstance(decoder, dict) else ():
+            if number.isdigit() and isinstance(one, dict) and isinstance(one.get("content"), str):
+                flags = {key: bool(one.get(key, False)) for key in (*plain, "special")}
+                found[int(number)] = {"content": one["content"], **flags}
+    return found
+
+
+def spaced(text: str, names: Sequence[str | None]) -> list[str]:
+    """A text that nothing cuts, cut where no token reaches over: before a `▁` after another letter.
+    Tokens that contain such a place keep it whole."""
+    if any(name is not None and re.search("[^▁]▁", name) for name in names):
+        return [text]
+    return [part for part in re.split("(?<=[^▁])(?=▁)", text) if part]
+
+
+# ---------------------------------------------------------------------------------------- rewriting
+
+
+def rewritten_json(
+    text: str, data: dict[str, Any], kind: str, names: Sequence[str | None], change: Change,
+    name: str,
+) -> str:  # fmt: skip
+    """A `tokenizer.json` with another vocabulary; every other byte stays."""
+    source = JsonText(text)
+    spans: dict[tuple[int, int], str] = {}
+    model = data["model"]
+    vocab_span = source.find(("model", "vocab"))
+    assert vocab_span is not None  # examined
+    style = source.style(("model", "vocab"))
+    new_names: list[str | None] = [None] * change.size
+    for old, new in enumerate(change.id_map.tolist()):
+        if new >= 0:
+            new_names[new] = names[old]
+    if kind == "Unigram":
+        members = _unigram_members(model["vocab"], change)
+        spans[vocab_span] = laid_out(members, style, "[]")
+        if (span := source.find(("model", "unk_id"))) and model.get("unk_id") is not None:
+            spans[span] = str(change.new_id(model["unk_id"], f"{name}: model.unk_id"))
+    else:
+        kept = [(change.id_map[i], token) for token, i in model["vocab"].items()
+                if i < len(change.id_map) and change.id_map[i] >= 0]  # fmt: skip
+        members = [f"{dumped(token)}: {number}" for number, token in sorted(kept)]
+        members += [f"{dumped(one.text)}: {i}" for i, one in enumerate(change.added, change.kept)]
+        spans[vocab_span] = laid_out(members, style, "{}")
+    merges_span = source.find(("model", "merges"))
+    if kind == "BPE" and merges_span is not None:
+        merges = kept_merges(model["merges"], new_names, change)
+        spans[merges_span] = laid_out(
+            [dumped(one) for one in merges], source.style(("model", "merges")), "[]"
+        )
+    for number, one in enumerate(data.get("added_tokens") or []):
+        span = source.find(("added_tokens", number, "id"))
+        if span is not None:
+            spans[span] = str(change.new_id(one["id"], f"{name}: added_tokens"))
+    span = source.find(("padding", "pad_id"))
+    if span is not None and isinstance(data.get("padding"), dict):
+        spans[span] = str(change.new_id(data["padding"]["pad_id"], f"{name}: padding"))
+    for path, number in _post_ids(data.get("post_processor"), ("post_processor",)):
+        if (span := source.find(path)) is not None:
+            spans[span] = str(change.new_id(number, f"{name}: post_processor"))
+    return source.with_spans(spans)
+
+
+def _unigram_members(vocab: list[Any], change: Change) -> list[str]:
+    kept = [(int(change.id_map[i]), dumped(one)) for i, one in enumerate(vocab)
+            if change.id_map[i] >= 0]  # fmt: skip
+    members = [one for _, one in sorted(kept)]
+    if change.added and len(members) < change.kept:
+        # Ids are places in this list, so added tokens before the new ones have a place too. Their
+        # score does not matter: they are found before the model sees the text.
+        members += [dumped([f"<|place-{i}|>", 0.0]) for i in range(len(members), change.kept)]
+    return [*members, *(dumped([one.text, one.score]) for one in change.added)]
+
+
+def kept_merges(
+    merges: Sequence[Any], names: Sequence[str | None], change: Change
+) -> list[str | list[str]]:
+    """The merges whose tokens stay, in their order and spelling, then the new ones."""
+    strings = bool(merges) and isinstance(merges[0], str)
+    known = {name for name in names if name is not None}
+    stays: list[str | list[str]] = []
+    for merge in merges:
+        pair = merge.split(" ") if isinstance(merge, str) else list(merge)
+        if tuple(pair) in change.rerouted:
+            pair = list(change.rerouted[pair[0], pair[1]])
+            merge = " ".join(pair) if strings else pair
+        if pair[0] in known and pair[1] in known and pair[0] + pair[1] in known:
+            stays.append(merge)
+    for one in change.added:
+        stays += [" ".join(pair) if strings else list(pair) for pair in one.pairs]
+    return stays
+
+
+def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], int]]:
+    """A post-processor: ids are in `ids` lists, or in pairs of a token and its id."""
+    found: list[tuple[tuple[str | int, ...], int]] = []
+    members: list[tuple[str | int, Any]] = []
+    if isinstance(part, dict):
+        members = list(part.items())
+    elif isinstance(part, list):
+        if len(part) == 2 and isinstance(part[0], str) and type(part[1]) is int:
+            return [((*path, 1), part[1])]
+        members = list(enumerate(part))
+    for key, value in members:
+        if key == "ids" and isinstance(value, list):
+            found += [((*path, key, i), one) for i, one in enumerate(value)]
+        else:
+            found += _post_ids(value, (*path, key))
+    return found
+
+
+def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
+    """The files beside a tokenizer, with the new ids; what names tokens by text stays as it is."""
+    files = {name: read_bytes(folder / name) for name in BESIDE if (folder / name).exists()}
+    config = folder / CONFIG
+    if config.exists():
+        source = JsonText(read_bytes(config).decode())
+        spans = {}
+        for key, _, key_span in source.children(("added_tokens_decoder",)):
+            if key_span is not None and str(key).isdigit():
+                new = change.new_id(int(key), f"{config}: added_tokens_decoder")
+                spans[key_span] = dumped(str(new))
+        files[CONFIG] = source.with_spans(spans).encode()
+    if (folder / ADDED).exists():
+        table: Mapping[str, Any] = read_json(folder / ADDED)
+        source = JsonText(read_bytes(folder / ADDED).decode())
+        new_ids: dict[tuple[str | int, ...], str] = {
+            (key,): str(change.new_id(value, ADDED)) for key, value in table.items()
+        }
+        files[ADDED] = source.with_values(new_ids).encode()
+    return files

@@ -1,0 +1,65 @@
+"""volt's own encoder as an engine: for vocabularies of volt, and files that it was checked on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from volt.base.errors import SettingsError
+from volt.counting.marks import SPACE_MARK, Marks
+from volt.foreign.base import Change, Engine
+from volt.foreign.inner import Inner
+from volt.tokenizing.tokenizer import Tokenizer
+
+
+class Native(Engine):
+    """Encodes by native code. `behind` is the engine that it was checked against, which still cuts
+    words and rewrites the file."""
+
+    def __init__(self, tokenizer: Tokenizer, kind: str, behind: Engine | None = None) -> None:
+        self.tokenizer, self.kind, self.behind = tokenizer, kind, behind
+        vocabulary = self.vocabulary = tokenizer.vocabulary
+        self.library = "volt"
+        self.messages = [] if behind is None else list(behind.messages)
+        self.names = list(vocabulary.texts)
+        columns = vocabulary.columns
+        self.named = frozenset(np.flatnonzero(columns.are("special", "symbol")).tolist())
+        self.unknown_id = vocabulary.unknown_id
+        self.byte_ids = frozenset(np.flatnonzero(columns.are("byte")).tolist())
+        self.before_word = " " if vocabulary.rule.mode.byte_level else ""
+        # Hugging Face finds names of special tokens in text; SentencePiece and tiktoken do not.
+        finds = behind is not None and behind.library.startswith("tokenizers")
+        self.allowed = frozenset(vocabulary.of_kind("special")) if finds else frozenset()
+        # SentencePiece and Hugging Face do not tell a `▁` in the text from a space.
+        self.mark_is_space = behind is not None and vocabulary.rule.mode.space_before
+        self.by_lines = behind is None and not vocabulary.rule.mode.byte_level
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        if self.mark_is_space:
+            texts = [text.replace(SPACE_MARK, " ") for text in texts]
+        if not self.by_lines:
+            return self.tokenizer.encode_batch(texts, allowed_special=self.allowed)
+        # Such a vocabulary was learned from lines: a line end is no text to it.
+        lines = [[line for line in text.split("\n") if line] for text in texts]
+        found = iter(self.tokenizer.encode_batch([*chain(*lines)]))
+        return [[*chain.from_iterable(next(found) for _ in one)] for one in lines]
+
+    def decode(self, ids: list[int]) -> str:
+        return self.tokenizer.decode(ids)
+
+    def words(self, text: str) -> list[str]:
+        if self.behind is None:
+            raise SettingsError("the words of a vocabulary of volt are counted by volt")
+        return self.behind.words(text)
+
+    def inner(self) -> Inner:
+        return Inner(self.vocabulary) if self.behind is None else self.behind.inner()
+
+    def rewrite(self, change: Change) -> dict[str, bytes]:
+        return {} if self.behind is None else self.behind.rewrite(change)
+
+    @property
+    def marks(self) -> Marks:
+        return self.vocabulary.marks

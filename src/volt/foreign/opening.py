@@ -1,0 +1,176 @@
+"""Opening any tokenizer: what it is, which library runs it, and whether volt's encoder may.
+
+volt's encoder runs a file only if it gives the ids of the file's own library on 2,000 built-in
+texts and on the text at hand. Otherwise the library runs it, and one line says why.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from volt.base.errors import InputError, VoltError
+from volt.counting.words import PRETOKENIZERS
+from volt.foreign.base import Engine
+from volt.foreign.check_lines import built_in
+from volt.foreign.classes import Bert, open_pair
+from volt.foreign.gguf import open_gguf
+from volt.foreign.huggingface import HuggingFace
+from volt.foreign.marian import MarianMT
+from volt.foreign.native import Native
+from volt.foreign.rwkv import Rwkv
+from volt.foreign.sentencepiece import SentencePiece
+from volt.foreign.tiktoken import open_ranks, open_tekken
+from volt.formats import huggingface, sentencepiece
+from volt.formats.assembly import Parsed, assemble
+from volt.formats.detect import KINDS, Identified, identify
+from volt.formats.exchange import import_vocabulary
+from volt.formats.files import read_bytes
+from volt.formats.registry import FORMATS
+from volt.tokenizing.tokenizer import Tokenizer, load
+from volt.tokenizing.vocabulary import Vocabulary
+
+MOST_CHECKED = 1_000_000
+"""Characters of the user's text that the two encoders are compared on."""
+NO_LIBRARY = ("subword-nmt", "opennmt", "fairseq", "marian", "text")
+"""What volt reads itself: the files say all, and there is no library to compare with."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A tokenizer that can encode, and what to say of it."""
+
+    engine: Engine
+    said: str
+    """What it is, which engine runs it, and why not volt's if it is not."""
+
+    @property
+    def messages(self) -> list[str]:
+        return [self.said, *self.engine.messages]
+
+
+def open_engine(
+    path: str | os.PathLike[str],
+    *,
+    form: str | None = None,
+    pattern: str | None = None,
+    texts: Sequence[str] = (),
+    native: bool = True,
+) -> Opened:
+    """Open a tokenizer of any toolkit. `texts` are what it is going to encode: volt's encoder is
+    checked on them, too. `pattern` is how it cuts text, where its files do not say it: the name of
+    a byte-level pre-tokenizer, or a regular expression."""
+    place = Path(path)
+    if not place.exists():
+        raise InputError(f"no such file or folder: {place}")
+    if pattern is not None and pattern in PRETOKENIZERS and PRETOKENIZERS[pattern].pattern:
+        pattern = PRETOKENIZERS[pattern].pattern
+    found = identify(place) if form is None else Identified(_kind_of(form), place)
+    if found.kind == "volt":
+        return Opened(Native(load(place), "volt"), "a vocabulary of volt")
+    if found.kind in NO_LIBRARY or found.kind not in KINDS:
+        vocabulary, messages = import_vocabulary(place, form)
+        engine: Engine = Native(Tokenizer(vocabulary), found.kind)
+        engine.messages += messages
+        said = KINDS[found.kind].said if found.kind in KINDS else f"a {found.kind} file"
+        return Opened(engine, f"{said}, read and encoded by volt itself")
+    own = _library_engine(place, found, pattern)
+    if not native:
+        return Opened(own, f"{found.said}, encoded by {own.library}")
+    return _checked(own, found.said, texts)
+
+
+def _kind_of(form: str) -> str:
+    return next((name for name, kind in KINDS.items() if kind.form == form), form)
+
+
+def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engine:
+    folder = found.file.parent if place.is_dir() or found.file.name in FOLDER_NAMES else None
+    file = found.file / "tokenizer.json" if found.file.is_dir() else found.file
+    openers: dict[str, Callable[[], Engine]] = {
+        "hf": lambda: HuggingFace(str(file), _text(file), folder=folder),
+        "sentencepiece": lambda: SentencePiece(
+            str(file), read_bytes(file), folder=folder if place.is_dir() else None,
+            file_name=file.name,
+        ),
+        "tiktoken": lambda: open_ranks(file, pattern),
+        "tekken": lambda: open_tekken(file),
+        "gpt2": lambda: open_pair(place if place.is_dir() else place.parent, pattern),
+        "bert": lambda: Bert(file),
+        "marian-mt": lambda: MarianMT(file.parent),
+        "rwkv": lambda: Rwkv(file),
+        "gguf": lambda: open_gguf(file, pattern),
+    }  # fmt: skip
+    return openers[found.kind]()
+
+
+FOLDER_NAMES = ("tokenizer.json",)
+"""A file of this name is read with the files beside it."""
+
+
+def _text(file: Path) -> str:
+    try:
+        return read_bytes(file).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: byte offset {error.start}: invalid UTF-8") from None
+
+
+def _checked(own: Engine, said: str, texts: Sequence[str]) -> Opened:
+    try:
+        vocabulary = native_vocabulary(own)
+        if vocabulary is None:
+            why = "volt has no encoder for it"
+        else:
+            native = Native(Tokenizer(vocabulary), own.kind, own)
+            difference = first_difference(native, own, texts)
+            if difference is None:
+                mine = "" if not texts else " and on yours"
+                line = (f"{said}, encoded by volt: the same ids as {own.library} on the built-in "
+                        f"texts{mine}")  # fmt: skip
+                return Opened(native, line)
+            why = f"volt gives other ids for {difference[:60]!r}"
+    except VoltError as error:
+        why = f"not by volt: {str(error).removeprefix(str(getattr(own, 'name', '')) + ': ')}"
+    return Opened(own, f"{said}, encoded by {own.library}: {why}")
+
+
+def native_vocabulary(own: Engine) -> Vocabulary | None:
+    """The file of an engine as a vocabulary of volt; None or an error if there is none."""
+    parsed: Parsed
+    if isinstance(own, HuggingFace):
+        parsed = huggingface.parse(own.name, own.data)
+    elif isinstance(own, SentencePiece) and not own.added:
+        parsed = sentencepiece.parse(own.name, own.proto.SerializeToString())
+    elif own.kind == "tiktoken" and own.file is not None:  # type: ignore[attr-defined]
+        parsed = FORMATS["tiktoken"].read(own.file)  # type: ignore[attr-defined]
+    else:
+        return None
+    vocabulary = assemble(parsed)
+    own.messages += [one for one in parsed.messages if one not in own.messages]
+    return vocabulary
+
+
+def first_difference(one: Engine, other: Engine, texts: Sequence[str]) -> str | None:
+    """The first built-in or given text that two engines encode differently."""
+    names = tuple(name for i in sorted(other.named)[:50] if (name := other.names[i]))
+    own = built_in(names)
+    for lot in (own, _some(texts)):
+        for text, mine, theirs in zip(
+            lot, one.encode_batch(lot), other.encode_batch(lot), strict=True
+        ):
+            if mine != theirs:
+                return text
+    return None
+
+
+def _some(texts: Sequence[str]) -> list[str]:
+    left = MOST_CHECKED
+    some = []
+    for text in texts:
+        if left <= 0:
+            break
+        some.append(text[:left])
+        left -= len(text)
+    return some

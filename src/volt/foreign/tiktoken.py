@@ -1,0 +1,202 @@
+"""Ranks files and tekken.json, run by tiktoken."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from volt.base.errors import InputError, SettingsError
+from volt.base.extras import need
+from volt.counting.marks import byte_letters, letter_bytes
+from volt.counting.words import PRETOKENIZERS
+from volt.foreign.base import Change, Engine, by_id
+from volt.foreign.examine import LONGEST_PATTERN
+from volt.foreign.huggingface import renumbered_beside
+from volt.foreign.inner import Inner, merging
+from volt.foreign.json_text import JsonText, dumped, laid_out
+from volt.formats.files import read_bytes
+from volt.formats.tiktoken import settings_path
+from volt.tokenizing.volt_json import MOST_TOKENS
+
+BY_RANKS = {
+    50_256: "byte-level", 50_280: "byte-level", 100_256: "byte-level:cl100k",
+    199_998: "byte-level:o200k", 128_000: "byte-level:llama3", 151_643: "byte-level:qwen2",
+}  # fmt: skip
+"""The pattern that goes with the published files, by their number of ranks."""
+
+
+class TikToken(Engine):
+    """Runs ranks and a pattern. Special tokens are never found in text (`encode_ordinary`)."""
+
+    def __init__(
+        self, name: str, ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int],
+        kind: str = "tiktoken", file: Path | None = None, offset: int = 0,
+    ) -> None:  # fmt: skip
+        self.name, self.kind, self.file, self.offset = name, kind, file, offset
+        self.ranks, self.pattern, self.special = dict(ranks), pattern, dict(special)
+        self.messages = []
+        _examine(name, self.ranks, pattern, self.special)
+        library = need("tiktoken", "tiktoken")
+        self.library = f"tiktoken {library.__version__}"
+        try:
+            self.encoding = library.Encoding(
+                name="volt", pat_str=pattern, mergeable_ranks=self.ranks, special_tokens={}
+            )
+            self.encoding.encode_ordinary("a 1")
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a pattern that it can't read is a ValueError, or a panic
+            raise InputError(f"{name}: tiktoken does not take it: {str(error)[:300]}") from None
+        tokens = ((byte_letters(data), rank + offset) for data, rank in self.ranks.items())
+        self.names = by_id([*tokens, *self.special.items()])
+        self.named = frozenset(self.special.values())
+        self.before_word = " "
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        found = self.encoding.encode_ordinary_batch(list(texts), num_threads=2)
+        if not self.offset:
+            return list(found)
+        return [[i + self.offset for i in ids] for ids in found]
+
+    def decode(self, ids: list[int]) -> str:
+        plain = self.plain
+        data = [plain[i] or (self.names[i] or "").encode() for i in ids]
+        return b"".join(data).decode(errors="replace")
+
+    def words(self, text: str) -> list[str]:
+        regex = need("regex", "tiktoken")
+        return [byte_letters(match[0].encode()) for match in regex.finditer(self.pattern, text)]
+
+    def inner(self) -> Inner:
+        ranks = [(byte_letters(data), float(rank)) for data, rank in self.ranks.items()]
+        return merging(self.names, self.named, ranks=ranks, byte_level=True, whole_words=True)
+
+    def rewrite(self, change: Change) -> dict[str, bytes]:
+        if self.kind == "tekken" and self.file is not None:
+            return self._rewrite_tekken(change, self.file)
+        tokens = [
+            (int(change.id_map[rank]), data) for data, rank in self.ranks.items()
+            if change.id_map[rank] >= 0
+        ]  # fmt: skip
+        tokens += [(i, letter_bytes(one.text)) for i, one in enumerate(change.added, change.kept)]
+        lines = [f"{base64.b64encode(data).decode()} {rank}\n" for rank, data in sorted(tokens)]
+        name = self.file.name if self.file is not None else "tokenizer.tiktoken"
+        files = {name: "".join(lines).encode()}
+        special = {text: change.new_id(i, self.name) for text, i in self.special.items()}
+        settings = {"pat_str": self.pattern, "special_tokens": special}
+        told = json.dumps(settings, ensure_ascii=False, indent=1) + "\n"
+        files[settings_path(Path(name)).name] = told.encode()
+        if self.file is not None and self.file.name == "tokenizer.model":
+            files |= renumbered_beside(self.file.parent, change)
+        return files
+
+    def _rewrite_tekken(self, change: Change, file: Path) -> dict[str, bytes]:
+        """Ranks count from the number of special tokens on; entries beyond the vocabulary's size,
+        which the model does not use, are left out."""
+        text = read_bytes(file).decode()
+        source, data = JsonText(text), json.loads(text)
+        used = sorted(self.ranks.values())
+        kept = [one for one in data["vocab"] if one["rank"] in set(used)
+                and change.id_map[one["rank"] + self.offset] >= 0]  # fmt: skip
+        entries = [{**one, "rank": int(change.id_map[one["rank"] + self.offset]) - self.offset}
+                   for one in kept]  # fmt: skip
+        for i, one in enumerate(change.added, change.kept):
+            data_of = letter_bytes(one.text)
+            shown = data_of.decode(errors="ignore") if b"\xff" not in data_of else None
+            entries.append({
+                "rank": i - self.offset, "token_bytes": base64.b64encode(data_of).decode(),
+                "token_str": shown or None,
+            })  # fmt: skip
+        spans = {}
+        span = source.find(("vocab",))
+        assert span is not None  # it was read
+        spans[span] = laid_out([dumped(one) for one in entries], source.style(("vocab",)), "[]")
+        for key, value in (("default_vocab_size", change.size), ("num_vocab_tokens", len(entries))):
+            if (span := source.find(("config", key))) is not None:
+                spans[span] = str(value)
+        return {file.name: source.with_spans(spans).encode()}
+
+
+def _examine(
+    name: str, ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int]
+) -> None:
+    if len(ranks) > MOST_TOKENS or max(ranks.values(), default=0) >= MOST_TOKENS:
+        raise InputError(f"{name}: more than {MOST_TOKENS:,} ranks")
+    if len(set(ranks.values())) < len(ranks):
+        raise InputError(f"{name}: two tokens have the same rank")
+    if missing := next((i for i in range(256) if bytes([i]) not in ranks), None):
+        raise InputError(f"{name}: the byte {missing} is not a token")
+    if len(pattern) > LONGEST_PATTERN:
+        raise InputError(f"{name}: a pattern of more than {LONGEST_PATTERN:,} characters")
+    if any(not 0 <= number < MOST_TOKENS for number in special.values()):
+        raise InputError(f"{name}: a special token has no id below {MOST_TOKENS:,}")
+
+
+def open_ranks(path: Path, pattern: str | None) -> TikToken:
+    """A file with a token in base64 and its rank per line. Pattern and special tokens are beside
+    it, as volt writes them, or known by the number of ranks, or given."""
+    ranks: dict[bytes, int] = {}
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
+        if not line.strip():
+            continue
+        code, _, rank = line.strip().partition(b" ")
+        try:
+            data = base64.b64decode(code, validate=True)
+        except (binascii.Error, ValueError):
+            data = b""
+        if not data or not rank.isdigit() or len(rank) > 9 or data in ranks:
+            raise InputError(f"{path}: line {number}: no new token in base64 with its rank")
+        ranks[data] = int(rank)
+    settings = settings_path(path)
+    if settings.exists():
+        found = _settings(settings)
+        return TikToken(str(path), ranks, found[0], found[1], file=path)
+    messages = [f"no {settings.name}: no special tokens"]
+    if pattern is None:
+        known = BY_RANKS.get(len(ranks))
+        if known is None:
+            raise SettingsError(
+                f"{path}: {len(ranks):,} ranks, which is no published vocabulary, and no "
+                f"{settings.name} beside it: how it cuts text is not known; name it with `pattern`"
+            )
+        pattern = PRETOKENIZERS[known].pattern or ""
+        messages.append(f"{len(ranks):,} ranks: the pattern {known}")
+    engine = TikToken(str(path), ranks, pattern, {}, file=path)
+    engine.messages += messages
+    return engine
+
+
+def _settings(file: Path) -> tuple[str, dict[str, int]]:
+    try:
+        found = json.loads(read_bytes(file))
+        pattern, special = found["pat_str"], found["special_tokens"]
+        fine = isinstance(pattern, str) and all(type(i) is int for i in special.values())
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        fine = False
+    if not fine:
+        raise InputError(f"{file}: no pat_str and special_tokens")
+    return pattern, special
+
+
+def open_tekken(path: Path) -> TikToken:
+    """Mistral's tekken.json: special tokens first, then as many ranks as the vocabulary has."""
+    try:
+        data: Any = json.loads(read_bytes(path))
+        config = data["config"]
+        number = int(config.get("default_num_special_tokens", 1000))
+        size = int(config["default_vocab_size"])
+        entries = data["vocab"][: max(0, size - number)]
+        ranks = {base64.b64decode(one["token_bytes"]): int(one["rank"]) for one in entries}
+        pattern = str(config["pattern"])
+        names = {int(one["rank"]): str(one["token_str"])
+                 for one in data.get("special_tokens") or []}  # fmt: skip
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path}: not a tekken.json: {error!r:.100}") from None
+    if not 0 <= number < MOST_TOKENS or sorted(ranks.values()) != list(range(len(ranks))):
+        raise InputError(f"{path}: vocab: the ranks are not 0, 1, 2, ...")
+    special = {names.get(i, f"<SPECIAL_{i}>"): i for i in range(number)}
+    return TikToken(str(path), ranks, pattern, special, "tekken", path, offset=number)

@@ -1,0 +1,118 @@
+"""Verify: do two tokenizers, of any toolkit, give the same ids?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from volt.counting.inputs import Text
+from volt.foreign.base import Engine
+from volt.foreign.check_lines import built_in
+from volt.foreign.documents import read_documents
+from volt.foreign.opening import open_engine
+
+MOST_SHOWN = 10
+AROUND = 3
+"""Tokens before and after a difference that are shown."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A place where two tokenizers part."""
+
+    document: int
+    """Its number, from 0 on; built-in texts come after the given ones."""
+    line: int
+    """From 1 on: the line of the document that has the first token that differs."""
+    text: str
+    """The text around it."""
+    first: list[str]
+    """Tokens of the first tokenizer there, and a few before."""
+    second: list[str]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared, and where it differs."""
+
+    documents: int
+    equal: int
+    tokens: int
+    """Of the first tokenizer."""
+    differences: list[Difference]
+    messages: list[str] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        return self.equal == self.documents
+
+    def summary(self) -> dict[str, Any]:
+        return {"same": self.same, **asdict(self)}
+
+
+def verify(
+    first: str | os.PathLike[str],
+    second: str | os.PathLike[str],
+    on: Text | Iterable[Text] | None = None,
+    *,
+    texts: bool = False,
+    pattern: str | None = None,
+) -> Verification:
+    """Encode documents, and the 2,000 built-in texts, with two tokenizers of any toolkit.
+
+    With `texts`, the texts of the tokens are compared and not their ids. Files are encoded whole,
+    so that line ends count. `pattern` is for files that do not say how they cut text.
+    """
+    documents = [] if on is None else read_documents(on)
+    one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
+    found = verify_engines(one.engine, other.engine, documents, texts=texts)
+    messages = [*one.messages, *other.messages]
+    return Verification(found.documents, found.equal, found.tokens, found.differences, messages)
+
+
+def verify_engines(
+    one: Engine, other: Engine, documents: Sequence[str] = (), *, texts: bool = False
+) -> Verification:
+    """The same for engines."""
+    every = [*documents, *built_in()]
+    mine, theirs = one.encode_batch(every), other.encode_batch(every)
+    equal = 0
+    differences: list[Difference] = []
+    for number, (text, left, right) in enumerate(zip(every, mine, theirs, strict=True)):
+        a, b = (shown(one, left), shown(other, right)) if texts else (left, right)
+        if a == b:
+            equal += 1
+        elif len(differences) < MOST_SHOWN:
+            differences.append(_difference(number, text, one, other, left, right, texts))
+    return Verification(len(every), equal, sum(map(len, mine)), differences)
+
+
+def shown(engine: Engine, ids: Sequence[int]) -> list[bytes]:
+    """The texts of tokens: their bytes, or their names."""
+    plain, names = engine.plain, engine.names
+    return [data if (data := plain[i]) is not None else (names[i] or "").encode() for i in ids]
+
+
+def _difference(
+    number: int, text: str, one: Engine, other: Engine, left: list[int], right: list[int],
+    texts: bool,
+) -> Difference:  # fmt: skip
+    a, b = (shown(one, left), shown(other, right)) if texts else (left, right)
+    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
+              min(len(a), len(b)))  # fmt: skip
+    before = b"".join(shown(one, left[:at])).decode(errors="replace")
+    place = min(len(before), len(text))
+    return Difference(
+        document=number,
+        line=text.count("\n", 0, place) + 1,
+        text=text[max(0, place - 30) : place + 30],
+        first=_named(one, left, at),
+        second=_named(other, right, at),
+    )
+
+
+def _named(engine: Engine, ids: list[int], at: int) -> list[str]:
+    some = ids[max(0, at - AROUND) : at + AROUND + 1]
+    return [f"{i}:{engine.names[i]}" for i in some]

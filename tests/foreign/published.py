@@ -1,0 +1,282 @@
+"""Small tokenizers of every kind that people have, built by the real libraries."""
+
+import base64
+import io
+import json
+import random
+from functools import lru_cache
+from pathlib import Path
+
+import sentencepiece
+import tokenizers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, trainers
+
+from volt.counting.words import PRETOKENIZERS
+from volt.foreign.check_lines import built_in
+
+DEEPSEEK = [
+    pre_tokenizers.Split(tokenizers.Regex(r"\p{N}{1,3}"), "isolated"),
+    pre_tokenizers.Split(tokenizers.Regex("[一-龥぀-ゟ゠-ヿ]+"), "isolated"),
+    pre_tokenizers.Split(
+        tokenizers.Regex(r"[!-/:-~]?[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+                         r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"), "isolated"),
+]  # fmt: skip
+
+
+@lru_cache
+def corpus() -> tuple[str, ...]:
+    """Some of the built-in texts, and words that repeat."""
+    draw = random.Random(7)
+    words = [
+        "the",
+        "of",
+        "and",
+        "der",
+        "die",
+        "und",
+        "return",
+        "self",
+        "    if",
+        "дом",
+        "了",
+        "です",
+    ]
+    lines = [" ".join(draw.choices(words, k=12)) for _ in range(150)]
+    return (*built_in()[30:430], *lines)
+
+
+def trained(model, trainer, *, special=(), **parts):
+    tokenizer = tokenizers.Tokenizer(model)
+    for name, part in parts.items():
+        setattr(tokenizer, name, part)
+    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer.add_special_tokens(list(special))
+    return tokenizer
+
+
+def byte_bpe(pre, size=700, special=("<|endoftext|>",), normalizer=None, **model):
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, show_progress=False, special_tokens=list(special),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )  # fmt: skip
+    return trained(models.BPE(**model), trainer, pre_tokenizer=pre, decoder=decoders.ByteLevel(),
+                   **({"normalizer": normalizer} if normalizer else {}))  # fmt: skip
+
+
+def bytes_only():
+    return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+def split(pattern):
+    return pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")
+
+
+def gpt2():
+    return byte_bpe(pre_tokenizers.ByteLevel(add_prefix_space=False))
+
+
+def neox():
+    """Runs of spaces are added tokens."""
+    made = gpt2()
+    made.add_tokens([AddedToken(" " * n, normalized=True) for n in range(2, 9)])
+    return made
+
+
+def falcon():
+    return byte_bpe(pre_tokenizers.Sequence([
+        pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False),
+        pre_tokenizers.Digits(True), split("[0-9][0-9][0-9]"),
+    ]))  # fmt: skip
+
+
+def starcoder():
+    return byte_bpe(pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ]))  # fmt: skip
+
+
+def deepseek():
+    return byte_bpe(pre_tokenizers.Sequence([*DEEPSEEK, bytes_only()]))
+
+
+def llama3():
+    pattern = PRETOKENIZERS["byte-level:llama3"].pattern
+    return byte_bpe(pre_tokenizers.Sequence([split(pattern), bytes_only()]), ignore_merges=True)
+
+
+def qwen2():
+    pattern = PRETOKENIZERS["byte-level:qwen2"].pattern
+    return byte_bpe(pre_tokenizers.Sequence([split(pattern), bytes_only()]),
+                    special=("<|endoftext|>", "<|im_start|>"),
+                    normalizer=normalizers.NFC())  # fmt: skip
+
+
+def command_r():
+    return byte_bpe(pre_tokenizers.Sequence([
+        pre_tokenizers.Digits(individual_digits=True),
+        pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True),
+    ]), normalizer=normalizers.NFC())  # fmt: skip
+
+
+def llama2():
+    """As converted from SentencePiece: bytes for unknown characters, runs of spaces."""
+    tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    tokens += ["▁", *"abcdefghijklmnopqrstuvwxyz", "é", "1", "2", "."]
+    pairs = [("▁", "▁"), ("▁▁", "▁▁"), ("▁▁▁▁", "▁▁▁▁"), ("▁", "t"), ("h", "e"), ("▁t", "he"),
+             ("i", "n"), ("▁", "a"), ("e", "r"), ("r", "e"), ("o", "n"), ("▁▁", "▁")]  # fmt: skip
+    tokens += dict.fromkeys(left + right for left, right in pairs if left + right not in tokens)
+    model = models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=pairs,
+                       unk_token="<unk>", fuse_unk=True, byte_fallback=True)  # fmt: skip
+    made = tokenizers.Tokenizer(model)
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(),
+                                      decoders.Fuse(), decoders.Strip(" ", 1, 0)])  # fmt: skip
+    made.add_special_tokens(["<unk>", "<s>", "</s>"])
+    return made
+
+
+def gemma():
+    made = llama2()
+    made.normalizer = normalizers.Replace(" ", "▁")
+    made.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    return made
+
+
+def bert():
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=500,
+        show_progress=False,
+        special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
+    )
+    return trained(
+        models.WordPiece(unk_token="[UNK]"), trainer, normalizer=normalizers.BertNormalizer(),
+        pre_tokenizer=pre_tokenizers.BertPreTokenizer(), decoder=decoders.WordPiece(),
+    )  # fmt: skip
+
+
+def t5():
+    trainer = trainers.UnigramTrainer(
+        vocab_size=1200, show_progress=False, special_tokens=["<pad>", "</s>", "<unk>"],
+        unk_token="<unk>",
+    )  # fmt: skip
+    return trained(
+        models.Unigram(), trainer,
+        normalizer=normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()]),
+        pre_tokenizer=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace(),
+    )  # fmt: skip
+
+
+def clip():
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, show_progress=False, end_of_word_suffix="</w>",
+        special_tokens=["<|startoftext|>", "<|endoftext|>"],
+        initial_alphabet=[*pre_tokenizers.ByteLevel.alphabet(),
+                          *(c + "</w>" for c in pre_tokenizers.ByteLevel.alphabet())],
+    )  # fmt: skip
+    return trained(
+        models.BPE(end_of_word_suffix="</w>", unk_token="<|endoftext|>"), trainer,
+        normalizer=normalizers.Sequence(
+            [normalizers.NFC(), normalizers.Replace(tokenizers.Regex(r"\s+"), " "),
+             normalizers.Lowercase()]
+        ),
+        pre_tokenizer=pre_tokenizers.Sequence([
+            pre_tokenizers.Split(tokenizers.Regex(
+                r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]"
+                r"|[^\s\p{L}\p{N}]+"), "removed", invert=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]),
+    )  # fmt: skip
+
+
+def word_level():
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=200, show_progress=False, special_tokens=["<unk>"]
+    )
+    return trained(models.WordLevel(unk_token="<unk>"), trainer,
+                   pre_tokenizer=pre_tokenizers.Whitespace())  # fmt: skip
+
+
+HUGGING_FACE = {
+    maker.__name__: maker
+    for maker in (gpt2, neox, falcon, starcoder, deepseek, llama3, qwen2, command_r, llama2, gemma,
+                  bert, t5, clip, word_level)
+}  # fmt: skip
+OF_VOLT = {"gpt2", "llama3", "bert"}
+"""Those that volt's own encoder is known to run: the others may be run by it."""
+
+
+@lru_cache
+def hugging_face(name: str) -> str:
+    return HUGGING_FACE[name]().to_str(pretty=True)
+
+
+@lru_cache
+def sentencepiece_model(kind: str, **options) -> bytes:
+    """A model of SentencePiece's trainer."""
+    out = io.BytesIO()
+    settings = {"vocab_size": 900, "byte_fallback": kind == "bpe", "character_coverage": 0.98}
+    settings |= {"hard_vocab_limit": False} if kind == "unigram" else {}
+    if kind in ("char", "word"):
+        settings = {"vocab_size": 800, "hard_vocab_limit": False}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([line for line in corpus() if line.strip() and "\0" not in line]),
+        model_writer=out, model_type=kind, minloglevel=2, num_threads=1,
+        **(settings | options),
+    )  # fmt: skip
+    return out.getvalue()
+
+
+def ranks() -> dict[bytes, int]:
+    """tiktoken ranks: bytes, then pairs of what is there."""
+    draw = random.Random(3)
+    found = [bytes([byte]) for byte in range(256)]
+    seeds = [b" ", b"e", b"n", b"t", b"a", b"h", b"r", b"1", b"\n", "д".encode(), b"  "]
+    while len(found) < 420:
+        new = draw.choice([*seeds, *found[256:]]) + draw.choice([*seeds, *found[256:]])
+        if new not in found and len(new) < 9:
+            found.append(new)
+    return {data: rank for rank, data in enumerate(found)}
+
+
+def write_ranks(path: Path) -> Path:
+    lines = [f"{base64.b64encode(data).decode()} {rank}\n" for data, rank in ranks().items()]
+    path.write_text("".join(lines))
+    return path
+
+
+def write_tekken(path: Path) -> Path:
+    entries = [
+        {"rank": rank, "token_bytes": base64.b64encode(data).decode(),
+         "token_str": data.decode(errors="ignore") or None}
+        for data, rank in ranks().items()
+    ]  # fmt: skip
+    config = {"pattern": PRETOKENIZERS["byte-level:llama3"].pattern, "num_vocab_tokens": 420,
+              "default_vocab_size": 410, "default_num_special_tokens": 10,
+              "version": "v3"}  # fmt: skip
+    path.write_text(json.dumps({"config": config, "vocab": entries, "multimodal": {"a": 1.50}},
+                               indent=4))  # fmt: skip
+    return path
+
+
+def write_rwkv(path: Path) -> Path:
+    lines = []
+    for number, data in enumerate(ranks(), 1):
+        try:
+            literal = repr(data.decode())
+        except UnicodeDecodeError:
+            literal = repr(data)
+        lines.append(f"{number} {literal} {len(data)}\n")
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def write_pair(folder: Path, data: str, names=("vocab.json", "merges.txt")) -> Path:
+    model = json.loads(data)["model"]
+    folder.mkdir(exist_ok=True)
+    (folder / names[0]).write_text(json.dumps(model["vocab"], ensure_ascii=False))
+    merges = [one if isinstance(one, str) else " ".join(one) for one in model["merges"]]
+    (folder / names[1]).write_text("\n".join(["#version: 0.2", *merges, ""]))
+    return folder

@@ -1,0 +1,380 @@
+"""Every kind of tokenizer that people have: the engine gives the ids of its own library."""
+
+import json
+import warnings
+
+import pytest
+import sentencepiece
+import tiktoken
+import tokenizers
+from published import (
+    HUGGING_FACE,
+    OF_VOLT,
+    hugging_face,
+    ranks,
+    sentencepiece_model,
+    write_pair,
+    write_ranks,
+    write_rwkv,
+    write_tekken,
+)
+
+import volt
+from volt.base.errors import InputError, SettingsError, VoltError
+from volt.counting.words import PRETOKENIZERS
+from volt.foreign.check_lines import NUMBER, built_in
+from volt.foreign.opening import open_engine
+from volt.formats.detect import identify
+
+TEXTS = ["The quick brown fox\n\n    if self.x == 12345:\n\treturn None\r\n", "один два  три", ""]
+
+
+def same(engine, expected, texts=None):
+    texts = [*built_in(), *TEXTS] if texts is None else texts
+    found = engine.encode_batch(texts)
+    for text, ids, other in zip(texts, found, map(expected, texts), strict=True):
+        assert ids == other, text
+
+
+def test_the_built_in_texts_are_2000_and_always_the_same():
+    texts = built_in()
+    assert len(texts) == NUMBER == 2000
+    assert len(set(texts)) > 1900
+    assert texts is built_in() and built_in(("<x>",)) != texts
+    assert any("<x>" in text for text in built_in(("<x>",)))
+    assert all(text.encode() is not None for text in texts)  # no lone surrogates
+
+
+@pytest.mark.parametrize("name", HUGGING_FACE)
+def test_a_tokenizer_json_of_any_kind(name, tmp_path):
+    path = tmp_path / "tokenizer.json"
+    path.write_text(hugging_face(name), encoding="utf-8")
+    library = tokenizers.Tokenizer.from_file(str(path))
+
+    def expected(text):
+        return library.encode(text, add_special_tokens=False).ids
+
+    opened = open_engine(path, texts=TEXTS)
+    same(opened.engine, expected)
+    if name in OF_VOLT:
+        assert opened.engine.library == "volt", opened.said
+    if opened.engine.library != "volt":
+        assert opened.said.startswith("a tokenizer.json of Hugging Face, encoded by tokenizers")
+        assert ": not by volt" in opened.said or "volt gives other ids" in opened.said
+    same(open_engine(path, native=False).engine, expected)
+    # The words are what the model sees: each alone gives the ids of the text.
+    own = open_engine(path, native=False).engine
+    ids = [i for word in own.words("the self 12, don't") for token in [own.tokenizer.model]
+           for i in (one.id for one in token.tokenize(word))]  # fmt: skip
+    assert ids == expected("the self 12, don't")
+
+
+def test_a_model_without_its_type(tmp_path):
+    """Older files do not say it."""
+    for name in ("gpt2", "bert", "t5"):
+        data = json.loads(hugging_face(name))
+        kind = data["model"].pop("type")
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(data))
+        engine = open_engine(path, native=False).engine
+        assert engine.model_type == kind
+        library = tokenizers.Tokenizer.from_str(hugging_face(name))
+        same(engine, lambda text, of=library: of.encode(text, add_special_tokens=False).ids)
+
+
+def test_the_files_beside_a_tokenizer_json_are_honoured(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(hugging_face("gpt2"))
+    size = len(json.loads(hugging_face("gpt2"))["model"]["vocab"])
+    flags = {"lstrip": True, "rstrip": False, "normalized": False, "single_word": False}
+    config = {"added_tokens_decoder": {str(size): {"content": "<new>", **flags, "special": True}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"<newer>": size + 1}))
+    (tmp_path / "vocab.json").write_text("{}")  # tokenizer.json wins
+    opened = open_engine(tmp_path)
+    assert opened.engine.encode("a <new>b<newer>")[1] == size
+    assert opened.engine.encode("<newer>") == [size + 1]
+    library = tokenizers.Tokenizer.from_str(hugging_face("gpt2"))
+    library.add_special_tokens([tokenizers.AddedToken("<new>", lstrip=True, normalized=False)])
+    library.add_special_tokens([tokenizers.AddedToken("<newer>", normalized=False)])
+    same(opened.engine, lambda text: library.encode(text, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("bpe", {}), ("unigram", {}), ("char", {}), ("word", {}),
+        ("bpe", {"add_dummy_prefix": False}),
+        ("bpe", {"normalization_rule_name": "identity", "remove_extra_whitespaces": False,
+                 "allow_whitespace_only_pieces": True, "split_digits": True}),
+        ("unigram", {"user_defined_symbols": "<x>,▁▁", "control_symbols": "<c>"}),
+        ("unigram", {"treat_whitespace_as_suffix": True}),
+        ("bpe", {"split_by_whitespace": False}),
+        ("unigram", {"normalization_rule_name": "nmt_nfkc_cf"}),
+    ],
+)  # fmt: skip
+def test_sentencepiece_of_every_type(kind, options, tmp_path):
+    path = tmp_path / "some.model"
+    path.write_bytes(sentencepiece_model(kind, **options))
+    library = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    opened = open_engine(path, texts=TEXTS)
+    same(opened.engine, library.encode)
+    own = open_engine(path, native=False).engine
+    assert own.library.startswith("sentencepiece")
+    same(own, library.encode)
+
+
+def test_added_tokens_beside_a_sentencepiece_model(tmp_path):
+    (tmp_path / "tokenizer.model").write_bytes(sentencepiece_model("bpe"))
+    size = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model("bpe")).vocab_size()
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"<|im_end|>": size}))
+    engine = open_engine(tmp_path).engine
+    assert engine.size == size + 1
+    assert engine.encode("a<|im_end|>") == [*engine.encode("a"), size]
+
+
+def test_ranks_and_a_tokenizer_model_that_is_tiktoken(tmp_path):
+    pattern = PRETOKENIZERS["byte-level:llama3"].pattern
+    library = tiktoken.Encoding(
+        name="x", pat_str=pattern, mergeable_ranks=ranks(), special_tokens={}
+    )
+    for name in ("tokenizer.model", "some.tiktoken", "plain"):
+        path = write_ranks(tmp_path / name)
+        assert identify(path).kind == "tiktoken"
+        with pytest.raises(SettingsError, match=r"420 ranks.*`pattern`"):
+            open_engine(path)
+        for given in ("byte-level:llama3", pattern):
+            same(open_engine(path, pattern=given).engine, library.encode_ordinary)
+    (tmp_path / "plain.json").write_text(
+        json.dumps({"pat_str": pattern, "special_tokens": {"<e>": 420}})
+    )
+    engine = open_engine(tmp_path / "plain").engine
+    same(engine, library.encode_ordinary)
+    assert engine.size == 421
+    words = open_engine(tmp_path / "plain", native=False).engine.words("don't 1234")
+    assert words == ["don", "'t", "Ġ", "123", "4"]
+
+
+def test_tekken(tmp_path):
+    path = write_tekken(tmp_path / "tekken.json")
+    kept = {data: rank for data, rank in ranks().items() if rank < 400}
+    library = tiktoken.Encoding(
+        name="x", pat_str=PRETOKENIZERS["byte-level:llama3"].pattern, mergeable_ranks=kept,
+        special_tokens={},
+    )  # fmt: skip
+    engine = open_engine(path).engine
+    assert engine.size == 410
+    same(engine, lambda text: [i + 10 for i in library.encode_ordinary(text)])
+    assert engine.decode(engine.encode("the 12")) == "the 12"
+
+
+@pytest.mark.parametrize(
+    ("class_name", "data"),
+    [("GPT2Tokenizer", "gpt2"), ("Qwen2Tokenizer", "qwen2"), ("CLIPTokenizer", "clip")],
+)
+def test_two_files_are_read_as_the_class_of_their_config_does(class_name, data, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    folder = write_pair(tmp_path / "pair", hugging_face(data))
+    with pytest.raises(SettingsError, match="`pattern`: one of byte-level"):
+        open_engine(folder)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "MyTokenizer"}))
+    with pytest.raises(SettingsError, match="MyTokenizer"):
+        open_engine(folder)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": class_name}))
+    library = getattr(transformers, class_name).from_pretrained(folder)
+    opened = open_engine(folder)
+    same(opened.engine, lambda text: library.encode(text, add_special_tokens=False))
+    assert f"tokenizer_config.json names {class_name}" in opened.messages
+
+
+def test_the_old_names_of_gpt2s_files(tmp_path):
+    folder = write_pair(tmp_path / "pair", hugging_face("gpt2"), ("encoder.json", "vocab.bpe"))
+    library = tokenizers.Tokenizer.from_str(hugging_face("gpt2"))
+    for path in (folder, folder / "encoder.json", folder / "vocab.bpe"):
+        assert identify(path).kind == "gpt2"
+        same(open_engine(path).engine, lambda text: library.encode(text).ids)
+
+
+@pytest.mark.parametrize("config", [None, {"do_lower_case": False}, {"strip_accents": False}])
+def test_berts_list(config, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    vocab = json.loads(hugging_face("bert"))["model"]["vocab"]
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{token}\n" for token in sorted(vocab, key=vocab.get)))
+    if config is not None:
+        (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    library = transformers.BertTokenizer.from_pretrained(tmp_path, **(config or {}))
+    opened = open_engine(path)
+    same(opened.engine, lambda text: library.encode(text, add_special_tokens=False))
+    assert opened.said.startswith("a vocab.txt of BERT")
+
+
+def test_an_opus_mt_folder(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    data = sentencepiece_model("unigram")
+    for name in ("source.spm", "target.spm"):
+        (tmp_path / name).write_bytes(data)
+    model = sentencepiece.SentencePieceProcessor(model_proto=data)
+    pieces = [model.id_to_piece(i) for i in range(3, model.vocab_size())][::-2]
+    vocab = {"</s>": 0, "<unk>": 1, ">>de<<": 2}
+    vocab |= {piece: i for i, piece in enumerate(pieces, 3)} | {"<pad>": 3 + len(pieces)}
+    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"source_lang": "en"}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it recommends sacremoses
+        library = transformers.MarianTokenizer.from_pretrained(tmp_path)
+    texts = ["the and self", ">>de<< the and", "der die   und"]
+    same(open_engine(tmp_path).engine,
+         lambda text: library.encode(text, add_special_tokens=False), texts)  # fmt: skip
+
+
+def test_rwkv_takes_the_longest_token(tmp_path):
+    path = write_rwkv(tmp_path / "rwkv_vocab.txt")
+    token_of = {data: i for i, data in enumerate(ranks(), 1)}
+
+    def expected(text):
+        data, ids = text.encode(), []
+        while data:
+            longest = max((one for one in token_of if data.startswith(one)), key=len)
+            ids.append(token_of[longest])
+            data = data[len(longest) :]
+        return ids
+
+    engine = open_engine(path).engine
+    same(engine, expected, [*built_in()[:200], *TEXTS])
+    for text in TEXTS:
+        assert engine.decode(engine.encode(text)) == text
+
+
+def test_codes_of_opennmt(tmp_path):
+    path = tmp_path / "codes"
+    path.write_text("v3;false;true;false;<w>;</w>\nt h\nth e</w>\n")
+    engine = open_engine(path).engine
+    assert [engine.names[i] for i in engine.encode("the th")] == ["the</w>", "th", "<unk>"][:1] + [
+        engine.names[i] for i in engine.encode("th")]  # fmt: skip
+    path.write_text("v3;true;false;false;<w>;</w>\nt h\n")
+    with pytest.raises(InputError, match="prefix"):
+        open_engine(path)
+
+
+def gguf_file(path, **fields):
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(str(path), "llama")
+    writer.add_tokenizer_model(fields["model"])
+    if "pre" in fields:
+        writer.add_tokenizer_pre(fields["pre"])
+    writer.add_token_list(fields["tokens"])
+    writer.add_token_types(fields["types"])
+    if "scores" in fields:
+        writer.add_token_scores(fields["scores"])
+    if "merges" in fields:
+        writer.add_token_merges(fields["merges"])
+    for name in ("unk", "bos", "eos"):
+        if name in fields:
+            getattr(writer, f"add_{name}_token_id")(fields[name])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_gguf(tmp_path):
+    options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    data = sentencepiece_model("bpe", **options)
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto.FromString(data)
+    path = gguf_file(
+        tmp_path / "a.gguf", model="llama", tokens=[one.piece for one in proto.pieces],
+        types=[one.type for one in proto.pieces], scores=[one.score for one in proto.pieces],
+        unk=0, bos=1, eos=2,
+    )  # fmt: skip
+    library = sentencepiece.SentencePieceProcessor(model_proto=data)
+    same(open_engine(path).engine, library.encode)
+    model = json.loads(hugging_face("qwen2"))["model"]
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
+    merges = [one if isinstance(one, str) else " ".join(one) for one in model["merges"]]
+    types = [3 if token.startswith("<|") else 1 for token in tokens]
+    path = gguf_file(tmp_path / "b.gguf", model="gpt2", pre="qwen2", tokens=tokens, types=types,
+                     merges=merges)  # fmt: skip
+    own = tokenizers.Tokenizer.from_str(hugging_face("qwen2"))
+    own.normalizer = None  # llama.cpp has none
+    same(open_engine(path).engine, lambda text: own.encode(text).ids)
+    path = gguf_file(tmp_path / "c.gguf", model="gpt2", pre="new", tokens=tokens, types=types,
+                     merges=merges)  # fmt: skip
+    with pytest.raises(SettingsError, match=r"'new'.*`pattern`"):
+        open_engine(path)
+    same(open_engine(path, pattern="byte-level:qwen2").engine, lambda text: own.encode(text).ids)
+    (tmp_path / "d.gguf").write_bytes(b"GGUF\x03\0\0\0" + b"\xff" * 40)
+    with pytest.raises(InputError, match="GGUF"):
+        open_engine(tmp_path / "d.gguf")
+
+
+# ----------------------------------------------------------------------------------------- examined
+
+
+def changed(name, tmp_path, **parts):
+    data = json.loads(hugging_face(name)) | {k: v for k, v in parts.items() if k != "model"}
+    data["model"] |= parts.get("model", {})
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 30}},
+         "bytes of one"),
+        ({"normalizer": {"type": "Replace", "pattern": {"Regex": ""}, "content": "x" * 9999}},
+         "20,000 bytes of one"),
+        ({"added_tokens": [{"id": 4_000_000_000, "content": "x"}]}, "no id below"),
+        ({"added_tokens": {"a": 1}}, "added_tokens"),
+        ({"model": {"merges": [["a", "zzz"]]}}, "not a pair of tokens"),
+        ({"model": {"vocab": {"a": -1}}}, "no id below"),
+        ({"model": {"vocab": 3}}, "neither a table nor a list"),
+        ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a" * 30_000},
+                            "behavior": "Isolated", "invert": False}}, "20,000 characters"),
+        ({"pre_tokenizer": {"type": "Nothing"}}, "tokenizers does not read it"),
+    ],
+)  # fmt: skip
+def test_a_file_is_examined_before_a_library_gets_it(parts, words, tmp_path):
+    path = changed("gpt2", tmp_path, **parts)
+    with pytest.raises(InputError, match=words):
+        open_engine(path)
+
+
+def test_steps_that_expand_a_little_are_fine(tmp_path):
+    steps = [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Nmt"},
+             {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}]  # fmt: skip
+    path = changed("gpt2", tmp_path, normalizer={"type": "Sequence", "normalizers": steps})
+    assert open_engine(path).engine.library.startswith("tokenizers")
+
+
+def test_an_encoder_that_differs_on_the_users_text_is_not_chosen(tmp_path, monkeypatch):
+    (tmp_path / "tokenizer.json").write_text(hugging_face("gpt2"))
+    import volt.foreign.native as native
+
+    original = native.Native.encode_batch
+
+    def wrong(self, texts):
+        return [[0] if text == "mine" else ids
+                for text, ids in zip(texts, original(self, texts), strict=True)]  # fmt: skip
+
+    monkeypatch.setattr(native.Native, "encode_batch", wrong)
+    assert open_engine(tmp_path / "tokenizer.json").engine.library == "volt"
+    opened = open_engine(tmp_path / "tokenizer.json", texts=["fine", "mine"])
+    assert opened.engine.library.startswith("tokenizers")
+    assert opened.said.endswith("volt gives other ids for 'mine'")
+
+
+def test_what_a_folder_is_not(tmp_path):
+    with pytest.raises(VoltError, match="no tokenizer in this folder"):
+        open_engine(tmp_path)
+    (tmp_path / "vocab.json").write_text("{}")
+    with pytest.raises(VoltError, match="one is missing"):
+        open_engine(tmp_path)
+    with pytest.raises(VoltError, match="no such file"):
+        open_engine(tmp_path / "none")
+    assert volt.VoltError is VoltError

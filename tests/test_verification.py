@@ -1,0 +1,73 @@
+"""volt.verify: two tokenizers of any toolkit on the same text."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import sentencepiece
+from published import hugging_face, sentencepiece_model
+
+import volt
+from volt.foreign.check_lines import NUMBER
+from volt.verification import MOST_SHOWN
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """A tokenizer.json, and one with two ids exchanged."""
+    first, second = tmp_path / "a.json", tmp_path / "b.json"
+    data = json.loads(hugging_face("gpt2"))
+    first.write_text(json.dumps(data))
+    vocab = data["model"]["vocab"]
+    vocab["e"], vocab["t"] = vocab["t"], vocab["e"]
+    second.write_text(json.dumps(data))
+    return first, second
+
+
+def test_the_same_tokenizer_gives_the_same_ids(pair, tmp_path):
+    (tmp_path / "text").write_text("one\n\n  two\n")
+    found = volt.verify(pair[0], pair[0], tmp_path / "text")
+    assert found.same and found.differences == []
+    assert found.equal == found.documents == NUMBER + 1
+
+
+def test_differences_are_shown_with_their_context(pair, tmp_path):
+    (tmp_path / "text").write_text("Øne\nwx tttt yz\n")
+    found = volt.verify(*pair, tmp_path / "text")
+    assert not found.same and len(found.differences) == MOST_SHOWN
+    first = found.differences[0]
+    assert (first.document, first.line) == (0, 1)
+    assert "Øne" in first.text
+    assert first.first != first.second
+    assert found.equal < found.documents
+    # With the same texts under other ids, the pieces are the same.
+    assert volt.verify(*pair, tmp_path / "text", texts=True).same
+
+
+def test_a_conversion_is_verified(tmp_path):
+    plain = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+    (tmp_path / "a.model").write_bytes(sentencepiece_model("bpe", **plain))
+    vocabulary, _ = volt.import_vocabulary(tmp_path / "a.model")
+    volt.export(vocabulary, "hf", tmp_path / "hf")
+    found = volt.verify(tmp_path / "a.model", tmp_path / "hf", texts=True)
+    model = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "a.model"))
+    assert found.tokens == sum(map(len, model.encode(volt.foreign.check_lines.built_in())))
+    assert found.equal > 0.9 * NUMBER  # names of special tokens are found by one of the two
+
+
+def test_the_command_exits_with_the_answer(pair, tmp_path):
+    def run(*arguments):
+        command = [sys.executable, "-m", "volt", "verify", *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    same = run(pair[0], pair[0])
+    assert same.returncode == 0, same.stderr
+    assert same.stdout.startswith("the same ids: 2,000 of 2,000 texts are equal")
+    assert "encoded by volt: the same ids as tokenizers" in same.stderr
+    other = run(*pair, "--json", "-q")
+    assert other.returncode == 1 and other.stderr == ""
+    data = json.loads(other.stdout)
+    assert not data["same"] and len(data["differences"]) == MOST_SHOWN
+    assert run(*pair, "--texts").returncode == 0
+    assert run(pair[0], tmp_path / "none").returncode == 2
