@@ -35,7 +35,10 @@ from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
 def read(path: Path) -> Parsed:
     """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
-    return parse(str(file), read_json(file))
+    data = read_json(file)
+    parsed = parse(str(file), data)
+    read_roles(parsed, data, path)
+    return parsed
 
 
 def parse(name: str, data: Any) -> Parsed:
@@ -51,7 +54,6 @@ def parse(name: str, data: Any) -> Parsed:
     _read_text_rule(parsed, data, kind)
     parsed.kinds = _added_kinds(parsed, added)
     readers[kind](parsed, model, added)
-    read_roles(parsed, data, path)
     return parsed
 
 
