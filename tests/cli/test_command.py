@@ -13,8 +13,11 @@ from click.testing import CliRunner
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import GROUPS, Settings, flag, many, one_of, option, path, size, whole
+from volt.choosing.sizes import parse_sizes
 from volt.cli.app import app
 from volt.cli.command import Command, Given, command, in_flags
+from volt.ladder import ladder_sizes
+from volt.settings import read_source
 
 VOLT = Path(sys.executable).with_name("volt")
 
@@ -191,3 +194,25 @@ def test_bash_completes_commands_options_and_choices():
     assert completed("volt", "learn", "--normalize", "n") == ["none", "nfc", "nfkc"]
     assert completed("volt", "learn", "--candidates", "u") == ["unigram:"]
     assert completed("volt", "export", "--to", "sub") == ["subword-nmt"]
+
+
+def test_32k_is_a_size_wherever_a_command_takes_one():
+    """Every option of every command whose name or metavar says that it is a size or a number of
+    tokens."""
+    found = set()
+    for name, one in COMMANDS.items():
+        for asked in one.options.values():
+            if asked.metavar == "SIZES" or asked.name in ("size", "merges", "add"):
+                found.add((name, asked.name))
+                for text in ("32k", "32K", "32000", "32_000"):
+                    value = asked.read(text)
+                    sizes = [value] if isinstance(value, int) else parse_sizes(value)
+                    assert sizes == [32_000], (name, asked.name, text)
+    assert found >= {
+        ("learn", "size"), ("learn", "sizes"), ("learn", "merges"), ("learn", "ladder"),
+        ("candidates", "merges"), ("curve", "merges"), ("curve", "sizes"), ("search", "sizes"),
+        ("refit", "size"), ("refit", "sizes"), ("extend", "add"),
+    }  # fmt: skip
+    for text in ("bpe:32k", "unigram:32K", "32k"):
+        assert read_source(text).number == 32_000
+    assert ladder_sizes("8k,16K") == {8000: "8k", 16_000: "16K"}

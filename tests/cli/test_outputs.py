@@ -193,12 +193,12 @@ def test_a_file_in_a_folder_that_is_read_is_refused(work):
     Path("corpus/a.txt").write_text(TEXT)
     for name in ("count", "candidates", "curve"):
         command = FILES[name][0].replace("text", "corpus")
-        says = f"corpus/{name} lies in the input corpus and would be read as text the next time"
+        says = f"corpus/{name} is in the input corpus and would be read as text the next time"
         refused(command, f"corpus/{name}", says)
         done(f"{command} --glob *.txt", f"corpus/{name}")
     command = "encode -m model corpus -o OUT"
-    refused(command, "corpus/out", "corpus/out lies in the input corpus")
-    refused("count corpus --memory 256M --spill corpus/tmp -o OUT", "out", "lies in the input corp")
+    refused(command, "corpus/out", "corpus/out is in the input corpus")
+    refused("count corpus --memory 256M --spill corpus/tmp -o OUT", "out", "is in the input corp")
 
 
 def test_devices_are_written_to(work):

@@ -220,7 +220,7 @@ def test_data_sets_with_files_of_one_name_share_a_cache(tmp_path):
         (".", None, "the folder you are in"),
         ("/", None, "the folder you are in"),
         ("no/..", None, "the folder you are in"),
-        ("o", "o/c", "lies in"),
+        ("o", "o/c", "is in"),
     ],
 )
 def test_a_folder_that_can_not_be_made_is_refused(tmp_path, monkeypatch, folder, cache, words):

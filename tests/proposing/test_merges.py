@@ -313,7 +313,7 @@ DAMAGE = {
     ],
     "a wrong text": lambda lines: [*lines[:-1], lines[-1].replace("aa", "ba")],
     "a negative count": lambda lines: [*lines[:-1], lines[-1].replace("\t2\t", "\t-2\t")],
-    "a header that is no JSON": lambda lines: ["# volt candidates {\n", *lines[1:]],
+    "a header that is not JSON": lambda lines: ["# volt candidates {\n", *lines[1:]],
     "a pre-tokenizer that is not there": lambda lines: [
         lines[0].replace('"byte-level"', '"bytes"'),
         *lines[1:],

@@ -1,1 +1,2 @@
-"""What everything else stands on: errors, atomic files, progress, optional dependencies."""
+"""What everything else uses: errors, options, output, registries, progress, optional
+dependencies."""

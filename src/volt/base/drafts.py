@@ -1,4 +1,4 @@
-"""Drafts: an output under a temporary name beside its place, until it is complete.
+"""Drafts: an output has a temporary name, in the folder it is for, until it is complete.
 
 The name tells which output the draft is for, and the draft is locked while its process lives. What
 a killed process left is cleaned up by the next one that writes the same output.
@@ -22,8 +22,8 @@ SLOTS = 8
 
 @contextmanager
 def new_draft(target: Path, make: Callable[[Path], object]) -> Iterator[Path]:
-    """A new file or folder beside the target. In the end what has its name is deleted: a draft that
-    was not finished, or what it replaced."""
+    """A new file or folder next to the target. At the end whatever has its name is deleted: an
+    unfinished draft, or what the draft replaced."""
     recover(target)
     for number in count():
         draft = _beside(target, number, "tmp")
@@ -43,7 +43,8 @@ def new_draft(target: Path, make: Callable[[Path], object]) -> Iterator[Path]:
 def recover(target: Path) -> None:
     """Clean up after processes that were killed while they wrote the target.
 
-    If one died while old and new changed places, the old one lies beside the target: it comes back.
+    If one died while old and new were being exchanged, the old one has a temporary name: it gets
+    its own name back.
     """
     for number in range(SLOTS):
         old = _beside(target, number, "old")
@@ -91,7 +92,7 @@ def swap(draft: Path, target: Path) -> None:
     """Put a finished file or folder in its place. What was there then has the name of the draft.
 
     At every moment one of the two is in place or, where the system can't exchange names in one
-    step, the old one lies beside it for `recover`.
+    step, the old one has a temporary name that `recover` knows.
     """
     if status(target) is None:
         draft.rename(target)
@@ -162,7 +163,7 @@ def _delete(path: Path) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[bool | None]:
-    """Is it ours alone, until the block ends? None where that can't be known."""
+    """Lock it until the block ends. Yields whether that worked; None where locks do not work."""
     number, mine = _lock(path)
     try:
         yield mine
@@ -194,7 +195,7 @@ def _lock(path: Path) -> tuple[int | None, bool | None]:
 
 
 def status(path: Path) -> os.stat_result | None:
-    """Of the name itself, be it a link; None if there is nothing of that name."""
+    """The status of the name itself, even if it is a link; None if nothing has that name."""
     try:
         return path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Errors and warnings a user of volt can meet. Each says what is wrong, where, and what to do."""
+"""Errors and warnings that users may see. Each says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 

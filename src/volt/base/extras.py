@@ -1,4 +1,4 @@
-"""Libraries that not everybody needs: imported when they are used, or asked for by name."""
+"""Optional dependencies: imported when they are needed; the error says how to install them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SIZE = re.compile(r"\s*([0-9](?:_?[0-9]){0,11})([kK]?)\s*")
 
 @dataclass(frozen=True)
 class ValueKind:
-    """A kind of value: how it is read, be it a Python object or text from the command line."""
+    """A kind of value: how it is read, from Python or from the command line."""
 
     read: Callable[[Any], Any]
     """Raises ValueError or TypeError for what is not a value of this kind."""
@@ -195,7 +195,7 @@ def pair(metavar: str = "SOURCE TARGET") -> ValueKind:
 def registered(module: str, name: str) -> Callable[[], tuple[str, ...]]:
     """The names in a registry, or in a table or Literal, of a module.
 
-    It is named, not imported: settings stand below the modules that use them.
+    The module is imported when the names are asked for: it may itself import the settings.
     """
 
     def names() -> tuple[str, ...]:
@@ -206,7 +206,7 @@ def registered(module: str, name: str) -> Callable[[], tuple[str, ...]]:
 
 
 def late(module: str, name: str) -> Callable[..., Any]:
-    """A function of a module that is imported when it is called."""
+    """A function of a module that is imported when the function is called."""
     return lambda *args: getattr(import_module(module), name)(*args)
 
 

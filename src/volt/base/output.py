@@ -149,7 +149,7 @@ def _refuse_inputs(
             is_read = below.match(glob) if "/" in glob else fnmatch.fnmatch(below.name, glob)
             if is_read and not hidden:
                 raise SettingsError(
-                    f"{path} lies in the input {name} and would be read as text the next time; "
+                    f"{path} is in the input {name} and would be read as text the next time; "
                     "name a place outside of it"
                 )
 
@@ -171,7 +171,7 @@ def _input(name: Place) -> tuple[Path | None, os.stat_result | None]:
 
 
 def _below(path: Path, folder: os.stat_result) -> PurePath | None:
-    """The path as it is named below the folder; None if it lies elsewhere."""
+    """The path relative to the folder; None if it is elsewhere."""
     for parent in path.parents:
         found = status(parent)
         if found is not None and os.path.samestat(found, folder):

@@ -1,4 +1,4 @@
-"""How a long stage tells how far it is. The library is silent; the command line draws bars."""
+"""Progress of long stages. The library is silent; the command line shows bars."""
 
 from __future__ import annotations
 

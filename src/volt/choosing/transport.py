@@ -42,7 +42,7 @@ Integers = NDArray[np.int64]
 
 GAMMA = 1.0
 EPSILON = 0.01
-"""Relative play of a token's mass. docs/method.md has the figures behind it."""
+"""Relative tolerance of a token's mass. docs/method.md has the figures that led to it."""
 THRESHOLD = 0.001
 """A token with less than this share of the mass it asks for is dropped (the paper's figure)."""
 
@@ -61,7 +61,7 @@ class TransportProblem:
     gamma: float
     """Weight of the entropy, above zero."""
     epsilon: float
-    """Relative play of each token marginal; 0 is the balanced problem."""
+    """Relative tolerance of each token marginal; 0 is the balanced problem."""
     token_ids: Integers
     """Row r is token `token_ids[r]` of what the problem was made from: not all tokens are in it."""
     token_names: Sequence[str] | None = field(default=None, repr=False)
@@ -118,7 +118,7 @@ class TransportProblem:
             token_names,
             "length",
             length,
-            "which is not the number of its characters; marks that are no text count 0",
+            "which is not the number of its characters; marks that are not text count as 0",
         )
         ids = np.flatnonzero(frequency > 0)
         if ids.size == 0:
@@ -250,12 +250,12 @@ class TransportSolution:
 
     @property
     def moved(self) -> float:
-        """Share of all mass that lies in other tokens than asked: half of sum |token_mass - b|."""
+        """Share of all mass that went to other tokens than asked: half of sum |token_mass - b|."""
         return float(np.abs(self.token_mass - self.problem.token_marginal).sum() / 2)
 
     @property
     def largest_change(self) -> float:
-        """max_j |token_mass_j - b_j| / b_j: epsilon where the play is used up."""
+        """max_j |token_mass_j - b_j| / b_j: epsilon if the tolerance is used up."""
         return float(np.abs(self.token_mass / self.problem.token_marginal - 1).max())
 
     @property

@@ -129,7 +129,7 @@ class Spark(Settings):
         group="Input", default_words="as Spark is set up",
     )  # fmt: skip
     field: str | None = option(
-        None, "Spark: the column, or member of a JSON object, that holds the text.", text("NAME"),
+        None, "Spark: the column, or member of a JSON object, with the text.", text("NAME"),
         group="Input", default_words="text",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What people see on stderr: progress bars on a terminal, a summary line by line."""
+"""What people see on stderr: progress bars and summaries; and JSON on stdout."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Bars(Progress):
         from rich.text import Text
 
         class Rate(ProgressColumn):
-            """Over the whole stage: some are too short for a speed of the last moments."""
+            """The mean over the whole stage: some are too short for a current rate."""
 
             def render(self, task: Any) -> Text:
                 speed = task.completed / task.elapsed if task.elapsed else 0.0
                 return Text(f"{speed:,.{0 if speed >= 10 else 1}f} {unit}/s")
 
         def words(form: str) -> TextColumn:
-            """As they are: the name of a folder may contain brackets, which are not markup."""
+            """Without markup: the name of a folder may contain brackets."""
             return TextColumn(form, markup=False)
 
         amount: list[ProgressColumn]
@@ -84,7 +84,7 @@ class Lines(Progress):
 
 
 def progress_for(quiet: bool, *, lines: bool = False) -> Progress:
-    """Bars if someone is watching; else silence, or `lines`."""
+    """Bars on a terminal; elsewhere nothing or, with `lines`, plain lines."""
     if quiet:
         return Progress()
     return Bars() if sys.stderr.isatty() else Lines() if lines else Progress()
@@ -119,7 +119,7 @@ def can_draw() -> bool:
 
 
 def refuse(given: Given, names: Iterable[str], by: str) -> None:
-    """Options that mean nothing with another one are not ignored silently."""
+    """An error for options that do not go with another one: they are not ignored silently."""
     for name in names:
         if name in given:
             raise SettingsError(f"`{name}` does not go with {by}: leave it out")

@@ -58,7 +58,7 @@ def curve(
     wanted = sorted({size for size in sizes if smallest <= size <= largest})
     if not wanted:
         raise SettingsError(
-            f"no size between {smallest:,} and {largest:,}: those are what there is"
+            f"`sizes` names none from {smallest:,} to {largest:,}, the sizes that the text gives"
         )
     rows = table.rows(table.at_size(size) for size in wanted)
     if run.json:

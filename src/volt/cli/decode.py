@@ -1,4 +1,4 @@
-"""volt decode: tokens or ids back to text, a line for a line."""
+"""volt decode: tokens or ids back to text, line by line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DecodeCommand(IdForm):
 
 @command("volt decode -m out test.tok -o test.txt")
 def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet) -> None:
-    """Decode what `volt encode` wrote: a line of text for a line of tokens."""
+    """Decode what `volt encode` wrote, line by line."""
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
     decoder = _Decoder(volt.load(model.model), asked.skip_special)
@@ -50,11 +50,11 @@ def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, show
 
 
 EncodedLine = tuple[bytes, list[int], bytes]
-"""The ids of a line; before it the line end that a file before it lacked, and its own, if any."""
+"""The ids of a line, between the line end that the file before lacks, if any, and its own."""
 
 
 class _Decoder:
-    """Decodes lines, and keeps account of what was lost."""
+    """Decodes lines and counts what was lost."""
 
     def __init__(self, tokenizer: volt.Tokenizer, skip_special: bool) -> None:
         self._tokenizer = tokenizer

@@ -1,4 +1,4 @@
-"""volt encode: text to tokens or ids, a line for a line."""
+"""volt encode: text to tokens or ids, line by line."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ def encode(
     run: QuietRun,
     given: Given,
 ) -> None:
-    """Encode text with a vocabulary: a line of tokens for a line of text; with Spark Parquet to
-    Parquet, with a column of ids."""
+    """Encode text with a vocabulary, line by line; with Spark, add a column of ids to Parquet."""
     if spark.engine == "spark":
         refuse(given, NOT_WITH_SPARK, "--engine spark")
         if target.output is None or "files" not in given:

@@ -17,7 +17,7 @@ from volt.role_settings import UseSettings
 class ExportCommand(Settings):
     to: str = option(..., "Format to write", one_of(formats), group="Output")
     output: str = option(
-        ..., "A folder for hf and gpt2, a file for the others; further files go beside it.",
+        ..., "A folder for hf and gpt2, a file for the others; further files go next to it.",
         path("PATH"), group="Output", short="-o",
     )  # fmt: skip
     force: bool = option(False, REPLACE, flag(), group="Output")

@@ -43,7 +43,7 @@ def answer_lines(result: RefitResult) -> list[str]:
     told = answer(result.choice.summary())
     if result.choice.reason == "size":
         told = replace(told, rows=())
-    if result.choice.reason == "merges":  # there are no more tokens to be had
+    if result.choice.reason == "merges":  # there are no more tokens
         rows = [row for row in told.rows if row[0] != "merges"]
         told = replace(told, why="every token that the text uses", rows=tuple(rows))
     head, *reasons = told.lines

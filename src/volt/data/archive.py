@@ -30,7 +30,7 @@ def extract(archive: Path, members: dict[str, Path]) -> None:
 
 @contextmanager
 def _reading(archive: Path) -> Iterator[None]:
-    """Errors of the archive, told from those of writing and of the file system."""
+    """Turn errors of the archive into ours; errors of writing are not among them."""
     try:
         yield
     except (tarfile.TarError, EOFError, zlib.error, LZMAError, OSError) as error:
@@ -42,7 +42,7 @@ def _reading(archive: Path) -> Iterator[None]:
 
 
 def _checked(archive: Path, member: tarfile.TarInfo) -> str:
-    """The member's name, if it lies below the archive's root."""
+    """The member's name, if it is below the archive's root."""
     for name in [member.name, *([member.linkname] if member.islnk() or member.issym() else [])]:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:

@@ -48,8 +48,8 @@ def download(
         part.unlink()
         _forget(part)
         raise InputError(
-            f"{address} has the checksum {found}, not {checksum}: it was changed, or spoilt on the "
-            "way; nothing was kept"
+            f"{address} has the checksum {found}, not {checksum}: it was changed, or damaged "
+            "on the way; nothing was kept"
         )
     with _writing(path):
         with part.open("rb+") as stream:
@@ -79,7 +79,7 @@ def _fetch(address: str, part: Path, progress: Progress) -> None:
         except ValueError as error:
             raise InputError(f"cannot fetch {address}: {error}") from None
         after = part.stat().st_size if part.exists() else 0
-        # More than ever: where each try starts anew, it may be cut again and again.
+        # Compare with the most so far: if each try starts from zero, it may be cut again and again.
         failures = 0 if after > most else failures + 1
         most = max(most, after)
         if failures >= TRIES:
@@ -96,7 +96,7 @@ def _go_on(address: str, part: Path, progress: Progress) -> bool:
     tag = _tag(part)
     known = tag.read_text(encoding="utf-8") if have and tag.exists() else ""
     if not known:
-        have = 0  # Not to be told from the start of another file.
+        have = 0  # it may be the start of another file
     request = urllib.request.Request(address, headers={"User-Agent": "volt"})
     if have:
         request.add_header("Range", f"bytes={have}-")
@@ -141,7 +141,7 @@ def _go_on(address: str, part: Path, progress: Progress) -> bool:
 
 
 def _read(answer: Any) -> bytes:
-    """The next block. A cut connection is told from a full disk: both are an OSError."""
+    """The next block. A cut connection gets an error of its own: a full disk is an OSError too."""
     try:
         return bytes(answer.read(BLOCK))
     except OSError as error:
@@ -158,7 +158,7 @@ def _length(answer: Any, have: int) -> int | None:
 
 
 def _tag(part: Path) -> Path:
-    """Beside the part: what tells whether the file on the server is still the same."""
+    """A file next to the part: the server's mark, which changes with the file."""
     return part.with_name(part.name + ".tag")
 
 
@@ -168,7 +168,7 @@ def _forget(part: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """A full disk is no fault of the network: nothing is tried again."""
+    """A full disk is not the network's fault: nothing is tried again."""
     try:
         yield
     except OSError as error:

@@ -48,7 +48,7 @@ def get(
 ) -> GetResult:
     """Fetch a data set and write `SPLIT.LANGUAGE` files into a new folder.
 
-    Downloads are kept in `cache` (by default a folder beside the output), so that a second try
+    Downloads are kept in `cache` (by default a folder next to the output), so that a second try
     needs none of them. `languages`: which of the data set's; of TED two, or `*` and one for all
     pairs with that one: then `SPLIT.other` has the text of all others, and `SPLIT.language` says
     line by line which it is. A folder that `get` wrote before is replaced with `force`.
@@ -64,7 +64,7 @@ def get(
     store = (Path(cache) if cache else folder.with_name(folder.name + ".downloads")) / name
     if folder.resolve() in store.resolve().parents:
         raise SettingsError(
-            f"{store.parent} lies in {folder}, which is yet to be made: name another"
+            f"{store.parent} is in {folder}, which does not exist yet: name another `cache`"
         )
     messages: list[str] = []
     dropped = 0
@@ -127,7 +127,7 @@ def _fetch(
     messages: list[str],
     progress: Progress | None,
 ) -> Callable[[Side], Path]:
-    """Where the text of a side lies, once its download is there."""
+    """A function that downloads what is needed and says which file has the text of a side."""
     fetched: dict[str, Path] = {}
     members: dict[str, dict[str, Path]] = {}
     sides = [side for parts in dataset.splits.values() for part in parts for side in part]

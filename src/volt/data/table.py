@@ -1,8 +1,8 @@
-"""The corpora `volt data` knows: where they lie, under which licence, how they are cut and cleaned.
+"""The corpora that `volt data` knows: where they are, their licences, splits and cleaning.
 
-Nothing but data. A checksum is recorded where it could be checked against the file, or where others
-have put the one they saw on record (named beside it); where it is None, `volt data get` prints the
-one it saw and says that nothing was compared.
+Nothing but data. A checksum is recorded if it could be compared with the file, or if others have
+published the one they saw (the comment names them). Where it is None, `volt data get` prints the
+checksum of what it got and says that nothing was compared.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Side:
-    """Where the text of one language lies."""
+    """Where the text of one language is."""
 
     download: str
     """A key of the data set's downloads."""
@@ -34,7 +34,8 @@ class Side:
     """The file inside an archive; None: the download is the text, packed or not."""
     form: Layout = "lines"
     """`lines`: text. `tagged`: IWSLT's training text, where lines of metadata are left out and
-    titles are kept. `segments`: <seg> elements. `columns`: a table with a column a language."""
+    titles are kept. `segments`: <seg> elements. `columns`: a table with a column per
+    language."""
     sha256: str | None = None
     """Of the text, unpacked."""
 
@@ -59,8 +60,8 @@ class Dataset:
     """Where to read about it."""
     downloads: dict[str, Download]
     splits: dict[str, tuple[tuple[Side, ...], ...]]
-    """For each split its parts, which are put one after the other; each has a side a language. The
-    languages of a part may be more than a pair."""
+    """For each split its parts, which are put one after the other. Each has a side per language;
+    there may be more than two."""
     held_out_every: int | None = None
     """Every so many-th pair of `train` becomes `valid`, and leaves `train`."""
     cleaning: Cleaning | None = None

@@ -234,7 +234,7 @@ def _check_texts(parsed: Parsed, listed: list[str]) -> None:
         if len(text) > LONGEST_TOKEN:
             raise parsed.fail(f"token {number} has more than {LONGEST_TOKEN:,} characters")
         if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-            raise parsed.fail(f"token {number}: a lone surrogate is no text")
+            raise parsed.fail(f"token {number}: a lone surrogate is not text")
 
 
 def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
@@ -274,9 +274,9 @@ def _from_pairs(parsed: Parsed, characters: set[str], unnamed: set[str]) -> Made
         text = left + right
         for part in (left, right):
             if part not in characters and part not in unnamed:
-                raise parsed.fail(f"merge {number}: {_brief(part)} is no token of the vocabulary")
+                raise parsed.fail(f"merge {number}: {_brief(part)} is not in the vocabulary")
         if text not in unnamed:
-            raise parsed.fail(f"merge {number}: {_brief(text)} is no token of the vocabulary")
+            raise parsed.fail(f"merge {number}: {_brief(text)} is not in the vocabulary")
         if text in ranks:
             rule = "concat"
         else:
@@ -349,7 +349,7 @@ def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
         return "metaspace" if used[SPACE] > used[WORD_END] else "whitespace"
     raise InputError(
         f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
-        "these are no tokens of metaspace, whitespace or byte-level text"
+        "these are not tokens of metaspace, whitespace or byte-level text"
     )
 
 

@@ -122,7 +122,8 @@ def import_vocabulary(
 ) -> tuple[Vocabulary, list[str]]:
     """Read another toolkit's file; returns the vocabulary, and what to know about it.
 
-    The format is told by name and content, or by `form`. The file is not trusted.
+    `form` names the format; without it, the file's name and content decide. The file is not
+    trusted.
     """
     file = Path(path)
     if form is None:

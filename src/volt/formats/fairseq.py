@@ -76,7 +76,7 @@ def read(path: Path) -> Parsed:
         text = read_token(text, path, number)
         frequency = parsed_count(count)
         if not text or frequency is None:
-            raise empty.fail(f"line {number}: {line[:60]!r} is no token with its count")
+            raise empty.fail(f"line {number}: {line[:60]!r} is not a token with its count")
         if text in counts or text in BUILT_IN:
             raise empty.fail(f"line {number}: {text[:60]!r} is there already")
         counts[text] = frequency

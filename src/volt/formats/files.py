@@ -35,17 +35,17 @@ def read_token(printed: str, path: Path, line: int) -> str:
     try:
         return read_printed(printed)
     except (ValueError, OverflowError):
-        raise InputError(f"{path}: line {line}: {printed[:60]!r} is no token") from None
+        raise InputError(f"{path}: line {line}: {printed[:60]!r} is not a token") from None
 
 
 def read_json(path: Path) -> Any:
     def no_constants(name: str) -> Any:
-        raise ValueError(f"{name} is no number")
+        raise ValueError(f"{name} is not a number")
 
     try:
         return json.loads(read_bytes(path).decode(), parse_constant=no_constants)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is no JSON: {error}") from None
+        raise InputError(f"{path} is not JSON: {error}") from None
 
 
 def parsed_count(text: str) -> int | None:

@@ -52,7 +52,7 @@ def read_pairs(file: Path, parsed: Parsed) -> list[Pair]:
         parts = line.split(" ")
         if len(parts) != 2 or not all(parts):
             parsed.name = str(file)
-            raise parsed.fail(f"line {number + 1}: {line[:60]!r} is no pair of tokens")
+            raise parsed.fail(f"line {number + 1}: {line[:60]!r} is not a pair of tokens")
         pairs.append((parts[0], parts[1]))
     return pairs
 

@@ -54,7 +54,7 @@ def read(path: Path) -> Parsed:
         except ValueError:
             text = ""
         if not found or not text:
-            raise empty.fail(f"line {number}: {line[:60]!r} is no `token: id`")
+            raise empty.fail(f"line {number}: {line[:60]!r} is not `token: id`")
         if text in number_of:
             raise empty.fail(f"line {number}: {text[:60]!r} is there twice")
         number_of[text] = int(found[2])

@@ -1,7 +1,8 @@
 r"""The regular expressions by which other toolkits cut byte-level text, as far as volt knows them.
 
-They are recognised by their text; volt/core/scan.hpp does what they do. The same text may mean
-something else elsewhere: to Hugging Face `\p{N}{1,3}+` is any number of digits, to tiktoken three.
+They are recognized by their text; src/core/counting/scan_patterns.hpp does what they do. The same
+text may mean something else elsewhere: to Hugging Face `\p{N}{1,3}+` is any number of digits, to
+tiktoken three.
 """
 
 from __future__ import annotations

@@ -105,7 +105,7 @@ def _read_vocabulary(file: Path, parsed: Parsed) -> dict[str, int]:
         count = parsed_count(frequency)
         if not text or count is None:
             parsed.name = str(file)
-            raise parsed.fail(f"line {number}: {line[:60]!r} is no token with its frequency")
+            raise parsed.fail(f"line {number}: {line[:60]!r} is not a token with its frequency")
         inner = len(text) > len(JOINER) and text.endswith(JOINER)
         (marked,) = WORD_END.spell(text.removesuffix(JOINER) if inner else text, ends=not inner)
         listed[marked] = count

@@ -78,7 +78,7 @@ def read(path: Path) -> Parsed:
         except (binascii.Error, ValueError):
             data = b""
         if not data or not (rank.isascii() and rank.isdigit() and len(rank) < 10):
-            raise parsed.fail(f"line {number}: {line[:60]!r} is no token in base64 with its rank")
+            raise parsed.fail(f"line {number}: {line[:60]!r} is not a token in base64 and a rank")
         text = byte_letters(data)
         if text in number_of:
             raise parsed.fail(f"line {number}: the token {text[:60]!r} is there twice")
@@ -94,8 +94,8 @@ def read(path: Path) -> Parsed:
         pretokenizer = known_to_tiktoken().get(pattern) if isinstance(pattern, str) else None
         if pretokenizer is None:
             raise parsed.fail(
-                f"{settings.name}: pat_str: {str(pattern)[:400]!r} is no pattern volt knows: those "
-                "of GPT-2, GPT-4 (cl100k), GPT-4o (o200k), Llama 3 and Qwen 2"
+                f"{settings.name}: pat_str: {str(pattern)[:400]!r} is not a pattern that "
+                "volt knows: those of GPT-2, GPT-4 (cl100k), GPT-4o (o200k), Llama 3 and Qwen 2"
             )
         parsed.pretokenizer = pretokenizer
         if special.keys() & number_of.keys():

@@ -1,4 +1,4 @@
-"""Many languages: each counted by itself, balanced, learned from together, and told apart again.
+"""Many languages: count each, balance them, learn from all, and measure what each got.
 
 Balance. A language of n lines is to be met with probability p ~ n^(1/T) (T is the temperature): its
 words are counted (N/n)^(1 - 1/T) times, with N the lines of the largest. Such a weight is
@@ -75,7 +75,7 @@ class Language:
     entropy: float
     """Of its tokens, in nats."""
     entropy_per_character: float
-    """Nats a character: what the tokens cost by their own frequencies."""
+    """Nats per character: what the tokens cost by their own frequencies."""
     parity: float | None = None
     """Tokens for each token of the reference language, on parallel text (Petrov et al. 2023)."""
     best_size: int | None = None
@@ -366,8 +366,8 @@ def spelled(vocabulary: Vocabulary) -> NDArray[np.bool_]:
 
 
 def ownership(used: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
-    """How each token is divided among the languages: a row a language, a column a token. By the
-    rates, so that a language does not own a token for having more text."""
+    """How each token is divided among the languages: a row per language, a column per token.
+    Rates decide, so a language does not own a token just because it has more text."""
     rates = np.stack([row / max(1, row.sum()) for row in used.values()])
     sums = rates.sum(axis=0)
     owned = np.zeros_like(rates)
@@ -505,9 +505,9 @@ _TEXT = re.compile(r"\.(txt|tsv|text|counts)$")
 def find_languages(inputs: Sequence[str], *, glob: str = "*") -> dict[str, list[str]]:
     """The files that the inputs name, by language.
 
-    The language is the folder's name for a file in a folder below a named one, else what stands
-    behind the last dot (`train.de`), else the name (`de.txt`); endings such as .gz and .txt aside.
-    Of a data set it is what stands behind the last dot of the field (`translation.de`).
+    The language is the folder's name for a file in a folder below a named one, else what
+    follows the last dot (`train.de`), else the name (`de.txt`), without endings such as .gz and
+    .txt. In a data set it is what follows the last dot of the field (`translation.de`).
     """
     found: dict[str, list[str]] = {}
     for name in inputs:

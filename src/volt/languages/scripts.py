@@ -47,7 +47,7 @@ ONE_SCRIPT = {
 }  # fmt: skip
 NO_SCRIPT = {"MODIFIER", "MATHEMATICAL", "DOUBLE-STRUCK", "SUPERSCRIPT", "SUBSCRIPT", "SCRIPT",
              "BLACK-LETTER", "FEMININE", "MASCULINE", "MICRO"}  # fmt: skip
-"""How the names of letters begin that belong to no script, or to any."""
+"""First words of the Unicode names of letters that belong to no script, or to any."""
 
 
 @functools.cache
@@ -123,7 +123,7 @@ class ScriptsResult:
         return self.vocabulary.signature
 
     def summary(self) -> dict[str, Any]:
-        """What choices.json holds."""
+        """What choices.json contains."""
         found = self.joined.summary() | {
             "scripts": {name: result.summary() for name, result in self.scripts.items()},
             "messages": self.messages,

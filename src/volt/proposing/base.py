@@ -1,8 +1,8 @@
 """Candidates: the tokens a vocabulary is chosen from, and what every kind of them can do.
 
-There are two kinds. Those in merges.py know the two tokens they were merged from, so the
-frequencies of a smaller set follow by arithmetic. Those in pieces.py do not, so the words are cut
-again for every set. The stages after this one see only what is written here.
+There are two kinds. Candidates in merges.py know the two tokens they were merged from, so the
+frequencies of a smaller set follow by arithmetic. Candidates in pieces.py do not, so the words are
+cut again for every set. The stages after this one see only what is written here.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def resolve_unknown(
     special: Sequence[str],
     unknown_token: str = UNKNOWN,
 ) -> Unknown:
-    """What becomes of characters outside the vocabulary, if that can be."""
+    """What becomes of characters outside the vocabulary, checked against the pre-tokenizer."""
     unknown = unknown or mode.unknown[0]
     check_choice("unknown", unknown, get_args(Unknown))
     if unknown == "byte" and unknown not in mode.unknown:
@@ -97,7 +97,7 @@ class Entries:
     hidden: Tokens = field(default_factory=lambda: Tokens.made([], []))
     """Tokens that text only passes through (encoding `split`)."""
     inner_mark: Literal["", "##"] = ""
-    """What a token starts with that stands inside a word."""
+    """The mark at the start of tokens inside a word."""
     unknown_score: float = 0.0
     """The score of an unknown character (encoding `unigram`)."""
 

@@ -18,9 +18,8 @@ from volt.proposing.tokens import NO_TOKEN, Kind, Tokens
 
 
 def greedy(candidates: Candidates) -> Candidates:
-    """The same candidates, with vocabularies for greedy encoding. Give these `merge_rule` concat.
-    Candidates without parents are looked up in words, whatever else there is: they stay as they
-    are."""
+    """The same candidates, with vocabularies for greedy encoding. They need `merge_rule` concat.
+    Candidates without parents are looked up in words in any case, so they stay as they are."""
     if not isinstance(candidates, MergeCandidates):
         return candidates
     values = {one.name: getattr(candidates, one.name) for one in fields(candidates)}

@@ -35,7 +35,7 @@ class MergeCandidates:
     """The result of one BPE run, or of another source whose tokens are merged from two others.
 
     Merge m joins `left[m]` and `right[m]` into token `alphabet_size + m`. No two merges make the
-    same text (src/core/merge.cpp says why), so a token has one pair of parents.
+    same text (src/core/proposing/merge.cpp says why), so a token has one pair of parents.
     """
 
     rule: WordRule

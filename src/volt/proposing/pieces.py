@@ -1,9 +1,9 @@
 """Candidates without parents: tokens that are looked up in the words, and counted by doing so.
 
-A smaller set of them has no push-down, because nobody knows what a token that is left out was made
-from. So the words are cut again with every set that is looked at, by the longest token (`longest`)
-or by the highest sum of scores (`unigram`), and the frequencies are what is counted then. As after
-a push-down, characters are conserved, so the transport problem has a solution.
+A smaller set of them has no push-down, because it is not known what a token that is left out was
+made from. So the words are cut again with every set that is looked at, by the longest token
+(`longest`) or by the highest sum of scores (`unigram`), and the frequencies are what is counted
+then. As after a push-down, characters are conserved, so the transport problem has a solution.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STEPS = 1024
 UNSEEN = 0.5
 """The frequency that a token without one is given for its score."""
 PENALTY = 10.0
-"""How far the score of an unknown character lies below the lowest score, as in SentencePiece and
+"""How far the score of an unknown character is below the lowest score, as in SentencePiece and
 Hugging Face."""
 CURVE_SIZES = 32
 """The curve is measured at this many sizes, evenly spaced on a logarithmic axis."""

@@ -1,6 +1,7 @@
 """Tokens of a vocabulary, in columns.
 
-There are very many. To make, read and write them all is quick by columns; one alone is a `Token`.
+There are very many of them, and columns are quick to make, read and write. A single one is a
+`Token`.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tokens(Sequence[Token]):
-    """A list of tokens, of which each field is a column."""
+    """A list of tokens, stored by columns: one per field."""
 
     texts: list[str]
     kinds: NDArray[np.uint8]
     """Each kind as its place in KINDS."""
     parents: NDArray[np.int64]
-    """Two a token; NO_TOKEN, twice, where it has none."""
+    """Two per token; NO_TOKEN, twice, if it has none."""
     ranks: NDArray[np.int64]
     scaffolds: NDArray[np.bool_]
     frequencies: NDArray[np.int64]

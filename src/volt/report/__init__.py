@@ -1,7 +1,7 @@
 """What people look at: the page report.html, the terminal summary, figures, notebooks.
 
-`report.json` holds what the page needs beside the other files of a folder, so that `volt report`
-can make the page from the folder alone (docs/report.md describes it).
+`report.json` contains what the page needs besides the other files of a folder. So `volt report` can
+make the page from the folder alone (docs/report.md describes it).
 """
 
 from __future__ import annotations

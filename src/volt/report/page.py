@@ -86,7 +86,7 @@ def _read_curve(path: Path) -> dict[str, list[float]]:
             "entropy": [float(row["entropy_types"]) for row in rows],
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} is no curve that volt wrote: {error!r}") from None
+        raise InputError(f"{path} is not a curve that volt wrote: {error!r}") from None
 
 
 def make_page(material: Material) -> bytes:
@@ -214,7 +214,7 @@ _ESCAPES = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
 
 
 def embedded_json(data: Any) -> str:
-    r"""JSON that holds nothing an HTML parser or a script could take for its own.
+    r"""JSON without anything that an HTML parser or a script could take for its own.
 
     >>> embedded_json("</script>")
     '"\\u003c/script\\u003e"'

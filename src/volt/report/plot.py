@@ -1,7 +1,7 @@
 """Figures for a paper, with matplotlib: quality and cost over vocabulary size with the choice where
 they meet; entropy and MUV, as in the paper.
 
-Everything is told apart by dashes and shapes as well as by colour, so that it can be read in grey.
+Dashes and shapes differ as well as colours, so figures can be read in grey.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _draw_quality(axes: Any, quality: dict[str, Any], choices: dict[str, Any]) -
 
 
 def _room(top: float) -> tuple[float, float]:
-    """From a little below zero, so that what lies there can be seen."""
+    """From a little below zero, so that points there can be seen."""
     return -0.05 * top, top
 
 

@@ -91,5 +91,5 @@ def _new_ids(part: Any, id_map: NDArray[np.int64], name: str) -> Any:
 
 def _new_id(id_map: NDArray[np.int64], number: Any, where: str) -> int:
     if type(number) is not int or not 0 <= number < len(id_map) or id_map[number] < 0:
-        raise InputError(f"{where}: {str(number)[:40]!r} is no token that stays")
+        raise InputError(f"{where}: {str(number)[:40]!r} is not a token that stays")
     return int(id_map[number])

@@ -17,9 +17,9 @@ def substrings(spelled: Spelling, proposal: Proposal) -> list[str]:
     """The most frequent substrings of words, of two symbols or more, counted at every place; ties:
     the shorter, then the text that comes first.
 
-    Length after length. A substring is never more frequent than its own parts, so only places where
-    one may still be among the best are looked at again. Memory is that of the words, and the
-    result is exact.
+    Length after length. A substring is never more frequent than its own parts, so only places
+    that may still give one of the best are looked at again. This takes as much memory as the words,
+    and the result is exact.
     """
     number, max_token_length = proposal.number, proposal.max_token_length
     lengths = np.asarray(np.diff(spelled.offsets), np.int64)
@@ -33,7 +33,7 @@ def substrings(spelled: Spelling, proposal: Proposal) -> list[str]:
     length = 1
     while number and length < (max_token_length or len(grams)) and len(grams) > 1:
         length += 1
-        # Two that overlap in all but one symbol make one that is longer by it.
+        # Two substrings that overlap in all but one symbol make one that is longer by a symbol.
         first, second = grams[:-1], grams[1:]
         places = np.flatnonzero((first >= 0) & (second >= 0) & (word_of[:-1] == word_of[1:]))
         keys = first[places] * (int(grams.max()) + 1) + second[places]
