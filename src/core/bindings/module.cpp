@@ -10,6 +10,7 @@ void register_merging(nb::module_& m);    // merging.cpp: words -> merges
 void register_curve(nb::module_& m);      // curve.cpp: merges -> frequencies and sums at every size
 void register_pieces(nb::module_& m);     // pieces.cpp: words cut with tokens that have no parents
 void register_transport(nb::module_& m);  // transport.cpp: the sums of a solver's iteration
+void register_selection(nb::module_& m);  // selection.cpp: tokens selected by transport, and the bound
 void register_quality(nb::module_& m);    // quality.cpp: splits, words cut at every size, held-out loss
 void register_encoding(nb::module_& m);   // encoding.cpp: text -> ids
 void register_decoding(nb::module_& m);   // decoding.cpp: ids -> text
@@ -27,6 +28,7 @@ NB_MODULE(_core, m) {
   register_curve(m);
   register_pieces(m);
   register_transport(m);
+  register_selection(m);
   register_quality(m);
   register_encoding(m);
   register_decoding(m);

@@ -80,6 +80,7 @@ class PieceCandidates(ABC):
     sizes: MeasuredSizes | None = field(default=None, repr=False)
 
     exact = False
+    curve_sizes = CURVE_SIZES
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -188,7 +189,7 @@ def measure_pieces(found: Pieces, report: Report = lambda done: None) -> Pieces:
     used[: found.alphabet_size] = True
     found = replace(found, frequency=every).only(used)
     alphabet, ranking = found.alphabet_size, found.ranking()
-    spaced = np.geomspace(max(1, alphabet), max(1, len(found)), CURVE_SIZES)
+    spaced = np.geomspace(max(1, alphabet), max(1, len(found)), found.curve_sizes)
     learned = np.unique(np.clip(np.rint(spaced).astype(np.int64), alphabet, len(found)))
     lengths = found.lengths.astype(np.int64)
     rows = []
@@ -265,9 +266,20 @@ class LearnedPieces(PieceCandidates):
 
     def cut_words(self, inside: Mask, words: WordCounts, threads: int, byte_fallback: bool) -> Cut:
         """With the scores that the tokens of the mask have in the words they were measured on."""
-        mask, scores = self._mask(inside), -np.ones(len(self))
+        scores = -np.ones(len(self))
         if self.encoding == "unigram":
             scores = self.cut_scored(inside)[1]
+        return self._cut_with(inside, scores, words, threads, byte_fallback)
+
+    def _cut_with(
+        self,
+        inside: Mask,
+        scores: NDArray[np.float64],
+        words: WordCounts,
+        threads: int,
+        byte_fallback: bool,
+    ) -> Cut:
+        mask = self._mask(inside)
         return _core.cut_by_pieces(
             *self.keys, mask, scores, words.text, words.offsets, self._matching(mask, scores),
             self.marks.native, self.rule.mode.native,
@@ -290,6 +302,10 @@ class LearnedPieces(PieceCandidates):
         share = np.maximum(frequency, UNSEEN) / max(1, int(frequency.sum()))
         return _lifted(self.keys, self._mask(inside), np.log(share), self.rule)
 
+    def final_scores(self, inside: Mask) -> NDArray[np.float64]:
+        """The scores of a vocabulary of these tokens."""
+        return self.cut_scored(inside)[1]
+
     def plain_texts(self, tokens: Ids) -> list[str]:
         return [self.marks.strip(self.tokens[token]) for token in tokens.tolist()]
 
@@ -298,7 +314,7 @@ class LearnedPieces(PieceCandidates):
         inside = token_set(self, chosen)
         scores = np.zeros(len(self))
         if self.encoding == "unigram":
-            scores = self.cut_scored(inside)[1]
+            scores = self.final_scores(inside)
         if self.unknown is not None:
             inside[self.unknown] = False
         if not inside.any():

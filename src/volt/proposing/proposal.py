@@ -49,6 +49,8 @@ class Proposal:
     """Rows that every vocabulary has besides candidates; None: those of the defaults."""
     threads: int = 1
     progress: Progress = field(default_factory=Progress)
+    measured: bool = True
+    """Is the curve of pieces measured at once? Whoever ranks them otherwise measures it later."""
 
     def __post_init__(self) -> None:
         check_at_least("min_frequency", self.min_frequency, 1)

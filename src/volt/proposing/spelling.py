@@ -109,9 +109,11 @@ def piece_candidates(
         marks=spelled.marks,
         threads=proposal.threads,
     )
+    told = proposal.told(len(texts), "candidates") if messages is None else tuple(messages)
+    if not proposal.measured:
+        return replace(found, messages=told)
     with proposal.progress.stage("Cutting words", CURVE_SIZES, "sizes") as report:
         found = measure_pieces(found, report)
-    told = proposal.told(len(texts), "candidates") if messages is None else tuple(messages)
     unused = len(alphabet) + len(texts) - len(found)
     if unused:
         told = (*told, f"{unused:,} of {len(texts):,} candidates occur in no word that is cut with "
