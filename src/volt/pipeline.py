@@ -16,12 +16,14 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
 from volt.choosing.choice import Choice, SizeProblem, choose_size
+from volt.choosing.selection import selectable
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.source import content_name
 from volt.ladder import Ladder, check_ladder, ladder_sizes
 from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
+from volt.proposing.pieces import LearnedPieces
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
 from volt.role_settings import DEFAULT_SPECIAL
@@ -63,7 +65,7 @@ def learn(
         Thread(target=import_module, args=("scipy.sparse",), daemon=True).start()
 
     counts = some_words(counted(inputs, options, threads, progress))
-    found = propose(proposal(counts, settings, threads, progress))
+    found = proposed(counts, settings, threads, progress)
     sizes = {} if settings.ladder is None else ladder_sizes(settings.ladder)
     if sizes:
         check_ladder(sizes, found)
@@ -128,9 +130,17 @@ def proposal(
         settings.unknown_token,
     )  # fmt: skip
     return Proposal(
-        counts, settings.source, settings.encoding, settings.coverage, settings.max_token_length,
-        settings.min_frequency, rows, threads, progress or Progress(),
+        counts, settings.source, settings.encoded_by, settings.coverage, settings.max_token_length,
+        settings.min_frequency, rows, threads, progress or Progress(), not settings.selects,
     )  # fmt: skip
+
+
+def proposed(
+    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress | None = None
+) -> Candidates:
+    """The second arrow; candidates that transport selects from are ranked by it."""
+    found = propose(proposal(counts, settings, threads, progress))
+    return selectable(cast(LearnedPieces, found), progress) if settings.selects else found
 
 
 def size_problem(
@@ -141,12 +151,19 @@ def size_problem(
     progress: Progress,
 ) -> SizeProblem:
     def again(part: WordCounts) -> Candidates:
-        return propose(proposal(part, settings, threads))
+        return proposed(part, settings, threads)
+
+    def merges(part: WordCounts) -> Candidates:
+        plain = replace(settings, select="merges", candidates="bpe", encoding="merge")
+        return propose(proposal(part, plain, threads))
 
     byte_tokens = has_byte_tokens(
         counts.rule.pretokenizer, settings.unknown, settings.special, settings.unknown_token
     )
-    return SizeProblem(found, settings, counts, again, byte_tokens, threads, progress)
+    return SizeProblem(
+        found, settings, counts, again, byte_tokens, threads, progress,
+        merges if settings.selects else None,
+    )  # fmt: skip
 
 
 @accepts(CountSettings, CandidateSettings, gone=GONE)

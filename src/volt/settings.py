@@ -56,6 +56,7 @@ LARGE_MODEL_MERGES = 200_000
 InputFormat = Literal["auto", "text", "counts"]
 Rank = Literal["frequency", "merge"]
 Profile = Literal["paper", "literal", "released"]
+Select = Literal["merges", "transport"]
 Weight = float | str | Fraction
 
 criteria = registered("volt.choosing.criteria", "CRITERIA")
@@ -343,9 +344,15 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
         None, "Several sizes from one run, each contained in the next, such as 8k,16k,32k.",
         anything("SIZES"), group="Size",
     )  # fmt: skip
+    select: Select = option(
+        "merges", "How the tokens of a size are selected: in the order of the candidates, or by "
+        "transport, for the fewest tokens of text, with a proven bound",
+        choice("merges", "transport"), group="Size",
+    )  # fmt: skip
 
     def _check(self) -> None:
         super()._check()
+        self._check_select()
         if self.ladder is None:
             return
         for name in ("profile", "size", "sizes", "criterion"):
@@ -356,6 +363,36 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
                 "`ladder` needs vocabularies that contain each other: those of BPE, in the order "
                 "of its merges"
             )
+
+    def _check_select(self) -> None:
+        if not self.selects:
+            return
+        for name in ("ladder", "profile", "sizes", "rank", "merge_rule"):
+            if getattr(self, name) is not None:
+                why = "selected sets do not contain each other" if name == "ladder" else ""
+                raise SettingsError(
+                    f"`{name}` is for `select='merges'`, not for `select='transport'`"
+                    + (f": {why}" if why else ": leave one of the two out")
+                )
+        if self.criterion == "muv":
+            raise SettingsError(
+                "`criterion='muv'` selects tokens of its own: use another with "
+                "`select='transport'`, or `select='merges'`"
+            )
+        if self.encoding not in (None, "unigram"):
+            raise SettingsError(
+                "`select='transport'` needs an encoding that finds the fewest tokens: leave "
+                f"`encoding='{self.encoding}'` out, or use `select='merges'`"
+            )
+
+    @property
+    def selects(self) -> bool:
+        """Does transport select the tokens?"""
+        return self.select == "transport"
+
+    @property
+    def encoded_by(self) -> Encoding | None:
+        return "unigram" if self.selects else self.encoding
 
     @property
     def default_source(self) -> str:
@@ -377,7 +414,7 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
         """Are tokens looked up in words, and not merged?"""
         from volt.proposing.proposal import SOURCES
 
-        encoding = self.encoding or SOURCES[self.source.name].encodings[0]
+        encoding = self.encoded_by or SOURCES[self.source.name].encodings[0]
         return encoding in ("longest", "unigram")
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 VOLT = Path(sys.executable).with_name("volt")
 TEXT = "".join(f"the cat{n % 7} sat on mat{n % 5} w{n % 400}\n" for n in range(3000))
 LEARN = ["learn", "text", "--sizes", "301:341:20", "--candidates", "bpe:200"]
+SELECT = ["learn", "text", "--select", "transport", "--size", "340", "--candidates", "bpe:200"]
 COMMANDS = {
     "count": ["count", "text", "-o", "out", "-q"],
     "spill": ["count", "text", "--memory", "256M", "-o", "out", "-q"],
     "learn": [*LEARN, "-o", "out", "-q"],
+    "select": [*SELECT, "-o", "out", "-q"],
     "encode": ["encode", "-m", "model", "text", "-o", "out", "-q"],
     "npy": ["encode", "-m", "model", "text", "--as", "npy", "-o", "out.npy", "-q"],
     "export": ["export", "-m", "model", "--to", "hf", "-o", "out", "-q"],

@@ -40,7 +40,7 @@ def remove_outputs() -> None:
 
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_killed_at_a_random_moment(work, moment):
-    command = ["spill", "learn", "encode", "export"][moment % 4]
+    command = ["spill", "learn", "encode", "select"][moment % 4]
     started = time.monotonic()
     assert run(*COMMANDS[command], cwd=work).returncode == 0
     seconds = time.monotonic() - started

@@ -13,6 +13,7 @@ import numpy as np
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.progress import Progress
 from volt.base.workers import begin
+from volt.choosing.beside_bpe import BesideBpe, beside_bpe
 from volt.choosing.cost import (
     DEFAULT_MODEL,
     Model,
@@ -36,8 +37,9 @@ from volt.choosing.quality import (
     grid,
     score_split,
 )
+from volt.choosing.selection import Selectable, SelectionSolution
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
-from volt.choosing.splits import number_of_splits, split
+from volt.choosing.splits import Split, number_of_splits, split
 from volt.choosing.steps import PushedStep, Step, StepsProblem, push_steps
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
@@ -78,6 +80,29 @@ class SizeProblem:
     """Are unknown characters spelled in byte tokens?"""
     threads: int = 1
     progress: Progress = field(default_factory=Progress)
+    merges: Callable[[WordCounts], Candidates] | None = None
+    """BPE from other counts, to compare a selected set with."""
+    first_split: list[tuple[Split, Candidates]] = field(default_factory=list, repr=False)
+    """The first part of the text and its candidates, once quality was measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """Tokens that transport selected, and how they compare."""
+
+    solution: SelectionSolution
+    mu_curve: dict[str, list[float]]
+    """`mu` over sizes: the tokens of text that an entry saves there."""
+    beside_bpe: BesideBpe | None = None
+    """None where nothing was held out."""
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "mu": self.mu_curve,
+            "one_less": self.solution.one_less,
+            "one_more": self.solution.one_more,
+            "heldout": None if self.beside_bpe is None else self.beside_bpe.summary(),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +130,8 @@ class Choice:
     messages: tuple[str, ...] = ()
     multiple_of: int | None = None
     """What `auto` rounds sizes to; None: 64 rows, below 4,096 rows 8."""
+    selected: Selected | None = field(default=None, repr=False)
+    """Where transport selected the tokens."""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -127,6 +154,8 @@ class Choice:
     @property
     def mu(self) -> float | None:
         """The tokens of text that the last row saves."""
+        if self.selected is not None:
+            return self.selected.solution.one_less
         return marginal_utility(self.candidates.curve, self.size, self.candidates.unit)
 
     @property
@@ -167,6 +196,8 @@ class Choice:
                 "lowest": self.cheapest,
                 "multiple_of": self.multiple_of,
             },
+            "bound": None if self.selected is None else self.selected.solution.summary(),
+            "selection": None if self.selected is None else self.selected.summary(),
             "choices": [asdict(verdict) for verdict in self.verdicts],
             "steps": [step.summary() for step in self.steps],
         }
@@ -198,7 +229,8 @@ def choose_size(problem: SizeProblem) -> Choice:
     messages: list[str] = []
     steps_problem: StepsProblem | None = None
     try:
-        steps_problem, messages = _steps_problem(found, settings, profile)
+        if not isinstance(found, Selectable):
+            steps_problem, messages = _steps_problem(found, settings, profile)
     except VoltError as error:
         if decided == "muv" or settings.sizes is not None:
             raise
@@ -235,7 +267,23 @@ def choose_size(problem: SizeProblem) -> Choice:
             messages += [f"{size:,}: {doubt}" for doubt in verdict.doubts]
     if quality is None:
         messages.append(NOT_MEASURED)
-    return replace(choice, messages=tuple(messages))
+    choice = replace(choice, messages=tuple(messages))
+    return _select(choice, found, problem) if isinstance(found, Selectable) else choice
+
+
+def _select(choice: Choice, found: Selectable, problem: SizeProblem) -> Choice:
+    """Transport selects the tokens of the size, on the whole text and, beside BPE, on a part."""
+    solution = found.select(choice.size, progress=problem.progress)
+    beside = None
+    if problem.first_split and problem.merges is not None:
+        part, again = problem.first_split[0]
+        if isinstance(again, Selectable):
+            beside = beside_bpe(
+                part, again, problem.merges(part.learn), choice.size, order=problem.settings.order,
+                byte_fallback=problem.byte_fallback, threads=problem.threads,
+            )  # fmt: skip
+    selected = Selected(solution, found.mu_curve(), beside)
+    return replace(choice, chosen=solution.chosen, selected=selected)
 
 
 def _split_sizes(
@@ -298,6 +346,8 @@ def measure_quality(
             if not len(part.learn):
                 continue
             again = problem.again(part.learn)
+            if not problem.first_split:
+                problem.first_split.append((part, again))
             if not found.exact:  # measured at its own sizes; as many pieces are as many rows
                 own_sizes = again.curve.size - again.curve.size[0] + first
                 most = max(last, first + len(own_sizes) - 1)

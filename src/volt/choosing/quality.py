@@ -20,7 +20,7 @@ from volt.base.workers import side_by_side
 from volt.choosing.splits import MANY_TYPES, HeldOut, Split
 from volt.proposing.base import Candidates, Floats, Ids, marks_word_ends
 from volt.proposing.curve import data_frame
-from volt.proposing.cuts import text_bytes
+from volt.proposing.cuts import Cut, text_bytes
 
 GRID_SIZES, FEW_GRID_SIZES = 24, 16
 ORDER = 3
@@ -174,15 +174,19 @@ def _score_part(problem: QualityProblem, part: HeldOut) -> Floats:
     rows = problem.sizes - problem.sizes[0] if found.exact else np.arange(len(problem.sizes))
 
     def score(place: int) -> float:
-        tokens, offsets = cuts.at(int(rows[place]))
-        nats, _ = _core.kneser_ney(
-            tokens, offsets, part.train, part.held, int(problem.sizes[place]), problem.order, ends
-        )
-        return nats / math.log(2) / held_bytes
+        cut, size = cuts.at(int(rows[place])), int(problem.sizes[place])
+        return held_out_bits(part, cut, size, problem.order, ends) / held_bytes
 
     reached = np.flatnonzero(rows < len(found.curve))
     scores[reached] = side_by_side(score, reached.tolist(), problem.threads)
     return scores
+
+
+def held_out_bits(part: HeldOut, cut: Cut, size: int, order: int, ends: bool) -> float:
+    """Bits of the held-out words under a model of the others, both cut into tokens; `ends`: is the
+    end of a word predicted?"""
+    nats, _ = _core.kneser_ney(*cut, part.train, part.held, size, order, ends)
+    return nats / math.log(2)
 
 
 def combined(found: Sequence[SplitQuality], order: int, tolerance: float) -> Quality | None:

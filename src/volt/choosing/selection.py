@@ -5,8 +5,8 @@ once. A use of a token costs 1, and a token that carries any flow costs `mu`, on
 
     sum_t m_t  +  mu * |{t : m_t > 0, t not a single symbol}|        m_t: uses of t
 
-`mu` is the Lagrange multiplier of "at most K tokens": the marginal utility of a vocabulary entry, in
-tokens of text. Rising `mu` walks through all sizes (`walk`); at one size the set is improved by
+`mu` is the Lagrange multiplier of "at most K tokens": the marginal utility of a vocabulary entry,
+in tokens of text. Rising `mu` walks through all sizes (`walk`); at one size the set is improved by
 exchange, and a lower bound says how much better any other set can be (`solve`).
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -133,9 +133,9 @@ class SelectionSolution:
     steps: int
     """Steps that the bound took."""
     one_less: float
-    """Tokens of text that the worst token of the set saves: what one token less would cost."""
+    """Tokens of the training text that the worst token of the set saves."""
     one_more: float
-    """Tokens of text that the best token outside the set would save."""
+    """Tokens of the training text that the best token outside the set would save."""
 
     @property
     def chosen(self) -> Ids:
@@ -168,7 +168,8 @@ def walk(problem: SelectionProblem) -> Walk:
     """Slope scaling: a use of a token costs `1 + mu / m_t`, so that rare tokens are expensive."""
     places = _core.count_places(problem.lattice).astype(np.float64)
     level = Level(0.0, places, places)
-    levels, mu = [], float(WEIGHT * problem.unit)
+    levels: list[Level] = []
+    mu = float(WEIGHT * problem.unit)
     while not levels or levels[-1].in_use > FEWEST:
         level = _next_level(problem, level, mu)
         levels.append(level)
@@ -203,12 +204,12 @@ def solve(
         )
     found = _improved(problem, _start(problem, path, size), path, size)
     bound, steps = _bound(found, size, report) if certify else (None, 0)
-    inside = found.inside.astype(bool)
-    losses, gains = found.losses()[inside], found.gains()[~inside]
+    less, more = problem.search(found.inside), problem.search(found.inside)
+    less.prune(size - 1 if size else 0)
+    more.grow(size + 1)
     return SelectionSolution(
-        problem, inside, found.total, bound, steps,
-        problem.tokens(int(losses.min(initial=2**63)) if len(losses) else 0),
-        problem.tokens(int(gains.max(initial=0))),
+        problem, found.inside.astype(bool), found.total, bound, steps,
+        (less.total - found.total) / problem.unit, (found.total - more.total) / problem.unit,
     )  # fmt: skip
 
 
@@ -291,30 +292,30 @@ def _bound(
 # ------------------------------------------------------------------------------------- candidates
 
 
-@dataclass(frozen=True, eq=False)
-class Selectable:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Selectable(FewestPieces):
     """Candidates in the order of a walk, and what is needed to select at one size."""
 
-    candidates: FewestPieces
     problem: SelectionProblem = field(repr=False)
     walk: Walk = field(repr=False)
 
-    def at_rows(
+    @property
+    def least(self) -> int:
+        """Rows of a vocabulary without any selected token."""
+        return self.rows(np.arange(len(self)) < self.alphabet_size)
+
+    def select(
         self, rows: int, *, certify: bool = True, progress: Progress | None = None
     ) -> SelectionSolution:
         """The set that fills a vocabulary of so many rows."""
-        found = self.candidates
-        size = rows - found.rows(np.arange(len(found)) < found.alphabet_size)
         with (progress or Progress()).stage("Certifying", STEPS, "steps") as report:
-            return solve(self.problem, self.walk, size, certify=certify, report=report)
+            return solve(self.problem, self.walk, rows - self.least, certify=certify, report=report)
 
     def mu_curve(self) -> dict[str, list[float]]:
         """Sizes in rows, and the tokens of text that an entry saves there."""
-        found = self.candidates
-        alphabet = found.rows(np.arange(len(found)) < found.alphabet_size)
         levels = self.walk.levels[::-1]
         return {
-            "sizes": [alphabet + level.in_use for level in levels],
+            "sizes": [self.least + level.in_use for level in levels],
             "mu": [self.problem.tokens(level.mu) for level in levels],
         }
 
@@ -323,10 +324,9 @@ def selectable(pieces: LearnedPieces, progress: Progress | None = None) -> Selec
     """One pass of rising `mu` ranks the candidates; the curve is measured in that order."""
     problem = SelectionProblem.of(pieces)
     path = walk(problem)
-    fewest = FewestPieces(
-        **{name: getattr(pieces, name) for name in pieces.__dataclass_fields__},
-        order=path.ranking + pieces.alphabet_size,
-    )
-    with (progress or Progress()).stage("Cutting words", fewest.curve_sizes, "sizes") as report:
-        fewest = measure_pieces(fewest, report)
-    return Selectable(fewest, replace(problem, candidates=fewest), path)
+    found = Selectable(
+        **{one.name: getattr(pieces, one.name) for one in fields(pieces)},
+        order=path.ranking + pieces.alphabet_size, problem=problem, walk=path,
+    )  # fmt: skip
+    with (progress or Progress()).stage("Cutting words", found.measured_sizes, "sizes") as report:
+        return measure_pieces(found, report)

@@ -46,6 +46,7 @@ def info(learned: Learned, shown: InfoCommand) -> None:
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
     from volt.proposing.tokens import SPELLED, Kind
+    from volt.report.answer import bound_sentence
 
     vocabulary, choices = material.vocabulary, material.choices
     if choices is not None and "choices" not in choices:  # of a vocabulary that was joined
@@ -76,6 +77,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "unknown": vocabulary.unknown,
         "criterion": choices and choices["criterion"],
         "doubts": decided and decided["doubts"],
+        "bound": choices and bound_sentence(choices),
         "tokens_per_word": corpus and corpus["tokens"] / corpus["spaced_words"],
         "bytes_per_token": corpus and corpus["bytes"] / corpus["tokens"],
         "unknown_characters": corpus and corpus["unknown_characters"] / corpus["characters"],

@@ -57,6 +57,11 @@ class Format:
 
     def _reasons(self, vocabulary: Vocabulary, checked: bool) -> Iterator[str]:
         mode, encoding = vocabulary.rule.mode, vocabulary.encoding
+        if vocabulary.look_up is not None and encoding not in self.encodings:
+            yield (
+                f"{self.toolkit} can't express the encoding {encoding}, which looks tokens up; "
+                f"export to {_formats_with(encoding)}, or learn merges (`select='merges'`)"
+            )
         if not self.takes(mode):
             taken = next(name for name, other in PRETOKENIZERS.items() if self.takes(other))
             yield (
@@ -68,11 +73,6 @@ class Format:
                 f"{self.toolkit} can't express the split encoding: it has no tokens that are "
                 f"merged but never returned ({len(vocabulary.hidden):,} here); learn with "
                 f"`encoding='merge'`, or export to {_formats_with('split')}"
-            )
-        if vocabulary.look_up is not None and encoding not in self.encodings:
-            yield (
-                f"{self.toolkit} can't express the encoding {encoding}, which looks tokens up; "
-                f"export to {_formats_with(encoding)}"
             )
         yield from self.refusals(vocabulary)
         if self.differs(vocabulary) and not checked and (other := differing_tokens(vocabulary)):

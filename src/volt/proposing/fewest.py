@@ -1,9 +1,9 @@
 """Pieces of which every word uses as few as possible: the candidates that transport selects from.
 
-Of equally few tokens those with the highest sum of unigram log-probabilities are used. As scores
-for toolkits that know `unigram` only: each token pays an offset that is larger than the
-log-probabilities of a word can differ, so the fewest tokens win. Scores are multiples of 1/16, which
-32-bit numbers add without error up to 2^20.
+Of equally few tokens those with the highest sum of unigram log-probabilities are used. Scores make
+the encoding `unigram` do this: each token pays an offset that is larger than the log-probabilities
+of a word can differ, so the fewest tokens win. Scores are multiples of 1/16, which 32-bit numbers
+add without error up to 2^20.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from volt.base.errors import SettingsError
 from volt.proposing.base import Frequencies, Ids, Mask, Rank
-from volt.proposing.cuts import Cut
 from volt.proposing.pieces import UNSEEN, LearnedPieces
 
 SCORE_STEPS = 16
@@ -36,12 +35,14 @@ class FewestPieces(LearnedPieces):
     """What was found out for each set."""
 
     @property
-    def curve_sizes(self) -> int:
+    def measured_sizes(self) -> int:
         return SIZES if len(self.words) <= MANY_TYPES else FEW_SIZES
 
     def ranking(self, by: Rank | None = None) -> Ids:
         if by is not None:
-            raise SettingsError("`rank` is for `select='merges'`: transport has an order of its own")
+            raise SettingsError(
+                "`rank` is for `select='merges'`: transport has an order of its own"
+            )
         return self.order
 
     def only(self, used: Mask) -> FewestPieces:
@@ -58,7 +59,7 @@ class FewestPieces(LearnedPieces):
 
     def _scores(self, inside: Mask, frequency: Frequencies) -> NDArray[np.float64]:
         share = np.maximum(frequency, UNSEEN) / max(1, int(frequency.sum()))
-        scores = np.rint(np.log(share) * SCORE_STEPS) / SCORE_STEPS
+        scores: NDArray[np.float64] = np.rint(np.log(share) * SCORE_STEPS) / SCORE_STEPS
         return scores - self._offset(scores[inside], LONGEST_CUT)
 
     @staticmethod

@@ -80,7 +80,6 @@ class PieceCandidates(ABC):
     sizes: MeasuredSizes | None = field(default=None, repr=False)
 
     exact = False
-    curve_sizes = CURVE_SIZES
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -160,6 +159,11 @@ class PieceCandidates(ABC):
     # ---------------------------------------------------------------------------------- the curve
 
     @property
+    def measured_sizes(self) -> int:
+        """At how many sizes the curve is measured."""
+        return CURVE_SIZES
+
+    @property
     def measured(self) -> MeasuredSizes:
         if self.sizes is None:
             raise VoltError("these candidates were not measured")
@@ -189,7 +193,7 @@ def measure_pieces(found: Pieces, report: Report = lambda done: None) -> Pieces:
     used[: found.alphabet_size] = True
     found = replace(found, frequency=every).only(used)
     alphabet, ranking = found.alphabet_size, found.ranking()
-    spaced = np.geomspace(max(1, alphabet), max(1, len(found)), found.curve_sizes)
+    spaced = np.geomspace(max(1, alphabet), max(1, len(found)), found.measured_sizes)
     learned = np.unique(np.clip(np.rint(spaced).astype(np.int64), alphabet, len(found)))
     lengths = found.lengths.astype(np.int64)
     rows = []

@@ -46,6 +46,9 @@ def answer(found: Mapping[str, Any]) -> Answer:
         "cost": _cost(found),
         "text": _more_text(found),
         "merges": _more_merges(found),
+        "bound": bound_sentence(found),
+        "mu": _entry(found),
+        "bpe": _beside_bpe(found),
         "again": _again(found),
         "auto": _auto(found),
         "paper": _paper(found),
@@ -180,6 +183,55 @@ def _more_merges(found: Mapping[str, Any]) -> str | None:
     if _beyond(found):
         return "parts of the text give no more of them; more text may raise the answer"
     return "the cost still falls at the last; more text or more `candidates` may raise the answer"
+
+
+# --------------------------------------------------------------------------- tokens by transport
+
+
+def bound_sentence(found: Mapping[str, Any]) -> str | None:
+    """The certificate of a set that transport selected."""
+    bound = found.get("bound")
+    if not bound or bound["least"] is None:
+        return None
+    said = (
+        f"uses {bound['tokens']:,.0f} tokens on the training text; no vocabulary of this size made "
+        f"of these candidates can use fewer than {bound['least']:,} "
+    )
+    if not bound["gap"] or bound["gap"] < 0:
+        return said + "(this is the best one)"
+    said += f"({bound['gap']:.2%} less)"
+    return said if bound["tight"] else said + "; that is too far away to say how good this one is"
+
+
+def _entry(found: Mapping[str, Any]) -> str | None:
+    """mu: what one more token would save, and one less cost."""
+    selection = found.get("selection")
+    if not selection:
+        return None
+    less, more = selection["one_less"], selection["one_more"]
+    return f"one token less would cost {less:,.4g} tokens of text, one more would save {more:,.4g}"
+
+
+def _beside_bpe(found: Mapping[str, Any]) -> str | None:
+    """A selected set beside BPE of the same size, on held-out text."""
+    heldout = (found.get("selection") or {}).get("heldout")
+    if not heldout:
+        return None
+    tokens, bits = heldout["fewer_tokens"], heldout["fewer_bits"]
+    said = (
+        f"of this size needs {_difference(tokens)} tokens on held-out text, and "
+        f"{_difference(bits)} bits per byte: selection "
+    )
+    if tokens > 0 and bits >= 0:
+        return said + "helps this text"
+    if tokens > 0:
+        return said + "makes this text shorter, and harder to predict"
+    return said + "does not help this text"
+
+
+def _difference(fewer: float) -> str:
+    """What the other one needs, if this one needs so much less."""
+    return f"{abs(fewer):.2%} {'more' if fewer >= 0 else 'fewer'}"
 
 
 # ----------------------------------------------------------------------------------- other answers

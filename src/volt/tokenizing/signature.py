@@ -98,6 +98,7 @@ def learn_signature(
         "cut": rule.max_word_length,
         "uni": rule.unicode,
         **choice_fields(choice, settings),
+        **({"sel": settings.select} if settings.selects else {}),
         **words_fields(vocabulary),
         "names": short_digest([*settings.special, "", *settings.symbols, *_roles(vocabulary)]),
         "size": len(vocabulary),
