@@ -10,8 +10,9 @@ They follow the text on its way to a vocabulary and back:
 6. `quality`    how well tokens predict the held-out words
 7. `transport`  the sums of one iteration of the optimal transport solver
 8. `profiles`   two other readings of the paper's transport
-9. `encode`     text becomes tokens by merging; `look_up` finds tokens in a word instead
-10. `volt_json` the tokens as they are written to a file
+9. `selection`  sets of tokens that cut words into as few as possible, and the bound for all sets
+10. `encode`    text becomes tokens by merging; `look_up` finds tokens in a word instead
+11. `volt_json` the tokens as they are written to a file
 
 Only tests import this package.
 
