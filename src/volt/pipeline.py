@@ -12,12 +12,12 @@ from typing import Any, cast
 
 import volt.proposing.sources  # noqa: F401, registers the sources
 from volt.base.checks import thread_count
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
 from volt.choosing.choice import Choice, SizeProblem, choose_size
 from volt.choosing.selection import selectable
-from volt.counting.count import count
+from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.source import content_name
@@ -97,29 +97,6 @@ def finish(
         source=source.name,
         messages=[*choice.candidates.messages, *choice.messages],
     )
-
-
-def counted(
-    inputs: WordCounts | Text | Iterable[Text],
-    options: dict[str, Any],
-    threads: int,
-    progress: Progress,
-) -> WordCounts:
-    """The words of the inputs."""
-    if isinstance(inputs, WordCounts):
-        if options:
-            raise SettingsError(f"the words are counted already: {', '.join(options)}")
-        return inputs
-    return count(inputs, threads=threads, progress=progress, **options)
-
-
-def some_words(counts: WordCounts) -> WordCounts:
-    """An error if there is nothing to learn from."""
-    if len(counts) == 0 and counts.totals.pruned_words:
-        raise InputError("`min_count` leaves out every word of the input: lower it")
-    if len(counts) == 0:
-        raise InputError("the input has no words: there is nothing to learn from")
-    return counts
 
 
 def proposal(

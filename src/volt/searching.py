@@ -19,9 +19,10 @@ from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
 from volt.choosing.quality import ORDER, TOLERANCE, Quality
 from volt.choosing.sizes import parse_sizes
+from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.pipeline import counted, proposal, size_problem, some_words
+from volt.pipeline import proposal, size_problem
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.proposal import propose

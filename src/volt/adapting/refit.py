@@ -43,6 +43,7 @@ from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.choice import Choice, SizeProblem, choose_size, fixed_choice
 from volt.choosing.entropy import entropy_per_length
+from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.marks import SPACE_MARK
@@ -50,7 +51,6 @@ from volt.counting.words import WordRule
 from volt.foreign.original import AnyTokenizer, Original, read_tokenizer
 from volt.formats import import_vocabulary
 from volt.formats.huggingface import rewritten
-from volt.pipeline import counted, some_words
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
 from volt.proposing.tokens import Kind, Token, packed

@@ -6,11 +6,25 @@ line's choices, the tables of the docs and the report read them, so a new one ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any, Protocol, TypeVar
 
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
+
+
+def members(package: str, attribute: str, first: Sequence[str]) -> list[Any]:
+    """What `attribute` is in each module of a package that has it: in the order of `first`, and
+    then those of other modules by name."""
+    folder = import_module(package)
+    names = sorted(
+        (one.name for one in iter_modules(folder.__path__)),
+        key=lambda name: (first.index(name) if name in first else len(first), name),
+    )
+    modules = [import_module(f"{package}.{name}") for name in names]
+    return [getattr(module, attribute) for module in modules if hasattr(module, attribute)]
 
 
 class Named(Protocol):

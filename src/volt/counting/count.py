@@ -51,6 +51,29 @@ def count(
     return count_words(inputs, CountSettings(**options), threads, progress)
 
 
+def counted(
+    inputs: WordCounts | Text | Iterable[Text],
+    options: dict[str, Any],
+    threads: int,
+    progress: Progress,
+) -> WordCounts:
+    """The words of the inputs."""
+    if isinstance(inputs, WordCounts):
+        if options:
+            raise SettingsError(f"the words are counted already: {', '.join(options)}")
+        return inputs
+    return count(inputs, threads=threads, progress=progress, **options)
+
+
+def some_words(counts: WordCounts) -> WordCounts:
+    """An error if there is nothing to learn from."""
+    if len(counts) == 0 and counts.totals.pruned_words:
+        raise InputError("`min_count` leaves out every word of the input: lower it")
+    if len(counts) == 0:
+        raise InputError("the input has no words: there is nothing to learn from")
+    return counts
+
+
 def count_words(
     inputs: Text | Iterable[Text],
     settings: CountSettings,

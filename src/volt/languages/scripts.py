@@ -26,7 +26,7 @@ from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.choosing.sizes import parse_sizes
 from volt.counting.combine import only_words
-from volt.counting.count import count
+from volt.counting.count import counted
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.pipeline import learn
@@ -161,10 +161,7 @@ def learn_scripts(
     settings = LearnSettings.take(options)
     threads = thread_count(threads)
     progress = progress or Progress()
-    if isinstance(inputs, WordCounts):
-        counts = inputs
-    else:
-        counts = count(inputs, threads=threads, progress=progress, **options)
+    counts = counted(inputs, options, threads, progress)
     if settings.size is not None:
         raise SettingsError(
             "with `separate_scripts` each script chooses its size: leave `size` out"

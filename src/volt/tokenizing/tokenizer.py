@@ -1,8 +1,8 @@
 """Tokenizer: text to ids and back, with a finished vocabulary.
 
 >>> import volt
->>> from volt.tokenizing.vocabulary import build_vocabulary
->>> found = volt.candidates([["low lower lowest"] * 3], min_frequency=3)
+>>> from volt.tokenizing.build import build_vocabulary
+>>> found = volt.candidates([["low lower lowest flow blow"] * 3], min_frequency=4)
 >>> tok = Tokenizer(build_vocabulary(found, range(len(found))))
 >>> [tok.id_to_token(i) for i in tok.encode("low  slow")]
 ['▁low', '▁', '▁', 's', 'low']
@@ -237,7 +237,7 @@ class Tokenizer:
         tokens when it is encoded by itself. Takes time in proportion to the text, at most.
 
         >>> tokenizer.truncate("low low slow", 3)
-        'low low s'
+        'low low '
         """
         from volt.tokenizing.lengths import truncate
 

@@ -1,12 +1,10 @@
-"""The criteria, one file each, in the order in which they are shown. None trains anything."""
+"""The criteria, one file each. None trains anything."""
 
-from volt.base.registry import Registry
-from volt.choosing.criteria import auto, frequency, heldout, knee, mdl, muv, renyi, zipf
+from volt.base.registry import Registry, members
 from volt.choosing.criteria.base import Criterion, Evidence, Score
 
-CRITERIA: Registry[Criterion] = Registry(
-    "criterion",
-    [module.CRITERION for module in (auto, heldout, muv, mdl, frequency, renyi, zipf, knee)],
-)
+FIRST = ("auto", "heldout", "muv", "mdl", "frequency", "renyi", "zipf", "knee")
+"""The order in which they are shown; those of other files in this folder follow."""
+CRITERIA: Registry[Criterion] = Registry("criterion", members(__name__, "CRITERION", FIRST))
 
 __all__ = ["CRITERIA", "Criterion", "Evidence", "Score"]

@@ -3,10 +3,12 @@
 The source `file`, which takes the tokens of somebody's tokenizer, is registered by volt.foreign.
 """
 
+from volt.base.registry import members
 from volt.proposing.proposal import SOURCES
-from volt.proposing.sources import bpe, substring, unigram, wordpiece
 
-for _module in (bpe, unigram, wordpiece, substring):
-    SOURCES.register(_module.SOURCE)
+FIRST = ("bpe", "unigram", "wordpiece", "substring")
+"""The order in which they are shown; those of other files in this folder follow."""
+for _source in members(__name__, "SOURCE", FIRST):
+    SOURCES.register(_source)
 
 __all__ = ["SOURCES"]
