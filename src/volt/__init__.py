@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from volt.comparison import Comparison, compare
     from volt.counting.count import count
     from volt.counting.counts import CountTotals, WordCounts
+    from volt.counting.objects import Files, Texts
     from volt.counting.spill import CountedFile, count_to_file
     from volt.counting.words import WordRule
     from volt.formats import ExportResult, export, import_vocabulary
@@ -40,6 +41,7 @@ __all__ = [
     "CountedFile",
     "Curve",
     "ExportResult",
+    "Files",
     "InputError",
     "Joined",
     "Ladder",
@@ -48,6 +50,7 @@ __all__ = [
     "RefitResult",
     "SearchResult",
     "SettingsError",
+    "Texts",
     "Tokenizer",
     "TransportError",
     "Verification",
@@ -85,6 +88,7 @@ _HOMES = {
     "comparison": ("Comparison", "compare"),
     "counting.count": ("count",),
     "counting.counts": ("CountTotals", "WordCounts"),
+    "counting.objects": ("Files", "Texts"),
     "counting.spill": ("CountedFile", "count_to_file"),
     "counting.words": ("WordRule",),
     "formats": ("ExportResult", "export", "import_vocabulary"),

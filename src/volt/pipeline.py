@@ -20,6 +20,7 @@ from volt.choosing.selection import selectable
 from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.objects import is_word_counts
 from volt.foreign.source import content_name
 from volt.ladder import Ladder, check_ladder, ladder_sizes
 from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
@@ -49,10 +50,11 @@ def learn(
 ) -> LearnResult:
     """Learn a vocabulary, its size included.
 
-    `inputs` are word counts or texts; a mapping of language codes to texts is passed on to
-    `volt.learn_languages`. With `ladder` the result is a `volt.Ladder` of results by size.
+    `inputs` are word counts or texts. A mapping of words to whole numbers is word counts; any other
+    mapping is texts by language code, which are passed on to `volt.learn_languages`. With `ladder`
+    the result is a `volt.Ladder` of results by size.
     """
-    if isinstance(inputs, Mapping):
+    if isinstance(inputs, Mapping) and not is_word_counts(inputs):
         from volt.languages.learning import learn_languages
 
         return learn_languages(inputs, threads=threads, progress=progress, **options)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from volt.base.errors import SettingsError
 from volt.base.options import (
@@ -53,7 +53,9 @@ MOST_TOKENS = 1024
 MULTILINGUAL_MERGES = 300_000
 LARGE_MODEL_MERGES = 200_000
 
-InputFormat = Literal["auto", "text", "counts"]
+InputFormat = Literal[
+    "auto", "text", "counts", "jsonl", "json", "parquet", "csv", "tsv", "arrow", "pairs"
+]
 Rank = Literal["frequency", "merge"]
 Profile = Literal["paper", "literal", "released"]
 Select = Literal["merges", "transport"]
@@ -137,8 +139,13 @@ class ReadSettings(Settings):
     )  # fmt: skip
     glob: str = option("*", "Which files of a folder to read.", text("PATTERN"), group="Input")
     input_format: InputFormat = option(
-        "auto", "Whether inputs are text or word counts", choice("auto", "text", "counts"),
-        group="Input",
+        "auto", "What inputs are; pairs are lines word<TAB>count", choice(*get_args(InputFormat)),
+        group="Input", default_words="auto, by the names of files and how they begin",
+    )  # fmt: skip
+    field: Sequence[str] = option(
+        (), "Field of a record that is text, such as text or translation.de; may be given several "
+        "times.", many(text("NAME")), group="Input", metavar="NAME",
+        default_words="text, content or sentence",
     )  # fmt: skip
     on_invalid: OnInvalid = option(
         "error", "What to do with invalid UTF-8", one_of(on_invalids), group="Input"

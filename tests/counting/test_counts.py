@@ -613,7 +613,7 @@ def test_max_types_also_bounds_the_merging_of_counts_files(tmp_path):
     ("option", "value"),
     [
         ("pretokenizer", "bert"), ("normalize", "nfd"), ("on_invalid", "ignore"),
-        ("input_format", "csv"), ("max_word_length", 1), ("max_word_length", 2**40),
+        ("input_format", "docx"), ("max_word_length", 1), ("max_word_length", 2**40),
         ("min_count", 0), ("max_types", 0), ("threads", 0),
     ],
 )  # fmt: skip

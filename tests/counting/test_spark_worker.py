@@ -28,11 +28,11 @@ RULES = st.builds(
 )
 
 
-def added_up(parts, rule, on_invalid="error", weight=1, member=None):
+def added_up(parts, rule, on_invalid="error", weight=1, members=None):
     """What Spark does with the rows of the partitions."""
     sums = Counter()
     for batches in parts:
-        work = partial(spark._count_partition, rule, on_invalid, weight, member)
+        work = partial(spark._count_partition, rule, on_invalid, weight, members)
         for batch in work(iter(batches)):
             for row in batch.to_pylist():
                 sums[row["field"], row["word"]] += row["count"]
@@ -97,7 +97,7 @@ def test_strings_of_a_column_are_lines_and_null_is_no_text():
 def test_json_lines_give_the_text_of_a_member():
     rows = [{"doc": {"text": "a\nb ü"}}, {"doc": {"text": None}}, {"doc": {"text": "c"}, "more": 1}]
     lines = [json.dumps(row).encode() for row in rows]
-    found = added_up([[batch_of(lines)]], WordRule(), member="doc.text")
+    found = added_up([[batch_of(lines)]], WordRule(), members=[("doc", "text")])
     same(found, volt.count([["a\nb ü", "c"]]))
 
 
@@ -106,7 +106,7 @@ def test_json_lines_give_the_text_of_a_member():
 )
 def test_a_line_that_is_no_json_with_text_is_refused(line):
     with pytest.raises(InputError, match="`field` names the text"):
-        added_up([[batch_of([line])]], WordRule(), member="text")
+        added_up([[batch_of([line])]], WordRule(), members=[("text",)])
 
 
 def test_many_words_go_out_in_several_batches(monkeypatch):

@@ -2,6 +2,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include "base/hash.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "counting/count.hpp"
@@ -66,12 +67,36 @@ nb::tuple finish(volt::Counter& self, uint64_t min_count) {
                         to_numpy(std::move(list.counts)));
 }
 
+Array<uint64_t> hash_documents(nb::handle data, const ArrayIn<uint64_t>& ends, uint64_t seed,
+                               bool lines) {
+  BufferView text(data);
+  for (size_t i = 0; i < ends.size(); ++i)
+    if (ends.data()[i] > text.size() || (i > 0 && ends.data()[i] < ends.data()[i - 1]))
+      throw std::invalid_argument("documents that end outside the text, or out of order");
+  std::vector<uint64_t> hashes(ends.size());
+  {
+    nb::gil_scoped_release release;
+    size_t start = 0;
+    for (size_t i = 0; i < ends.size(); ++i) {
+      const size_t end = ends.data()[i];
+      const bool ended = lines && end > start && text.data()[end - 1] == '\n';
+      hashes[i] = volt::seeded_hash(text.data() + start, end - start - ended, seed, 0);
+      start = end;
+    }
+  }
+  return to_numpy(std::move(hashes));
+}
+
 }  // namespace
 
 void register_counting(nb::module_& m) {
   m.def("words_of", [](std::string_view text, const std::string& pretokenizer) {
     return volt::words_of(pretokenizer_of(pretokenizer), text);
   }, "text"_a, "pretokenizer"_a, "The words of one text, in which a line end is text like any other.");
+
+  m.def("hash_documents", &hash_documents, "text"_a, "ends"_a, "seed"_a, "lines"_a,
+        "A number for each document by its content: document i is text[ends[i-1]:ends[i]]. If documents are\n"
+        "lines, the line feed at their end does not count.");
 
   nb::class_<volt::Counter>(m, "Counter", "Counts the words of text that is fed in parts.")
       .def("__init__", [](volt::Counter* self, const std::string& pretokenizer, uint32_t max_word_length,

@@ -62,14 +62,7 @@ double normal_quantile(double p) {
 }  // namespace
 
 double thinning_level(const uint8_t* word, size_t bytes, uint64_t seed, uint64_t split) {
-  uint64_t state = mix(seed ^ 0x9E3779B97F4A7C15ull, split ^ 0xE7037ED1A0B428DBull);
-  for (size_t at = 0; at < bytes; at += 8) {
-    uint64_t chunk = 0;
-    for (size_t i = 0; i < std::min<size_t>(8, bytes - at); ++i) chunk |= uint64_t{word[at + i]} << (8 * i);
-    state = mix(state ^ chunk, 0x9E3779B97F4A7C15ull) + 0xD6E8FEB86659FD93ull;
-  }
-  state = mix(state ^ bytes, 0xE7037ED1A0B428DBull);
-  return static_cast<double>(mix(state ^ seed, 0xD6E8FEB86659FD93ull) >> 11) * 0x1p-53;
+  return static_cast<double>(seeded_hash(word, bytes, seed, split) >> 11) * 0x1p-53;
 }
 
 uint64_t held_out(uint64_t count, double level) {

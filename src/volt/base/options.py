@@ -175,6 +175,16 @@ def many(kind: ValueKind) -> ValueKind:
     return ValueKind(read, f"one or more values, each {kind.meaning}", kind.metavar, values=None)
 
 
+def file_list(metavar: str = "FILE") -> ValueKind:
+    """Names of files. Other strings may be text, these never."""
+
+    def read(value: Any) -> Any:
+        single = isinstance(value, (str, os.PathLike))
+        return late("volt.counting.objects", "Files")(map(_text, [value] if single else value))
+
+    return ValueKind(read, "one or more paths", metavar, values=None)
+
+
 def anything(metavar: str = "TEXT", *, many: bool = False) -> ValueKind:
     """A value that is checked where it is used."""
     return ValueKind(lambda value: value, "", metavar, values=None if many else 1)

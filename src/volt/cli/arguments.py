@@ -13,8 +13,8 @@ from volt.base.options import (
     Settings,
     argument,
     choice,
+    file_list,
     flag,
-    many,
     one_of,
     option,
     path,
@@ -34,7 +34,7 @@ REPLACE = "Replace a file that exists."
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs(Settings):
-    files: Sequence[str] = argument(..., INPUTS, many(path()), metavar="FILE...")
+    files: Sequence[str] = argument(..., INPUTS, file_list(), metavar="FILE...")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Stdin(Settings):
 
     files: Sequence[str] = argument(
         ("-",), "Files, folders, or - for stdin; gz, bz2, xz and zst are read as they are.",
-        many(path()), metavar="[FILE...]",
+        file_list(), metavar="[FILE...]",
     )  # fmt: skip
 
 
@@ -128,10 +128,6 @@ class Spark(Settings):
         None, "Spark's master: spark://HOST:7077, yarn, local[4].", text("URL"),
         group="Input", default_words="as Spark is set up",
     )  # fmt: skip
-    field: str | None = option(
-        None, "Spark: the column, or member of a JSON object, with the text.", text("NAME"),
-        group="Input", default_words="text",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +147,9 @@ class TokenizerInput(Pattern):
         ..., "tokenizer.json, a .model, vocab.json, ranks, codes, or their folder; or a volt.json.",
         path(), metavar="TOKENIZER",
     )  # fmt: skip
-    files: Sequence[str] = argument((), "More text, as `on`.", many(path()), metavar="[FILE...]")
+    files: Sequence[str] = argument((), "More text, as `on`.", file_list(), metavar="[FILE...]")
     on: Sequence[str] = option(
-        (), "Text or counts to fit to; may be given several times.", many(path()), group="Input",
+        (), "Text or counts to fit to; may be given several times.", file_list(), group="Input",
         default_words="required",
     )  # fmt: skip
     model: str | None = option(

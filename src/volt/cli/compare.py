@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import volt
-from volt.base.options import argument, many, option, path
+from volt.base.options import argument, file_list, many, option, path
 from volt.cli.arguments import File, Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -24,7 +24,7 @@ class CompareCommand(File, Pattern):
     )  # fmt: skip
     on: Sequence[str] = option(
         ..., "The text; may be given several times. code=FILE,en=FILE compares per kind of text.",
-        many(path()), group="Input",
+        file_list(), group="Input",
     )  # fmt: skip
     output: str | None = option(
         None, "Write the tables too: FILE.csv, FILE.tex, or a page with charts.", path("FILE"),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import choice, option
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
@@ -19,20 +18,10 @@ if TYPE_CHECKING:
 NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountOptions(CountSettings):
-    """Spark reads more formats."""
-
-    input_format: Any = option(
-        "auto", "Whether inputs are text or word counts; with Spark also jsonl and parquet",
-        choice("auto", "text", "counts", "jsonl", "parquet"), group="Input",
-    )  # fmt: skip
-
-
 @command("volt count train.txt -o counts.tsv")
 def count(
     inputs: Inputs,
-    settings: CountOptions,
+    settings: CountSettings,
     spilling: SpillSettings,
     spark: Spark,
     target: File,
@@ -47,7 +36,7 @@ def count(
         refuse(given, NOT_WITH_SPARK, "--engine spark")
         counts: Any = _with_spark(inputs, settings, spark)
     else:
-        refuse(given, ("master", "field"), "--engine local")
+        refuse(given, ("master",), "--engine local")
         counts = _here(inputs, settings, spilling, target, run, given)
     if isinstance(counts, volt.WordCounts):
         target.write(counts.write)
@@ -57,29 +46,27 @@ def count(
     say(run.quiet, *count_summary(counts))
 
 
-def _with_spark(inputs: Inputs, settings: CountOptions, spark: Spark) -> volt.WordCounts:
+def _with_spark(inputs: Inputs, settings: CountSettings, spark: Spark) -> volt.WordCounts:
     from volt.counting import spark as engine
 
     if settings.input_format == "counts":
         raise SettingsError("Spark counts text; add up counts files without --engine spark")
     options = {name: value for name, value in vars(settings).items() if name != "input_format"}
+    form: Any = settings.input_format  # checked there
     with engine.session(spark.master) as session:
         return engine.count_on_spark(
-            session, inputs.files, form=settings.input_format, field=spark.field or "text",
-            **options,
+            session, inputs.files, form=form, **options,
         )  # fmt: skip
 
 
 def _here(
     inputs: Inputs,
-    settings: CountOptions,
+    settings: CountSettings,
     spilling: SpillSettings,
     target: File,
     run: Run,
     given: Given,
 ) -> volt.WordCounts | CountedFile:
-    if settings.input_format in ("jsonl", "parquet"):
-        raise SettingsError(f"--input-format {settings.input_format} needs --engine spark")
     options = {**vars(settings), "threads": run.threads, "progress": progress_for(run.quiet)}
     if not given & vars(spilling).keys():
         return volt.count(inputs.files, **options)

@@ -31,6 +31,10 @@ class IdForm(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SparkColumns(Spark):
+    field: str | None = option(
+        None, "Spark: the column that contains the text.", text("NAME"), group="Input",
+        default_words="text",
+    )  # fmt: skip
     column: str | None = option(
         None, "Spark: the new column of ids.", text("NAME"), group="Output", default_words="ids"
     )

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from volt.base.errors import SettingsError
 from volt.base.table import text_table
 from volt.cli.console import print_json, say
+from volt.counting.objects import Files
 
 if TYPE_CHECKING:
     from volt.languages.learning import Language, LanguageTable
     from volt.languages.scripts import ScriptsResult
 
 
-def language_texts(lang: Iterable[str], files: list[str], glob: str) -> dict[str, list[str]]:
+def language_texts(lang: Iterable[str], files: list[str], glob: str) -> dict[str, Files]:
     """The files of each language: those of `--lang CODE=FILE`, and those whose name tells it."""
     from volt.languages.learning import find_languages
 
@@ -24,7 +25,7 @@ def language_texts(lang: Iterable[str], files: list[str], glob: str) -> dict[str
     for text in lang:
         code, file = _pair("--lang", text, "de=train.de")
         texts.setdefault(code, []).append(file)
-    return texts
+    return {code: Files(files) for code, files in texts.items()}
 
 
 def weights_of(weights: Any) -> dict[str, str] | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import argument, flag, many, option, path
+from volt.base.options import argument, file_list, flag, many, option, path
 from volt.cli.arguments import INPUTS, Folder, Run
 from volt.cli.command import Given, command
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
@@ -30,12 +30,12 @@ ARTIFACTS = (
 class LearnCommand(Folder):
     """What only the command line has."""
 
-    files: Sequence[str] = argument((), INPUTS, many(path()), metavar="[FILE...]")
+    files: Sequence[str] = argument((), INPUTS, file_list(), metavar="[FILE...]")
     source: Sequence[str] = option(
-        (), "Text of the source side; may be given several times.", many(path()), group="Input"
+        (), "Text of the source side; may be given several times.", file_list(), group="Input"
     )
     target: Sequence[str] = option(
-        (), "Text of the target side; may be given several times.", many(path()), group="Input"
+        (), "Text of the target side; may be given several times.", file_list(), group="Input"
     )
     separate: bool = option(
         False, "One vocabulary per side, in DIR/source and DIR/target.", flag(), group="Input"
@@ -50,8 +50,8 @@ class LearnCommand(Folder):
     report: bool = option(True, "Write report.json and report.html too.", flag(), group="Output")
 
     @property
-    def inputs(self) -> list[str]:
-        return [*self.files, *self.source, *self.target]
+    def inputs(self) -> volt.Files:
+        return volt.Files([*self.files, *self.source, *self.target])
 
     def _check(self) -> None:
         if not self.inputs and not self.lang:
@@ -107,7 +107,7 @@ def learn(
 
 def _texts(
     asked: LearnCommand, counting: CountSettings, settings: LearnSettings
-) -> dict[str, list[str]]:
+) -> dict[str, volt.Files]:
     """The files of each language."""
     if asked.source or asked.target or (asked.files and not settings.multilingual):
         raise SettingsError("every file belongs to a language: --lang CODE=FILE")
@@ -185,7 +185,7 @@ def _pair_warnings(result: LearnResult, asked: LearnCommand, glob: str) -> list[
     return _mismatch(lines[:1], lines[1:]) if _is_pair(asked.inputs) else []
 
 
-def _is_pair(inputs: list[str]) -> bool:
+def _is_pair(inputs: Sequence[str]) -> bool:
     """Two files whose names differ in the language suffix only, such as train.de and train.en."""
     paths = [Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", name)) for name in inputs]
     return (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import volt
-from volt.base.options import argument, many, one_of, option, path
+from volt.base.options import argument, file_list, many, one_of, option, path
 from volt.cli.arguments import Folder, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
@@ -21,7 +21,7 @@ class MergeCommand(Folder):
         ..., "Folders with a volt.json, or such files.", many(path()), metavar="DIR DIR..."
     )
     on: Sequence[str] = option(
-        (), "Text or counts to measure frequencies on; may be given several times.", many(path()),
+        (), "Text or counts to measure frequencies on; may be given several times.", file_list(),
         group="Input", default_words="sums of the parts",
     )  # fmt: skip
     merge_rule: Any = option(

@@ -50,9 +50,9 @@ def answer_lines(result: RefitResult) -> list[str]:
     return [f"{result.before.size:,} tokens -> {head}", *reasons]
 
 
-def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> list[str]:
+def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> volt.Files:
     """All text that was named; before any work, a look at the folder to write."""
-    texts = [*tokenizer.on, *tokenizer.files]
+    texts = volt.Files([*tokenizer.on, *tokenizer.files])
     if not texts:
         raise SettingsError("name the text to fit to with --on FILE")
     target.claim(texts, tokenizer.tokenizer, tokenizer.model)

@@ -25,6 +25,7 @@ from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
 from volt.counting.counts import COUNTS_HEAD, LARGEST, CountsHeader, CountTotals, WordCounts
 from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.records import RecordOptions
 from volt.counting.words import WordRule
 from volt.settings import MOST, CountSettings, WordSettings
 
@@ -251,7 +252,8 @@ class CountPlan:
 
 def plan_count(inputs: Text | Iterable[Text], settings: CountSettings) -> CountPlan:
     """Look at the inputs: what happens before anything is counted."""
-    found = find_inputs(inputs, glob=settings.glob, weights=settings.weights)
+    records = RecordOptions(settings.input_format, settings.field, settings.on_invalid)
+    found = find_inputs(inputs, glob=settings.glob, weights=settings.weights, records=records)
     opened = [OpenedInput(one) for one in found]
     for one in opened:
         one.look(settings.input_format)

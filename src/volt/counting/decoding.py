@@ -49,6 +49,17 @@ def decompressed(stream: BinaryIO, name: str) -> BinaryIO:
     return cast(BinaryIO, buffered)
 
 
+def position_of(stream: BinaryIO) -> int | None:
+    """Bytes of the file that were read for what `decompressed` returned, if that can be known."""
+    raw = getattr(stream, "raw", stream)
+    if isinstance(raw, _CheckedReader):
+        return raw.position
+    try:
+        return int(raw.tell())
+    except (OSError, ValueError):
+        return None
+
+
 class _WholeReader(io.RawIOBase):
     """Fills the buffer it is given, where a pipe returns a few bytes at a time, so that `peek` sees
     a whole head. Counts the bytes that it has read."""
@@ -76,6 +87,10 @@ class _CheckedReader(io.RawIOBase):
     def __init__(self, stream: Any, packed: _WholeReader, name: str) -> None:
         self._stream, self._packed, self._name = stream, packed, name
         self._made = 0
+
+    @property
+    def position(self) -> int:
+        return self._packed.given
 
     def readable(self) -> bool:
         return True

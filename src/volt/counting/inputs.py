@@ -13,30 +13,36 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from itertools import groupby
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, BinaryIO, cast
 
 from volt.base.errors import InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
 from volt.base.manifest import result_files, some_of
-from volt.counting.decoding import decompressed
-
-
-class Documents(NamedTuple):
-    """Whole documents, one after the other with nothing between them: document `i` is
-    `text[ends[i - 1]:ends[i]]`. About 1 to 16 MB of text is right for one batch."""
-
-    text: Any
-    """UTF-8: bytes, or anything else that has the buffer protocol."""
-    ends: NDArray[np.uint64]
-    first: int = 0
-    """The number of the first document in the input, for messages; 0: the next one."""
+from volt.counting.decoding import BlockReader, decompressed
+from volt.counting.documents import Documents, as_lines, batches_of_strings
+from volt.counting.objects import (
+    Files,
+    Texts,
+    are_names,
+    is_word_counts,
+    object_batches,
+    word_count_batches,
+)
+from volt.counting.records import (
+    AS_NAMED,
+    HEAD,
+    RecordOptions,
+    form_by_content,
+    form_by_name,
+    saved_data_set,
+)
+from volt.counting.remote import files_at, is_url, open_url, url_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +57,28 @@ class TextInput:
     """Applied to every line before its words are counted."""
     batches: Callable[[], Iterator[Documents]] | None = None
     """Opens an input that consists of many documents; `path` and `text` are not read then."""
+    url: str = ""
+    """Where a remote file is."""
+    group: str = ""
+    """The part of a mixture that it belongs to."""
 
     def open(self) -> BinaryIO:
         """The bytes of the text. Compression is recognized by content, never by name."""
-        if self.text is not None:
-            return io.BufferedReader(_IterableReader(self.text, self.name))
+        documents = self.documents()
+        if documents is not None:
+            return cast(BinaryIO, io.BufferedReader(BlockReader(as_lines(documents))))
+        return self.open_file()
+
+    def documents(self) -> Iterator[Documents] | None:
+        """Batches of its documents; None if it is one document, which opens as a stream."""
+        if self.batches is not None:
+            return self.batches()
+        return None if self.text is None else batches_of_strings(self.text, self.name)
+
+    def open_file(self) -> BinaryIO:
+        """The bytes of the file, whatever they are."""
+        if self.url:
+            return decompressed(open_url(self.url), self.name)
         if self.path is None:
             if sys.stdin is None or sys.stdin.closed:
                 raise InputError("stdin is closed: there is nothing to read")
@@ -70,8 +93,16 @@ class TextInput:
         except OSError as error:
             raise InputError(f"cannot read {self.name}: {error.strerror}") from error
 
+    @property
+    def is_stdin(self) -> bool:
+        return self.path is None and self.text is None and self.batches is None and not self.url
+
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""
+        if self.url:
+            return url_size(self.url)
+        if self.text is not None:
+            return None
         try:
             status = self.path.stat() if self.path else None
         except OSError:
@@ -79,8 +110,9 @@ class TextInput:
         return status.st_size if status and stat.S_ISREG(status.st_mode) else None
 
 
-Text = str | os.PathLike[str] | Iterable[str] | TextInput
-"""A path, an iterable of strings, or an input that was found before. A plain `str` is a path."""
+Text = Any
+"""A path, an iterable of strings, a data set, a column, word counts, `Texts`, `Files`, or an input
+that was found before."""
 Weight = float | str | Fraction
 
 
@@ -89,35 +121,164 @@ def find_inputs(
     *,
     glob: str = "*",
     weights: Iterable[Weight] | Weight | None = None,
+    records: RecordOptions = AS_NAMED,
+    groups: Collection[str] = (),
 ) -> list[TextInput]:
-    """List the inputs that are named, in order.
+    """List the inputs that are given, in order.
 
-    A `str` or path is a file, a folder (all files below it that match `glob`, sorted by path;
-    hidden ones and, with a warning, results of volt are left out), `-` for stdin, or
-    `hf:DATASET:CONFIG:SPLIT:FIELD`; `path:2.0` has a weight of 2. A list or tuple contains several
-    of these, or iterables of strings. Any other iterable is text itself.
+    A path is a file, a folder (all files below it that match `glob`, sorted by path; hidden ones
+    and, with a warning, results of volt are left out), `-` for stdin, a URL, or
+    `hf:DATASET:CONFIG:SPLIT:FIELD`; `path:2.0` has a weight of 2, and `name=path` belongs to the
+    group of that name. A string is a path if there is such a file, and text otherwise; a single one
+    is always a path. A list or tuple contains several of these, or iterables of strings. Any other
+    iterable is text itself.
     """
-    items: list[Any] = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    items = _items(inputs, groups)
     found: list[TextInput] = []
     for number, (item, weight) in enumerate(
         zip(items, weight_of_each(weights, len(items)), strict=True), 1
     ):
-        if isinstance(item, (str, os.PathLike)):
-            found += _find_path(os.fspath(item), glob, weight)
-        elif isinstance(item, TextInput):
-            found.append(item if weight is None else replace(item, weight=weight))
-        elif isinstance(item, Iterable):
-            found.append(TextInput(f"text {number}", weight or Fraction(1), text=item))
-        else:
-            raise InputError(
-                f"input {number} is a {type(item).__name__}; "
-                "give paths, or iterables of strings such as [sentences]"
-            )
+        group, item = _group_of(item, groups)
+        for one in _find(item, number, glob, weight, records):
+            found.append(replace(one, group=group) if group else one)
     if not found:
         raise InputError("no input: name at least one file, folder, or - for stdin")
-    if sum(one.path is None and one.text is None for one in found) > 1:
+    if sum(one.is_stdin for one in found) > 1:
         raise InputError("stdin (-) is named twice; it can be read only once")
     return found
+
+
+def _items(inputs: Any, groups: Collection[str]) -> list[Any]:
+    """The inputs one by one. Strings that follow each other in a list and are text are one."""
+    if isinstance(inputs, Mapping) and not is_word_counts(inputs):
+        object_batches(inputs, "input", AS_NAMED)  # a data set with splits says so
+        if not groups:
+            raise InputError(
+                "a mapping is word counts, such as {'the': 500}, or texts by name, which need "
+                "`mix` or volt.learn_languages"
+            )
+        return [_Named(name, text) for name, text in inputs.items()]
+    if isinstance(inputs, str):
+        return [Files([inputs])]
+    if not isinstance(inputs, (list, tuple)):
+        return [inputs]
+    if isinstance(inputs, Files) or groups:
+        return [Files([one]) if isinstance(one, str) else one for one in inputs]
+    strings = [one for one in inputs if isinstance(one, str)]
+    if not strings or are_names(strings, _is_name):
+        return [Files([one]) if isinstance(one, str) else one for one in inputs]
+    if len(strings) == len(inputs):
+        return [Texts(strings)]
+    items: list[Any] = []
+    for text, some in groupby(inputs, lambda one: isinstance(one, str)):
+        alike = list(some)
+        items += [Texts(alike)] if text else alike
+    return items
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A part of a mixture that is given by name."""
+
+    name: str
+    text: Any
+
+
+def _is_name(string: str) -> bool:
+    """Does a string name a file that is there, or something that only looks like a name?"""
+    return bool(
+        is_url(string)
+        or string.startswith("hf:")
+        or _exists(Path(string))
+        or (":" in string and _exists(Path(string.rpartition(":")[0])))
+        or re.fullmatch(r"-:[0-9.]+", string)
+    )
+
+
+def _group_of(item: Any, groups: Collection[str]) -> tuple[str, Any]:
+    """The group of an input, and the input without its name."""
+    if not groups:
+        return "", item
+    name, rest = "", item
+    if isinstance(item, _Named):
+        name, rest = item.name, item.text
+    elif isinstance(item, TextInput):
+        name = item.group
+    elif isinstance(item, Files) and isinstance(item[0], str):
+        name, _, path = item[0].partition("=")
+        rest = Files([path])
+    if name not in groups:
+        shown = item[0] if isinstance(item, Files) else name or type(item).__name__
+        raise SettingsError(
+            f"`mix` has shares of {', '.join(groups)}; {str(shown)[:200]!r} belongs to none of "
+            f"them; write {next(iter(groups))}=PATH"
+        )
+    return name, rest
+
+
+def _find(
+    item: Any, number: int, glob: str, weight: Fraction | None, records: RecordOptions
+) -> Iterator[TextInput]:
+    name, heavy = f"text {number}", Fraction(1) if weight is None else weight
+    if isinstance(item, TextInput):
+        yield item if weight is None else replace(item, weight=weight)
+    elif isinstance(item, (str, os.PathLike)):
+        yield from _as_records(_find_path(os.fspath(item), glob, weight), records)
+    elif isinstance(item, Files):
+        for one in item:
+            yield from _as_records(_find_path(os.fspath(one), glob, weight), records)
+    elif isinstance(item, (list, tuple)) and any(isinstance(one, os.PathLike) for one in item):
+        for one in item:
+            yield from _find(one, number, glob, weight, records)
+    elif is_word_counts(item):
+        yield TextInput(name, heavy, batches=lambda: word_count_batches(item, name))
+    elif batches := object_batches(item, name, records):
+        yield TextInput(name, heavy, batches=batches)
+    elif isinstance(item, Texts):
+        yield _strings(name, heavy, item.strings)
+    elif isinstance(item, Iterable) and not isinstance(item, Mapping):
+        yield _strings(name, heavy, item)
+    else:
+        raise InputError(
+            f"input {number} is a {type(item).__name__}; "
+            "give paths, or iterables of strings such as [sentences]"
+        )
+
+
+def _strings(name: str, weight: Fraction, strings: Iterable[str]) -> TextInput:
+    return TextInput(name, weight, text=strings)
+
+
+def _as_records(found: Iterable[TextInput], records: RecordOptions) -> Iterator[TextInput]:
+    """Inputs that are files of records open as batches of documents."""
+    for one in found:
+        form = _form_of(one, records)
+        if form is None:
+            yield one
+        else:
+            yield replace(one, batches=partial(_open_records, one, form, records))
+
+
+def _form_of(one: TextInput, records: RecordOptions) -> str | None:
+    """The form of a file of records; None for text and counts files."""
+    if records.form in ("text", "counts") or one.text is not None or one.batches is not None:
+        return None
+    if records.form != "auto":
+        return records.form
+    named = form_by_name(one.name)
+    if named is None or (one.path is None and not one.url):
+        return None
+    if one.path is not None and not one.path.is_file():
+        return named if named != "json" else "jsonl"  # a pipe, which can't be looked into
+    with one.open_file() as stream:
+        form = form_by_content(named, cast(io.BufferedReader, stream).read(HEAD), records.fields)
+    return None if form == "text" else form
+
+
+def _open_records(one: TextInput, form: str, records: RecordOptions) -> Iterator[Documents]:
+    from volt.counting.record_readers import RecordFile
+
+    return RecordFile(one, form, records.fields, records.on_invalid)
 
 
 # ------------------------------------------------------------------------------------------ weights
@@ -177,16 +338,20 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
         return [_data_set(name, weight)]
     else:
         named, weight = weight_in_name(name, weight)
+        if is_url(named):
+            return _find_urls(named, glob, weight)
         path = Path(named)
     if str(path) == "-":
         return [TextInput("stdin", weight)]
     if not _exists(path):
-        hint = (
-            "; a list of strings is one input: count([strings])" if re.search(r"\s", name) else ""
-        )
+        hint = "; if it is text, say so: volt.Texts([...])" if re.search(r"\s", name) else ""
+        if "=" in name and _exists(Path(name.partition("=")[2])):
+            hint = "; inputs have names with `mix` only"
         raise InputError(f"no such file: {name[:200]}{hint}")
     if not path.is_dir():
         return [TextInput(str(path), weight, path=path)]
+    if (saved := saved_data_set(path)) is not None:
+        return [TextInput(str(file), weight, path=file) for file in saved]
     results: list[str] = []
     try:
         matches = _matcher(path, glob)
@@ -207,6 +372,16 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
         other = "other " if results else ""
         raise InputError(f"no {other}file below {path} matches {glob!r}")
     return [TextInput(str(file), weight, path=file) for file in map(path.joinpath, names)]
+
+
+def _find_urls(url: str, glob: str, weight: Fraction) -> list[TextInput]:
+    """A remote file, or those of a folder."""
+    urls, folder = files_at(url)
+    if folder:
+        urls = [one for one in urls if fnmatch.fnmatchcase(one.rpartition("/")[2], glob)]
+    if not urls:
+        raise InputError(f"no file below {url} matches {glob!r}")
+    return [TextInput(one, weight, url=one) for one in urls]
 
 
 def _exists(path: Path) -> bool:
@@ -286,7 +461,7 @@ def _data_set(name: str, weight: Fraction | None) -> TextInput:
             f"{name}: a data set is named hf:DATASET:CONFIG:SPLIT:FIELD; CONFIG may be empty, and "
             "a FIELD inside another is written translation.de"
         )
-    return TextInput(name, weight or Fraction(1), text=_DatasetField(name, *parts))
+    return _strings(name, weight or Fraction(1), _DatasetField(name, *parts))
 
 
 @dataclass(frozen=True)
@@ -326,48 +501,3 @@ class _DatasetField:
                 f"{self.name}, row {number}: {self.field} is a {type(found).__name__}, not text"
             )
         return found
-
-
-# ---------------------------------------------------------------------------------------- iterables
-
-
-class _IterableReader(io.RawIOBase):
-    """Strings as UTF-8, each followed by a line end."""
-
-    def __init__(self, strings: Iterable[str], name: str) -> None:
-        self._strings = iter(strings)
-        self._name = name
-        self._number = 0
-        self._pending = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def _next_block(self) -> bytes:
-        parts: list[str] = []
-        size = 0
-        for string in self._strings:
-            self._number += 1
-            if not isinstance(string, str):
-                raise InputError(
-                    f"{self._name}, item {self._number}: a {type(string).__name__}, not a string"
-                )
-            parts.append(string if string.endswith("\n") else string + "\n")
-            size += len(string)
-            if size >= 1 << 20:
-                break
-        try:
-            return "".join(parts).encode()
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{self._name}, near item {self._number}: a lone surrogate "
-                f"(U+{ord(error.object[error.start]):04X}) is not text"
-            ) from None
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._pending:
-            self._pending = memoryview(self._next_block())
-        size = min(len(buffer), len(self._pending))
-        buffer[:size] = self._pending[:size]
-        self._pending = self._pending[size:]
-        return size

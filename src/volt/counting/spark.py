@@ -35,6 +35,7 @@ from volt.base.options import options_of
 from volt.counting.counts import CountTotals, WordCounts
 from volt.counting.decoding import CleanText, OnInvalid
 from volt.counting.inputs import Weight, weight_in_name, weight_of_each
+from volt.counting.records import DEFAULT_FIELDS, MISSING, find_fields, member_of
 from volt.counting.words import WordRule
 from volt.settings import MOST, CountSettings, WordSettings
 
@@ -94,14 +95,12 @@ def count_on_spark(
     inputs: Sequence[str],
     *,
     form: InputForm = "auto",
-    field: str = "text",
     **options: Any,
 ) -> WordCounts:
     """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
 
-    `options` are those of `volt.count`, except for `input_format` and `max_types`. `field` is the
-    member or column with the text (`translation.de` is inside another); null is not text. Each
-    string ends like a line, and may contain several lines.
+    `options` are those of `volt.count`, except for `input_format` and `max_types`. Null is not
+    text. Each string ends like a line, and may contain several lines.
     """
     check_choice("form", form, get_args(InputForm))
     settings = CountSettings(**options)
@@ -121,9 +120,10 @@ def count_on_spark(
         # 2. Count each partition where its text is.
         frames = []
         for (kind, weight), paths in groups.items():
-            member = field if kind == "jsonl" else None
-            work = partial(_count_partition, rule, settings.on_invalid, int(weight * unit), member)
-            frames.append((_read(spark, kind, paths, field, settings.glob), work))
+            frame = _read(spark, kind, paths, settings.field, settings.glob)
+            members = _members(frame, settings.field, paths) if kind == "jsonl" else None
+            work = partial(_count_partition, rule, settings.on_invalid, int(weight * unit), members)
+            frames.append((frame, work))
         counted = reduce(
             lambda some, more: some.union(more),
             (frame.mapInArrow(work, PARTIAL) for frame, work in frames),
@@ -162,7 +162,22 @@ def _form_of(path: str) -> str:
     return FORM_OF.get(name.rpartition(".")[2], "text")
 
 
-def _read(spark: Any, form: str, paths: list[str], field: str, glob: str) -> Any:
+def _members(frame: Any, fields: Sequence[str], paths: list[str]) -> list[tuple[str, ...]]:
+    """The members of JSON objects that are read: those that the first object has."""
+    row = frame.first()
+    try:
+        record = json.loads(row[0]) if row is not None else {}
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or row is None:
+        # Whoever counts it will say what is wrong with it.
+        return [tuple(name.split(".")) for name in fields] or [("text",)]
+    return find_fields(
+        fields, lambda path: member_of(record, path) is not MISSING, list(record), paths[0]
+    )
+
+
+def _read(spark: Any, form: str, paths: list[str], fields: Sequence[str], glob: str) -> Any:
     """A frame of one column, `text`: lines as bytes, or the strings of a column as bytes."""
     functions = need("pyspark.sql.functions", "spark")
     for path in paths:
@@ -171,7 +186,10 @@ def _read(spark: Any, form: str, paths: list[str], field: str, glob: str) -> Any
     reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", glob)
     if form == "parquet":
         frame = reader.parquet(*paths)
-        column = text_column(frame, field)
+        kinds = dict(frame.dtypes)
+        names = fields or [next((name for name in DEFAULT_FIELDS if name in kinds), "text")]
+        columns = [text_column(frame, name).cast("binary") for name in names]
+        column = functions.explode(functions.array(*columns)) if columns[1:] else columns[0]
     else:
         # Spark's strings are the bytes of the line, whatever they are: nothing is decoded. Only LF
         # ends a line here; the worker puts CR LF together again.
@@ -251,7 +269,7 @@ def _count_partition(
     rule: WordRule,
     on_invalid: OnInvalid,
     weight: int,
-    member: str | None,
+    members: Sequence[tuple[str, ...]] | None,
     batches: Iterator[Any],
 ) -> Iterator[Any]:
     """The words of one partition, and its totals."""
@@ -259,7 +277,7 @@ def _count_partition(
     counter = _core.Counter(rule.mode.native, rule.max_word_length, 1, 0)
     totals = CountTotals()
     for batch in batches:
-        totals += _feed(counter, batch.column(0), rule, on_invalid, weight, member)
+        totals += _feed(counter, batch.column(0), rule, on_invalid, weight, members)
     counted = counter.totals
     sums = {
         "lines": totals.lines,
@@ -303,10 +321,10 @@ def _feed(
     rule: WordRule,
     on_invalid: OnInvalid,
     weight: int,
-    member: str | None,
+    members: Sequence[tuple[str, ...]] | None,
 ) -> CountTotals:
     """Count one batch of lines, or of strings that end like lines."""
-    data = _as_lines(strings, member)
+    data = _as_lines(strings, members)
     clean = None
     if rule.normalize != "none" or on_invalid != "error":
         clean = CleanText(io.BytesIO(data), "the text", on_invalid, rule.normalize)
@@ -324,11 +342,12 @@ def _feed(
     return CountTotals(lines=lines, replaced=clean.replaced, skipped_lines=clean.skipped_lines)
 
 
-def _as_lines(strings: Any, member: str | None) -> bytes:
+def _as_lines(strings: Any, members: Sequence[tuple[str, ...]] | None) -> bytes:
     """The strings one after the other, each followed by a line feed unless it ends with one."""
     arrow, compute = need("pyarrow", "spark"), need("pyarrow.compute", "spark")
-    if member is not None:
-        found = (_member(line, member) for line in strings.to_pylist())
+    if members is not None:
+        lines = strings.to_pylist()
+        found = (_member(line, member) for line in lines for member in members)
         return b"".join(t if t.endswith(b"\n") else t + b"\n" for t in found if t is not None)
     strings = strings.drop_null().cast(arrow.large_binary())
     nothing, line_end = (arrow.scalar(value, arrow.large_binary()) for value in (b"", b"\n"))
@@ -337,21 +356,22 @@ def _as_lines(strings: Any, member: str | None) -> bytes:
     return _buffers(lines)[0].tobytes() if len(lines) else b""
 
 
-def _member(line: bytes, member: str) -> bytes | None:
+def _member(line: bytes, member: Sequence[str]) -> bytes | None:
     """The text in a line of JSON; None if it is null."""
     try:
         found = json.loads(line)
-        for part in member.split("."):
+        for part in member:
             found = found[part]
         if found is None:
             return None
         if not isinstance(found, str):
-            raise TypeError(f"{member} is a {type(found).__name__}")
+            raise TypeError(f"{'.'.join(member)} is a {type(found).__name__}")
         return found.encode()
     except (ValueError, LookupError, TypeError, RecursionError) as error:
+        name, kind = ".".join(member), type(error).__name__
         raise InputError(
-            f"a line that is not a JSON object with text in {member!r} ({type(error).__name__}: "
-            f"{error}): {line[:80]!r}; `field` names the text"
+            f"a line that is not a JSON object with text in {name!r} ({kind}: {error}): "
+            f"{line[:80]!r}; `field` names the text"
         ) from None
 
 

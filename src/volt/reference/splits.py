@@ -26,12 +26,17 @@ def thin(counts: Mapping[bytes, int], seed: int, split: int) -> dict[bytes, int]
 
 def level(word: bytes, seed: int, split: int) -> Fraction:
     """The word's uniform number: 53 bits of a hash, as a fraction."""
-    state = _mix(seed ^ 0x9E3779B97F4A7C15, split ^ 0xE7037ED1A0B428DB)
-    for start in range(0, len(word), 8):
-        chunk = int.from_bytes(word[start : start + 8], "little")
+    return Fraction(seeded_hash(word, seed, split) >> 11, 2**53)
+
+
+def seeded_hash(data: bytes, seed: int, draw: int) -> int:
+    """64 bits that look random and depend on the bytes, a seed and the number of the draw."""
+    state = _mix(seed ^ 0x9E3779B97F4A7C15, draw ^ 0xE7037ED1A0B428DB)
+    for start in range(0, len(data), 8):
+        chunk = int.from_bytes(data[start : start + 8], "little")
         state = (_mix(state ^ chunk, 0x9E3779B97F4A7C15) + 0xD6E8FEB86659FD93) % 2**64
-    state = _mix(state ^ len(word), 0xE7037ED1A0B428DB)
-    return Fraction(_mix(state ^ seed, 0xD6E8FEB86659FD93) >> 11, 2**53)
+    state = _mix(state ^ len(data), 0xE7037ED1A0B428DB)
+    return _mix(state ^ seed, 0xD6E8FEB86659FD93)
 
 
 def _mix(a: int, b: int) -> int:

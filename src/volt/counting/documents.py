@@ -1,0 +1,154 @@
+"""Documents in batches: what records, iterables and samples are read as."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.base.errors import InputError
+
+BATCH = 1 << 22
+"""Bytes of text in a batch, about."""
+LONGEST_RECORD = 1 << 28
+"""Bytes of the longest record or document that is read whole."""
+
+
+class Documents(NamedTuple):
+    """Whole documents, one after the other with nothing between them: document `i` is
+    `text[ends[i - 1]:ends[i]]`. About 1 to 16 MB of text is right for one batch."""
+
+    text: Any
+    """UTF-8: bytes, or anything else that has the buffer protocol."""
+    ends: NDArray[np.uint64]
+    first: int = 0
+    """The number of the first document in the input, for messages; 0: the next one."""
+    times: int = 1
+    """How often each document is counted: for words that come with their counts."""
+
+    def sizes(self) -> NDArray[np.int64]:
+        """Bytes of each document."""
+        ends: NDArray[np.int64] = self.ends.astype(np.int64)
+        ends[1:] -= ends[:-1].copy()
+        return ends
+
+    def split(self) -> list[bytes]:
+        """Each document by itself."""
+        view, ends = memoryview(self.text).cast("B"), self.ends.tolist()
+        return [bytes(view[a:b]) for a, b in zip([0, *ends], ends, strict=False)]
+
+
+class Batches:
+    """An iterator over batches of documents that knows how far it is, and what it left out."""
+
+    position: int | None = None
+    """Bytes of the source read so far, if that can be known."""
+    skipped = 0
+    """Records left out because they can't be read as text."""
+    nulls = 0
+    """Fields that are null: not text, and no mistake either."""
+
+    def __init__(self) -> None:
+        self._batches: Iterator[Documents] | None = None
+
+    def read(self) -> Iterator[Documents]:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Documents]:
+        return self
+
+    def __next__(self) -> Documents:
+        if self._batches is None:
+            self._batches = in_background(self.read)
+        return next(self._batches)
+
+
+def documents_of(texts: list[bytes], first: int = 0) -> Documents:
+    return Documents(b"".join(texts), np.cumsum([0, *map(len, texts)]).astype(np.uint64)[1:], first)
+
+
+def batches_of_strings(strings: Iterable[Any], name: str) -> Iterator[Documents]:
+    """The strings of an iterable, each a document."""
+    texts: list[bytes] = []
+    first, number, size = 1, 0, 0
+    for number, string in enumerate(strings, 1):
+        if not isinstance(string, str):
+            raise InputError(f"{name}, item {number:,}: a {type(string).__name__}, not a string")
+        try:
+            texts.append(string.encode())
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"{name}, item {number:,}: a lone surrogate "
+                f"(U+{ord(error.object[error.start]):04X}) is not text"
+            ) from None
+        size += len(texts[-1])
+        if size >= BATCH:
+            yield documents_of(texts, first)
+            texts, first, size = [], number + 1, 0
+    if texts:
+        yield documents_of(texts, first)
+
+
+def as_lines(batches: Iterable[Documents]) -> Iterator[bytes]:
+    """The documents one after the other, each followed by a line end unless it has one."""
+    for batch in batches:
+        yield b"".join(
+            [one if one.endswith(b"\n") else one + b"\n" for one in batch.split()] * batch.times
+        )
+
+
+def small_batches(found: Documents) -> Iterator[Documents]:
+    """Parts of a batch that may be too large to be counted at once. Nothing is copied."""
+    start, begin = 0, 0
+    view, ends = memoryview(found.text).cast("B"), found.ends
+    while begin < len(ends):
+        stop = int(np.searchsorted(ends, start + 4 * BATCH, "right"))
+        stop = max(stop, begin + 1)
+        end = int(ends[stop - 1])
+        yield Documents(view[start:end], ends[begin:stop] - np.uint64(start))
+        start, begin = end, stop
+
+
+def in_background(
+    batches: Callable[[], Iterator[Documents]], ahead: int = 3
+) -> Iterator[Documents]:
+    """The batches, read by a thread of their own while the last ones are counted."""
+    found: queue.Queue[Any] = queue.Queue(ahead)
+    stopped = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stopped.is_set():
+            try:
+                found.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def read() -> None:
+        try:
+            for batch in batches():
+                if not put(batch):
+                    return
+            put(None)
+        except BaseException as error:  # raised where the batches are used
+            put(error)
+
+    reader = threading.Thread(target=read, daemon=True)
+    try:
+        reader.start()
+    except RuntimeError:  # no thread can be started
+        yield from batches()
+        return
+    try:
+        while (item := found.get()) is not None:
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        stopped.set()
+        reader.join()

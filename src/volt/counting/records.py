@@ -1,0 +1,265 @@
+"""Records: JSON Lines, Parquet, CSV, TSV and Arrow files. Which file is one, which field is text.
+
+record_readers.py reads them. All of them become batches of documents, and what is not text in a
+record is an error with the file and the record's number, or a counted skip.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from volt import _core
+from volt.base.checks import did_you_mean
+from volt.base.errors import InputError
+from volt.counting.documents import Documents, documents_of
+
+DEFAULT_FIELDS = ("text", "content", "sentence")
+"""The first of these that a file has is read if none is named."""
+HEAD = 1 << 16
+"""Bytes that are looked at to find out what a file is."""
+FORM_OF = {
+    "jsonl": "jsonl", "ndjson": "jsonl", "json": "json", "parquet": "parquet", "csv": "csv",
+    "tsv": "tsv", "arrow": "arrow", "feather": "arrow",
+}  # fmt: skip
+"""The form of a file by the end of its name, compressed or not. All else is text."""
+COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
+SURROGATE = re.compile("[\ud800-\udfff]")
+PAIR = re.compile(rb"[^\t\n]+\t[0-9]{1,18}\r?")
+"""A line of SentencePiece's TSV."""
+
+
+def form_by_name(name: str) -> str | None:
+    """What the end of a name says: a key of the readers, or None for text."""
+    return FORM_OF.get(COMPRESSED.sub("", name.lower()).rpartition(".")[2])
+
+
+def form_by_content(named: str, head: bytes, fields: Sequence[str]) -> str:
+    """What a file is whose name says `named`, by its first bytes; `text` and `counts` included."""
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"ARROW1"):
+        return "arrow"
+    if head.startswith(b"# volt "):  # whatever wrote it, a counts file says so itself
+        return "text"
+    if named == "tsv":
+        return "pairs" if _looks_like_pairs(head) else "tsv"
+    if named == "json":
+        return _form_of_json(head, fields)
+    return named
+
+
+def _looks_like_pairs(head: bytes) -> bool:
+    """Is every line `word<TAB>count`?"""
+    lines = head.split(b"\n")[:1000]
+    whole = lines[:-1] if len(head) >= HEAD or not lines[-1] else lines
+    return bool(whole) and all(map(PAIR.fullmatch, whole))
+
+
+def _form_of_json(head: bytes, fields: Sequence[str]) -> str:
+    """An array of objects, objects line by line, or a document that just is JSON, like the settings
+    of a program. One object alone is a record if it has a field that is asked for."""
+    start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start[:1] == b"[":
+        return "json" if start[1:].lstrip()[:1] == b"{" else "text"
+    if start[:1] != b"{":
+        return "text"
+    first, _, rest = start.partition(b"\n")
+    if not rest and len(head) >= HEAD:
+        return "jsonl"  # one line that does not end in the head
+    try:
+        record = json.loads(first)
+    except (ValueError, RecursionError):
+        return "text"
+    if rest.lstrip()[:1] == b"{":
+        return "jsonl"
+    return "jsonl" if any(_has(record, one) for one in fields or DEFAULT_FIELDS) else "text"
+
+
+def saved_data_set(folder: Path) -> list[Path] | None:
+    """The Arrow files of a folder that `datasets` saved, in order; None if it is another folder."""
+    if (folder / "dataset_dict.json").is_file():
+        splits = _json_file(folder / "dataset_dict.json").get("splits", [])
+        names = ", ".join(map(str, splits))
+        raise InputError(
+            f"{folder}: a data set with splits {names}; name one: {folder / str(splits[0])}"
+            if splits else f"{folder}: a data set without splits"
+        )  # fmt: skip
+    if not (folder / "state.json").is_file() or not (folder / "dataset_info.json").is_file():
+        return None
+    files = _json_file(folder / "state.json").get("_data_files", [])
+    try:
+        return [folder / Path(str(file["filename"])).name for file in files]
+    except (TypeError, KeyError):
+        raise InputError(f"{folder / 'state.json'}: does not name the data set's files") from None
+
+
+def _json_file(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    return data if isinstance(data, dict) else {}
+
+
+# ------------------------------------------------------------------------------------------- fields
+
+
+def _has(record: Any, name: str) -> bool:
+    return name in record or member_of(record, tuple(name.split("."))) is not MISSING
+
+
+MISSING = object()
+"""What `member_of` returns where there is nothing, not even null."""
+
+
+def member_of(record: Any, path: Sequence[str]) -> Any:
+    for part in path:
+        if not isinstance(record, Mapping) or part not in record:
+            return MISSING
+        record = record[part]
+    return record
+
+
+def find_fields(
+    asked: Sequence[str], has: Callable[[tuple[str, ...]], bool], there: Sequence[str], where: str
+) -> list[tuple[str, ...]]:
+    """The paths of the fields to read. A name with dots is first taken as it is, then as a path.
+
+    `there`: what to list if a field is not found in `where`.
+    """
+
+    def find(name: str) -> tuple[str, ...] | None:
+        return next((path for path in ((name,), tuple(name.split("."))) if has(path)), None)
+
+    if not asked:
+        found = next((path for name in DEFAULT_FIELDS if (path := find(name))), None)
+        if found is None:
+            raise InputError(
+                f"{where}: no field named {', '.join(DEFAULT_FIELDS[:-1])} or "
+                f"{DEFAULT_FIELDS[-1]}; there are: {_listed(there)}; `field` names the text"
+            )
+        return [found]
+    paths = []
+    for name in asked:
+        path = find(name)
+        if path is None:
+            raise InputError(
+                f"{where}: no field {name!r}{did_you_mean(name, there)}; there are: "
+                f"{_listed(there)}; `field` names the text"
+            )
+        paths.append(path)
+    return paths
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(str(name)[:80] for name in names[:40])
+    return (shown or "none") + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
+
+
+# ---------------------------------------------------------------------------------------- a reading
+
+
+@dataclass
+class Reading:
+    """One reading of a file of records: what is asked of it, and what was left out."""
+
+    name: str
+    fields: Sequence[str] = ()
+    on_invalid: str = "error"
+    skipped: int = 0
+    """Records left out because they can't be read as text, with `on_invalid='skip-line'`."""
+    nulls: int = 0
+    """Fields that are null: not text, and no mistake either."""
+    done: float = 0.0
+    """Share of the records that were read, if the file says how many there are."""
+
+    def bad(self, record: int, problem: str) -> None:
+        """A record that is not text: an error, or skipped."""
+        if self.on_invalid != "skip-line":
+            raise InputError(
+                f"{self.name}, record {record:,}: {problem}; fix the file, or leave such records "
+                "out with `on_invalid='skip-line'`"
+            )
+        self.skipped += 1
+
+    def nothing(self) -> None:
+        """A file without a single record."""
+        if self.on_invalid != "skip-line":
+            raise InputError(f"{self.name}: the file is empty; there are no records")
+        self.skipped += 1
+
+    def text_of(self, record: Any, paths: Sequence[tuple[str, ...]], number: int) -> list[bytes]:
+        """The texts of a record, or none if one of them is not text."""
+        if not isinstance(record, Mapping):
+            self.bad(number, f"{_kind(record)}, not an object with fields")
+            return []
+        texts: list[bytes] = []
+        for path in paths:
+            found = member_of(record, path)
+            shown = ".".join(path)
+            if found is None:
+                self.nulls += 1
+            elif found is MISSING:
+                self.bad(number, f"no field {shown!r}; it has: {_listed(list(record))}")
+                return []
+            elif not isinstance(found, str):
+                self.bad(number, f"{shown!r} is {_kind(found)}, not text")
+                return []
+            else:
+                try:
+                    texts.append(found.encode())
+                except UnicodeEncodeError as error:
+                    if self.on_invalid == "replace":
+                        texts.append(SURROGATE.sub("\ufffd", found).encode())
+                        continue
+                    code = ord(error.object[error.start])
+                    self.bad(number, f"a lone surrogate (U+{code:04X}) in {shown!r} is not text")
+                    return []
+        return texts
+
+    def valid(self, found: Documents, numbers: Callable[[int], int]) -> Documents:
+        """The documents, all of them valid UTF-8. `numbers` gives a document's record number."""
+        text = np.frombuffer(found.text, np.uint8)
+        starts = found.ends[:-1]
+        firsts = text[starts[starts < len(text)].astype(np.int64)]
+        # Two halves of a character at the end of a document and the start of the next are valid
+        # together, but not by themselves.
+        if _core.find_invalid_utf8(found.text) < 0 and not np.any((firsts & 0xC0) == 0x80):
+            return found
+        kept: list[bytes] = []
+        for place, one in enumerate(found.split()):
+            offset = _core.find_invalid_utf8(one)
+            if offset >= 0 and self.on_invalid == "replace":
+                kept.append(one.decode(errors="replace").encode())
+            elif offset >= 0:
+                byte = f"byte 0x{one[offset]:02X} at offset {offset} of the text"
+                self.bad(numbers(place), f"invalid UTF-8 ({byte})")
+            else:
+                kept.append(one)
+        return documents_of(kept)
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "true or false", int: "a number", float: "a number", str: "text",
+             list: "a list", dict: "an object", type(None): "null"}  # fmt: skip
+    return names.get(type(value), f"a {type(value).__name__}")
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """How files may be read as records: the form, the fields, and what to do with bad records."""
+
+    form: str = "auto"
+    fields: Sequence[str] = ()
+    on_invalid: str = "error"
+
+
+AS_NAMED = RecordOptions()
+"""As the names of files say, with a field of a usual name."""

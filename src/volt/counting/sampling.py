@@ -1,0 +1,448 @@
+"""Samples, caps and mixtures: which documents are counted, decided by a hash of each one's content.
+
+A first pass over the text adds up the bytes of documents by their hash. That says below which hash
+documents are kept, so that the sample is as large as asked for and the mixture has its shares. A
+second pass counts those. Whether a document is kept depends on its content, the seed and these sums
+alone: it is the same for any order of files, number of threads, and machine. Copies of a document
+are all kept, or none of them.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt.base.errors import InputError, SettingsError
+from volt.base.progress import Report
+from volt.counting.decoding import position_of
+from volt.counting.documents import BATCH, LONGEST_RECORD, Batches, Documents
+from volt.counting.inputs import TextInput
+
+BUCKETS = 1 << 20
+"""Hashes are summed up in so many ranges: a sample ends between two of them."""
+SHIFT = np.uint64(44)
+BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which documents are asked for."""
+
+    size: int | None = None
+    """Bytes of text."""
+    cap: int | None = None
+    """Characters of a document that are read."""
+    mix: Mapping[str, Fraction] = field(default_factory=dict)
+    """Shares of the bytes by group; they add up to 1."""
+    seed: int = 0
+    unit: str = "document"
+    """What is kept or left out: a `document` or a `line`."""
+
+    def wanted(self, group: str) -> int | None:
+        """Bytes that are asked of a group, if any number is."""
+        return None if self.size is None else int(self.size * self.mix.get(group, Fraction(1)))
+
+
+def parse_bytes(value: Any) -> int:
+    """Bytes of text as people write them: 2G is 2 * 10**9.
+
+    >>> [parse_bytes(size) for size in (1000, "2G", "1.5MB", "10k")]
+    [1000, 2000000000, 1500000, 10000]
+    """
+    found = BYTES.fullmatch(str(value).strip())
+    size = found and int(Fraction(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " "))
+    if not size or isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a number of bytes such as 2G or 500M")
+    return size
+
+
+def parse_mix(value: Any) -> dict[str, Fraction]:
+    """Shares by name, from a mapping or `web=0.6,code=0.4`. They are divided by their sum.
+
+    >>> parse_mix("web=3,code=1")
+    {'web': Fraction(3, 4), 'code': Fraction(1, 4)}
+    """
+    if isinstance(value, str):
+        pairs = [part.partition("=")[::2] for part in value.split(",") if part]
+        if len({name for name, _ in pairs}) != len(pairs):
+            raise ValueError("a name twice")
+    else:
+        pairs = list(value.items())
+    shares = {str(name).strip(): Fraction(str(share)) for name, share in pairs}
+    if not shares or not all(name and share > 0 for name, share in shares.items()):
+        raise ValueError("shares above 0 by name")
+    whole = sum(shares.values())
+    return {name: share / whole for name, share in shares.items()}
+
+
+# ------------------------------------------------------------------------------------ the documents
+
+
+def sampled_units(one: TextInput, sampling: Sampling) -> Units:
+    """The documents or lines of an input, cut to the cap."""
+    return Units(one, sampling)
+
+
+class Units(Batches):
+    """The documents of an input or, where lines are the unit, its lines; each cut to the cap."""
+
+    def __init__(self, one: TextInput, sampling: Sampling) -> None:
+        super().__init__()
+        self._input, self._sampling = one, sampling
+        self._source: Any = None
+        self._stream: BinaryIO | None = None
+        self.read_bytes = 0
+
+    @property
+    def position(self) -> int | None:  # type: ignore[override]
+        if self._source is not None:
+            return getattr(self._source, "position", None)
+        return position_of(self._stream) if self._stream else 0
+
+    @property
+    def skipped(self) -> int:  # type: ignore[override]
+        return getattr(self._source, "skipped", 0)
+
+    @property
+    def nulls(self) -> int:  # type: ignore[override]
+        return getattr(self._source, "nulls", 0)
+
+    def read(self) -> Iterator[Documents]:
+        sampling = self._sampling
+        self._source = self._input.documents()
+        for batch in self._source if self._source is not None else self._file():
+            if batch.times != 1:
+                raise SettingsError(
+                    f"{self._input.name}: word counts have no documents to choose from; leave "
+                    "`sample`, `mix` and `document_cap` out"
+                )
+            found = batch
+            self.read_bytes += memoryview(batch.text).nbytes
+            if sampling.unit == "line":
+                found = lines_of(found)
+            if sampling.cap is not None:
+                found = capped(found, sampling.cap)
+            yield found
+
+    def _file(self) -> Iterator[Documents]:
+        """A text file: one document, or blocks of lines."""
+        name, sampling = self._input.name, self._sampling
+        with self._input.open_file() as self._stream:
+            stream = self._stream
+            if stream.peek(3)[:3] == b"\xef\xbb\xbf":  # type: ignore[attr-defined]
+                stream.read(3)
+            if sampling.unit == "document":
+                enough = LONGEST_RECORD + 1 if sampling.cap is None else 4 * sampling.cap
+                text = stream.read(enough)
+                if sampling.cap is None and len(text) > LONGEST_RECORD:
+                    raise InputError(
+                        f"{name}: a document of more than {LONGEST_RECORD >> 20} MiB can't be "
+                        "sampled; use `unit='line'` or `document_cap`"
+                    )
+                yield Documents(text, np.array([len(text)], np.uint64))
+                return
+            rest = b""
+            while more := stream.read(BATCH):
+                more = rest + more
+                end = more.rfind(b"\n") + 1
+                rest = more[end:]
+                if len(rest) > LONGEST_RECORD:
+                    raise InputError(f"{name}: a line of more than {LONGEST_RECORD >> 20} MiB")
+                if end:
+                    yield Documents(more[:end], np.array([end], np.uint64))
+            if rest:
+                yield Documents(rest, np.array([len(rest)], np.uint64))
+
+
+def lines_of(found: Documents) -> Documents:
+    """Every line of the documents as one, with its line end if it has one."""
+    text = np.frombuffer(found.text, np.uint8)
+    after = (np.flatnonzero(text == 0x0A) + 1).astype(np.uint64)
+    ends = np.union1d(after, found.ends)
+    return Documents(found.text, ends[ends > 0])
+
+
+def capped(found: Documents, cap: int) -> Documents:
+    """The first `cap` characters of each document."""
+    sizes = found.sizes()
+    if not np.any(sizes > cap):
+        return found
+    texts, view = [], memoryview(found.text).cast("B")
+    for end, size in zip(found.ends.tolist(), sizes.tolist(), strict=True):
+        part = view[end - size : end]
+        if size > cap:  # invalid bytes stay as they are: whoever counts them decides
+            characters = bytes(part[: 4 * cap]).decode(errors="surrogateescape")[:cap]
+            texts.append(characters.encode(errors="surrogateescape"))
+        else:
+            texts.append(bytes(part))
+    return _packed(texts)
+
+
+def _packed(texts: Sequence[Any]) -> Documents:
+    sizes = np.array([len(text) for text in texts], np.uint64)
+    return Documents(b"".join(texts), np.cumsum(sizes, dtype=np.uint64))
+
+
+def _hashed(found: Documents, sampling: Sampling) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The range of each document's hash, and its bytes. A line's end is not part of it."""
+    by_line = sampling.unit == "line"
+    hashes = _core.hash_documents(found.text, found.ends, sampling.seed, by_line)
+    sizes = found.sizes()
+    if by_line and len(sizes):
+        text = np.frombuffer(found.text, np.uint8)
+        sizes = sizes - (text[np.maximum(found.ends.astype(np.int64) - 1, 0)] == 0x0A)
+    return (hashes >> SHIFT).astype(np.int64), sizes
+
+
+# --------------------------------------------------------------------------------------- first pass
+
+
+@dataclass
+class Census:
+    """Bytes and documents by range of hash. Those of two parts can be added."""
+
+    sizes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BUCKETS, np.int64))
+    documents: NDArray[np.int64] = field(default_factory=lambda: np.zeros(BUCKETS, np.int64))
+    read_bytes: int = 0
+    """Before documents were cut to the cap."""
+
+    def add(self, found: Documents, sampling: Sampling) -> NDArray[np.int64]:
+        """Count a batch; the ranges of its documents."""
+        ranges, sizes = _hashed(found, sampling)
+        np.add.at(self.sizes, ranges, sizes)
+        np.add.at(self.documents, ranges, 1)
+        return ranges
+
+    @property
+    def bytes(self) -> int:
+        return int(self.sizes.sum())
+
+    def limit(self, size: int) -> int:
+        """How many ranges have at most so many bytes together."""
+        return int(np.searchsorted(np.cumsum(self.sizes), size, "right"))
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """What was read and kept of one group."""
+
+    name: str
+    share: float | None
+    """The share that was asked for."""
+    read_bytes: int
+    read_documents: int
+    kept_bytes: int
+    kept_documents: int
+
+
+@dataclass(frozen=True)
+class SampleReport:
+    """What was read, what was kept, and the mixture that came out."""
+
+    unit: str
+    seed: int
+    groups: list[GroupShare]
+    size: int | None = None
+    """Bytes that were asked for."""
+    cap: int | None = None
+
+    def total(self, name: str) -> int:
+        return sum(getattr(group, name) for group in self.groups)
+
+    def achieved(self, group: GroupShare) -> float:
+        return group.kept_bytes / max(self.total("kept_bytes"), 1)
+
+    def lines(self) -> list[str]:
+        """In words."""
+        read, kept = self.total("read_bytes"), self.total("kept_bytes")
+        what = f"{self.unit}s"
+        lines = [
+            f"sample: kept {self.total('kept_documents'):,} of {self.total('read_documents'):,} "
+            f"{what}, {in_bytes(kept)} of {in_bytes(read)}"
+        ]
+        if self.size is not None and read and kept < 0.9 * self.size:
+            why = "there is no more of the mixture" if self.groups[1:] else "that is all there is"
+            if self.total("kept_documents") < self.total("read_documents") and not self.groups[1:]:
+                why = f"the next {self.unit} is too large"
+            lines.append(f"sample: {in_bytes(self.size)} were asked for; {why}")
+        lines += [
+            f"mixture: {group.name} {self.achieved(group):.1%} (asked for {group.share:.1%}), "
+            f"{in_bytes(group.kept_bytes)} of {in_bytes(group.read_bytes)}"
+            for group in self.groups if group.share is not None
+        ]  # fmt: skip
+        return lines
+
+    def summary(self) -> dict[str, Any]:
+        """Plain data, the same for the same text."""
+        return {
+            "unit": self.unit, "seed": self.seed, "size": self.size, "document_cap": self.cap,
+            **{name: self.total(name) for name in
+               ("read_bytes", "read_documents", "kept_bytes", "kept_documents")},
+            "mixture": {group.name: {"asked": group.share, "achieved": self.achieved(group),
+                                     "read_bytes": group.read_bytes,
+                                     "kept_bytes": group.kept_bytes}
+                        for group in self.groups if group.share is not None},
+        }  # fmt: skip
+
+
+def in_bytes(size: int) -> str:
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if size >= unit:
+            return f"{size / unit:,.{1 if size < 100 * unit else 0}f} {name}"
+    return f"{size:,} bytes"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The documents that were chosen: inputs that yield only these."""
+
+    inputs: list[TextInput]
+    report: SampleReport
+    half: list[TextInput]
+    """Those of a sample of half the size, all of them in the sample."""
+
+
+def take_sample(inputs: Sequence[TextInput], sampling: Sampling, report: Report) -> Sample:
+    """The first pass: read all, and find out which documents to keep."""
+    sources: list[TextInput] = []
+    censuses = {name: Census() for name in sampling.mix or ("",)}
+    done = documents = 0
+    for one in inputs:
+        census = censuses[one.group]
+        units = sampled_units(one, sampling)
+        spool = None if _can_read_again(one) else Spool()
+        for found in units:
+            ranges = census.add(found, sampling)
+            documents += len(ranges)
+            if spool is not None:
+                wanted = sampling.wanted(one.group)
+                limit = BUCKETS if wanted is None else census.limit(wanted) + 1
+                spool.write(_chosen(found, ranges < limit))
+            at = units.position
+            report(done + (units.read_bytes if at is None else at), _note(documents, sampling))
+        census.read_bytes += units.read_bytes
+        done += one.size() or units.read_bytes
+        sources.append(one if spool is None else replace(one, text=None, batches=spool.read))
+    limits, half = choose(censuses, sampling)
+    return Sample(
+        [_filtered(one, sampling, limits[one.group]) for one in sources],
+        _report(censuses, limits, sampling),
+        [_filtered(one, sampling, half[one.group]) for one in sources],
+    )
+
+
+def _note(documents: int, sampling: Sampling) -> str:
+    return f"{documents:,} {sampling.unit}s"
+
+
+def choose(
+    censuses: Mapping[str, Census], sampling: Sampling
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Below which range documents are kept, for the sample and for one of half the size."""
+    whole: Fraction | None = None if sampling.size is None else Fraction(sampling.size)
+    for name, share in sampling.mix.items():  # no group can give more than it has
+        most = Fraction(censuses[name].bytes) / share
+        if not most:
+            raise InputError(f"`mix`: there is no text of {name}")
+        whole = most if whole is None else min(whole, most)
+    limits, half = {}, {}
+    for name, census in censuses.items():
+        if whole is None:
+            limits[name] = BUCKETS
+        else:
+            limits[name] = census.limit(int(whole * sampling.mix.get(name, Fraction(1))))
+        kept = int(census.sizes[: limits[name]].sum())
+        if census.bytes and not kept:
+            raise SettingsError(
+                f"`sample` is too small: the first {sampling.unit}"
+                f"{f' of {name}' if name else ''} is larger; ask for more"
+            )
+        half[name] = census.limit(kept // 2)
+    return limits, half
+
+
+def _report(
+    censuses: Mapping[str, Census], limits: Mapping[str, int], sampling: Sampling
+) -> SampleReport:
+    groups = [
+        GroupShare(
+            name,
+            float(sampling.mix[name]) if name in sampling.mix else None,
+            census.read_bytes,
+            int(census.documents.sum()),
+            int(census.sizes[: limits[name]].sum()),
+            int(census.documents[: limits[name]].sum()),
+        )
+        for name, census in censuses.items()
+    ]
+    return SampleReport(sampling.unit, sampling.seed, groups, sampling.size, sampling.cap)
+
+
+# -------------------------------------------------------------------------------------- second pass
+
+
+class Chosen(Units):
+    """Only the documents whose hash is below the limit."""
+
+    def __init__(self, one: TextInput, sampling: Sampling, limit: int) -> None:
+        super().__init__(one, sampling)
+        self._limit = limit
+
+    def read(self) -> Iterator[Documents]:
+        for found in super().read():
+            if self._limit < BUCKETS:
+                ranges, _ = _hashed(found, self._sampling)
+                found = _chosen(found, ranges < self._limit)
+            if len(found.ends):
+                yield found
+
+
+def _filtered(one: TextInput, sampling: Sampling, limit: int) -> TextInput:
+    return replace(one, batches=lambda: Chosen(one, sampling, limit))
+
+
+def _chosen(found: Documents, kept: NDArray[np.bool_]) -> Documents:
+    if kept.all():
+        return found
+    view, ends, sizes = memoryview(found.text).cast("B"), found.ends, found.sizes()
+    places = np.flatnonzero(kept)
+    each = zip(ends[places].tolist(), sizes[places].tolist(), strict=True)
+    return _packed([view[end - size : end] for end, size in each])
+
+
+def _can_read_again(one: TextInput) -> bool:
+    """A file can; an iterator, stdin or a pipe can't."""
+    if one.text is not None:
+        return iter(one.text) is not one.text
+    return (one.batches is not None and one.path is None) or one.size() is not None
+
+
+class Spool:
+    """Batches of a source that can be read only once, kept in a file that has no name."""
+
+    def __init__(self) -> None:
+        self._file = cast(Any, tempfile.TemporaryFile())  # noqa: SIM115, closed when it is dropped
+
+    def write(self, found: Documents) -> None:
+        if len(found.ends):
+            np.save(self._file, found.ends)
+            np.save(self._file, np.frombuffer(found.text, np.uint8))
+
+    def read(self) -> Iterator[Documents]:
+        self._file.flush()
+        end = self._file.tell() if self._file.seek(0, 2) is not None else 0
+        self._file.seek(0)
+        at = 0
+        while at < end:
+            self._file.seek(at)
+            ends, text = np.load(self._file), np.load(self._file)
+            at = self._file.tell()
+            yield Documents(text, ends)
