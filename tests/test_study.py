@@ -1,7 +1,8 @@
 """The study's page says what its results say; its statistics are right on made-up ones."""
 
-import importlib.util
+import importlib
 import json
+import sys
 from pathlib import Path
 from random import Random
 
@@ -9,112 +10,81 @@ import pytest
 from scipy.stats import spearmanr
 
 ROOT = Path(__file__).parents[1]
-spec = importlib.util.spec_from_file_location("study_page", ROOT / "tools" / "study_page.py")
-study_page = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(study_page)
 
 
-def made(tmp_path, bleu, choices, scores=None):
-    """An experiment with BLEU by BPE size, and what the criteria chose."""
-    runs = [
-        {"vocabulary": name, "seed": seed, "bleu": value, "pairs": 600,
-         "size": 14_000 if name == "chosen:muv" else int(name.partition(":")[2]),
-         "timing": {"train_cpu": 60.0 / (1 + seed), "translate_cpu": 2.0, "test_sentences": 100}}
-        for name, values in bleu.items()
+@pytest.fixture(scope="module")
+def study_page():
+    sys.path.insert(0, str(ROOT / "tools"))
+    yield importlib.import_module("study_page")
+    sys.path.remove(str(ROOT / "tools"))
+
+
+def made(study_page, bits, choices=None, *, name="made", languages=("de",), question="size", of="",
+         bleu=None, scores=None):  # fmt: skip
+    """An experiment with bits per byte by BPE size, one or more seeds each."""
+    records = [
+        {"vocabulary": f"bpe:{size}", "size": size, "seed": seed, "bits_per_byte": value,
+         "bleu": bleu and bleu[size], "chrf": 50.0, "updates": 100,
+         "timing": {"train_cpu": 60.0}}
+        for size, values in bits.items()
         for seed, value in enumerate(values)
     ]  # fmt: skip
-    sizes = sorted(int(name[4:]) for name in bleu if name.startswith("bpe:"))
-    data = {
-        "experiment": {"name": "made"},
-        "model": {"model": "conv"},
-        "muv_search": 1000,
-        "muv_search_cpu": 1.5,
-        "learn_cpu": 4.25,
-        "p_values": {
-            "bpe:1000": {"chosen:muv": {"0": 0.4, "1": 0.2, "2": 0.04}},
-            "merge:4000": {"split:4000": {"1": 0.5}},
+    sizes = sorted(bits)
+    return study_page.Results({
+        "experiment": {"name": name, "corpus": "text", "languages": languages,
+                       "question": question, "of": of},
+        "corpus": {
+            "choices": {key: {"size": size} for key, size in (choices or {}).items()},
+            "quality": {"3": {"sizes": sizes, "range": [sizes[0], sizes[-1] * 2],
+                              "scores": scores or [1.0] * len(sizes)}},
         },
-        "choices": {
-            name: {"size": choices.get(name), "vocabulary_size": 14_000}
-            for name in study_page.CRITERIA
-        },
-        "scores": {
-            name: dict(zip(map(str, sizes), (scores or {}).get(name, sizes), strict=True))
-            for name in study_page.CRITERIA
-        },
-        "runs": runs,
-    }
-    path = tmp_path / "made.json"
-    path.write_text(json.dumps(data))
-    return study_page.Experiment(path)
+        "records": records,
+    })  # fmt: skip
 
 
-BLEU = {"bpe:100": [10, 12], "bpe:1000": [20], "bpe:10000": [15], "chosen:muv": [14]}
+BITS = {100: [2.0, 2.2], 1000: [2.0], 10000: [2.5]}
 
 
-def test_regret_is_against_the_best_that_was_tried(tmp_path):
-    one = made(
-        tmp_path,
-        {**BLEU, "split:4000": [99]},
-        {"mdl": 1000, "knee": 10_000, "renyi": 316, "zipf": 20_000},
+def test_regret_is_against_the_best_size(study_page):
+    one = made(study_page, BITS, {"auto": 1000, "mdl": 316, "zipf": 20_000, "knee": None})
+    assert one.regret(one.choice("auto"), "bits_per_byte") == 0
+    assert one.regret(10_000, "bits_per_byte") == pytest.approx(25)
+    # Halfway on a logarithmic axis, between the mean of two seeds and 2.0.
+    assert one.regret(one.choice("mdl"), "bits_per_byte") == pytest.approx(2.5, abs=0.01)
+    assert one.regret(one.choice("zipf"), "bits_per_byte") is None
+    assert one.regret(one.choice("knee"), "bits_per_byte") is None
+    assert one.regret(one.choice("renyi"), "bits_per_byte") is None
+    few = made(study_page, {100: [2.0], 1000: [1.0]}, {"auto": 1000})
+    assert few.regret(1000, "bits_per_byte") is None
+    row = study_page.answer_table([one]).splitlines()[2]
+    assert row == ("| `made` | 1,000 | 2.0000 | 1,000 | 100 to 20,000 | 0.00 | 5.00 | - | 0.00 |")
+    table = study_page.regret_table([one, few], "bits_per_byte").splitlines()
+    assert table[2:] == ["| `auto` | 0.00 | 0.00 | 1 of 2 |", "| `mdl` | 2.50 | 2.50 | 1 of 2 |"]
+
+
+def test_regret_in_bleu(study_page):
+    one = made(study_page, BITS, {"auto": 10_000}, languages=("de", "en"),
+               bleu={100: 20.0, 1000: 30.0, 10_000: 29.0})  # fmt: skip
+    assert one.regret(10_000, "bleu") == pytest.approx(1.0)
+    assert "| `auto` | 1.00 | 1.00 | 1 of 1 |" in study_page.regret_table([one], "bleu")
+    assert "| `made` | 1,000: 30.0 | 10,000: 29.0 | - | 10,000: 29.0 |" in (
+        study_page.wide_table([one])
     )
-    assert one.best() == ("bpe:1000", 20)
-    assert one.at_choice("mdl") == (20, True)
-    assert one.at_choice("knee") == (15, True)
-    assert one.at_choice("muv") == (14, True)
-    value, tried = one.at_choice("renyi")  # halfway, on a logarithmic axis
-    assert not tried
-    assert value == pytest.approx((11 + 20) / 2, abs=0.01)
-    assert one.at_choice("zipf") is None  # beyond all that was tried
-    assert one.at_choice("frequency") is None
-    table = study_page.regret_table([one])
-    assert "| `mdl` | 1,000: 0.0 | 0.0 (1) |" in table
-    assert "| `muv` | 14,000: 6.0 | 6.0 (1) |" in table
-    assert "| `frequency` | chooses nothing | - |" in table
+    assert "| `made` | 1,000 | 30.0 | 3 models, 3 core minutes |" in study_page.search_table([one])
 
 
-def test_tables_like_the_paper_s(tmp_path):
-    """BPE of 100 and 10,000 tokens were trained because a criterion chose them: no search did."""
-    one = made(tmp_path, {**BLEU, "bpe:15000": [16, 17], "bpe:200": [11]}, {"mdl": 1000})
-    assert one.grid == ["bpe:200", "bpe:1000", "bpe:15000"]
-    assert study_page.wide_table([one]).splitlines()[2] == (
-        "| made | conv | 1,000: 20.0 | 15,000: 16.5 | 14,000: 14.0 | -6.0 | -2.5 |"
-    )
-    # Minutes of one seed, the last: 1 + 1 + 1 / 2.
-    assert study_page.search_table([one]).splitlines()[2:] == [
-        "| made | BPE-Search | 1,000 | 20.0 | 2 min (3 models) |",
-        "| made | MUV-Search | 1,000 | 20.0 | 1.5 s |",
-        "| made | VOLT | 14,000 | 14.0 | 4.2 s |",
-    ]
-    training, translating = study_page.speed_table([one]).splitlines()[2:]
-    assert training == "| made | training | 10 | 10 (1.00x) |  |  | 20 (2.00x) |"
-    assert translating == "| made | translating | 50 | 50 (1.00x) |  |  | 50 (1.00x) |"
-    assert one.p_value("chosen:muv") == 0.2
-    assert one.p_value("bpe:200") is None
-    assert one.p_value("split:4000") == 0.5
-    other = made(tmp_path, {"bpe:2000": [3], "chosen:muv": [4]}, {})
-    assert "| MUV-Search | 1,000 | not trained | 1.5 s |" in study_page.search_table([other])
+def test_schedules_are_compared(study_page):
+    first = made(study_page, BITS, name="first")
+    other = made(study_page, BITS, name="other", question="schedule", of="first")
+    lines = study_page.compared_table([first, other], ["schedule"]).splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| `first`", "| `other`"]
+    assert "100: +5.00%, 1,000: +0.00%, 10,000: +25.00%" in lines[2]
+    assert "ot trained yet" in study_page.compared_table([first], ["schedule"])
 
 
-def test_plots_are_drawn_whatever_was_chosen(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    (tmp_path / "img").mkdir()
-    monkeypatch.setattr(study_page, "DOCS", tmp_path)
-    one = made(tmp_path, BLEU, dict.fromkeys(study_page.CRITERIA, 1000))
-    study_page.bleu_plot([one, one, one])
-    study_page.score_plot([one])
-    for name, words in (("study-bleu", "knee"), ("study-scores", "BLEU")):
-        assert words in (tmp_path / "img" / f"{name}.svg").read_text(encoding="utf-8")
-
-
-def test_correlation_has_an_interval_around_it(tmp_path):
-    bleu = {f"bpe:{size}": [value] for size, value in ((1, 1), (2, 5), (3, 4), (4, 7), (5, 9))}
-    one = made(tmp_path, bleu, {}, {"muv": [5, 4, 3, 2, 1], "zipf": [1, 5, 4, 7, 9]})
-    assert study_page.correlation(one.scores("zipf"), one.bleu) == pytest.approx(1.0)
-    found, low, high = study_page.interval([one], "muv")
-    assert found == pytest.approx(-0.9)
-    assert -1 <= low < found < high <= 0.5
-    assert study_page.interval([one], "muv") == (found, low, high)
+def test_correlation_is_spearman_s(study_page):
+    one = made(study_page, {1: [1], 2: [5], 3: [4], 4: [7]}, scores=[4.0, 3.0, 2.0, 1.0])
+    assert one.correlation() == pytest.approx(-0.8)
     assert study_page.correlation([1, 1, 1], [1, 2, 3]) == 0
     random = Random(0)
     for _ in range(50):
@@ -122,9 +92,31 @@ def test_correlation_has_an_interval_around_it(tmp_path):
         assert study_page.correlation(*pair) == pytest.approx(spearmanr(*pair).statistic)
 
 
-def test_the_page_is_that_of_the_results():
+def test_plots_are_drawn(study_page, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "img").mkdir()
+    monkeypatch.setattr(study_page, "DOCS", tmp_path)
+    study_page.size_plot([made(study_page, BITS, {"auto": 1000})], "study-lm")
+    assert "made" in (tmp_path / "img" / "study-lm.svg").read_text(encoding="utf-8")
+    study_page.size_plot([], "study-lm")
+    assert not (tmp_path / "img" / "study-lm.svg").exists()
+
+
+def test_every_record_has_bits_per_byte():
+    for path in (ROOT / "docs" / "study").glob("*.json"):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        seen = [(one["vocabulary"], one["seed"]) for one in found["records"]]
+        assert len(seen) == len(set(seen))
+        for one in found["records"]:
+            assert 0 < one["bits_per_byte"] < 8
+            assert one["experiment"] == path.stem
+
+
+def test_the_page_is_that_of_the_results(study_page):
     page = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
-    experiments = study_page.read_results()
-    assert experiments
-    for name, text in study_page.sections(experiments):
+    results = study_page.read_results()
+    assert results
+    for name, text in study_page.sections(results):
         assert f"<!-- study:{name} -->\n\n{text}\n" in page, "run tools/study_page.py"
+    for name in set(study_page.re.findall(r"img/study[a-z-]*\.svg", page)):
+        assert (ROOT / "docs" / name).exists(), name

@@ -32,12 +32,16 @@ def topics() -> Iterator[str]:
     yield from topics.values()
 
 
+def library_lines() -> list[str]:
+    texts = [*docstrings(Path(sysconfig.get_path("stdlib"))), *topics()]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return [line for line in lines if line]
+
+
 def main() -> None:
     output = Path(sys.argv[1])
     output.parent.mkdir(parents=True, exist_ok=True)
-    texts = [*docstrings(Path(sysconfig.get_path("stdlib"))), *topics()]
-    lines = [line.strip() for text in texts for line in text.splitlines()]
-    output.write_text("".join(f"{line}\n" for line in lines if line), encoding="utf-8")
+    output.write_text("".join(f"{line}\n" for line in library_lines()), encoding="utf-8")
     print(f"{output}: {output.stat().st_size / 1e6:.1f} MB of Python's own documentation")
 
 

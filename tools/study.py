@@ -1,8 +1,10 @@
-"""The study: does a criterion's score predict BLEU?  python tools/study.py --data DIR
+"""The study: which size is best, by models trained to convergence.
 
-Runs the plan below, a model at a time, and writes docs/study/EXPERIMENT.json after each. What is
-there already is not run again; a run that was stopped goes on from its checkpoint in --work. Two
-processes may work side by side on different experiments.
+    python tools/study.py --data DIR        (or: make study DATA=DIR)
+
+Trains the experiments of `study_plan.py` one model at a time and writes docs/study/NAME.json after
+each. A model whose record is there is never trained again; one that was stopped goes on from its
+checkpoint in --work. DIR contains NAME/SPLIT.LANGUAGE or the same as .xz.
 """
 
 from __future__ import annotations
@@ -11,287 +13,247 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
 import torch
 
-from volt.base.errors import InputError
-from volt.choosing.criteria import CRITERIA
-from volt.choosing.criteria.base import Evidence
-from volt.choosing.criteria.frequency import ENOUGH
+from demo_text import library_lines
+from study_plan import EXPERIMENTS, SHAPE, TRAINING, Experiment
+from volt.base.errors import InputError, SettingsError
+from volt.choosing.choice import Verdict
 from volt.pipeline import learn
 from volt.result import LearnResult
 from volt.searching import search
-from volt.tokenizing.tokenizer import Tokenizer
-from volt.trial.data import Parallel, read_parallel, without_empty, without_long
-from volt.trial.presets import Shape, Training, from_preset
+from volt.settings import TrialSettings
+from volt.trial.data import Text, read_lines, read_parallel, without_empty
+from volt.trial.one_model import Plan, Texts, run_one
+from volt.trial.presets import from_preset
 from volt.trial.results import write_json
-from volt.trial.run import TRANSLATION, Texts, run_key, run_one
 from volt.trial.scoring import Scorer
 from volt.trial.vocabularies import TrialVocabulary, bpe, from_tokenizer, make_vocabulary
 
 RESULTS = Path(__file__).parents[1] / "docs" / "study"
-SIZES = (200, 500, 1000, 2000, 4000, 8000, 15000)
-CHOSEN = ("muv", "mdl", "renyi", "knee", "zipf", "frequency")
-SEEDS = (0, 1)
-MUV_SEARCH = (*range(1000, 10001, 1000), 20000)
-"""The paper's list, for its MUV-Search."""
-
-TRAINING: dict[str, Any] = {
-    "batch": 2400, "batch_unit": "characters", "dropout": 0.0, "label_smoothing": 0.0,
-    "checkpoints": 16, "beam": 4,
-}  # fmt: skip
-"""In characters, so that all vocabularies train on the same sentences in the same updates. So few
-epochs leave nothing to regularise."""
-
-
-@dataclass(frozen=True)
-class Experiment:
-    name: str
-    corpus: str
-    source: str
-    target: str
-    epochs: float
-    pairs: int | None = None
-    """Only so many training pairs, the first."""
-    model: str = "transformer"
-
-
-EXPERIMENTS = {
-    one.name: one
-    for one in (
-        Experiment("de-en", "multi30k", "de", "en", 2),
-        Experiment("en-de", "multi30k", "en", "de", 2),
-        Experiment("fr-en", "multi30k", "fr", "en", 2),
-        Experiment("de-en-5k", "multi30k", "de", "en", 8, pairs=5000),
-        Experiment("tr-en", "tatoeba-tr-en", "tr", "en", 3),
-        Experiment("de-en-conv", "multi30k", "de", "en", 2, model="conv"),
-    )
-}
-
-
-def plan() -> Iterator[tuple[str, str, int]]:
-    """Experiment, vocabulary and seed of every run. `chosen:X` is what criterion X chooses."""
-    every = [*(f"bpe:{size}" for size in SIZES), *(f"chosen:{name}" for name in CHOSEN)]
-    for seed in SEEDS:
-        for name in ("de-en", "en-de", "fr-en", "de-en-5k", "tr-en"):
-            for spec in every:
-                # The largest vocabulary there is, and the longest run: once is enough to see.
-                if spec != "chosen:zipf" or seed == SEEDS[0]:
-                    yield name, spec, seed
-        for spec in ("merge:4000", "split:4000"):
-            yield "de-en", spec, seed
-        for spec in ("bpe:200", "bpe:1000", "bpe:4000", "bpe:8000", "bpe:15000", "chosen:muv"):
-            yield "de-en-conv", spec, seed
+ORDERS = (2, 3, 4)
+"""Of the model that measures quality: the curves are kept for all of them."""
+CLOSE = 0.005
+"""Sizes within this of the best get a second seed."""
+VALID_BYTES, TEST_BYTES = 60_000, 250_000
+"""Held-out text in use, at most: measuring should be a small part of the time."""
 
 
 class Study:
-    """One experiment's data, and its file of results."""
+    """One experiment: its text, and its file of results."""
 
     def __init__(self, experiment: Experiment, data: Path, work: Path) -> None:
         self.experiment = experiment
         self.work = work / experiment.name
         self.path = RESULTS / f"{experiment.name}.json"
         self.texts = read_texts(experiment, data)
-        self.lines = [*self.texts.train.source, *self.texts.train.target]
-        self.shape, self.settings = settings_of(experiment)
-        self.scorer = Scorer(self.texts.test.target)
-        started = time.process_time()
-        self.learned = learn(
-            [self.lines], criterion="muv", for_model=f"44M:{self.shape.width}", threads=1
-        )
-        self.learn_seconds = time.process_time() - started
-        started = time.process_time()
-        self.muv_search = search([self.lines], by="muv", sizes=MUV_SEARCH, threads=1)
-        self.muv_search_seconds = time.process_time() - started
-        self.chosen = {one.criterion: one.size for one in self.learned.choices}
+        settings = TrialSettings(
+            task=experiment.task, model=experiment.model,
+            **{**TRAINING, **experiment.training, "updates": experiment.updates},
+        )  # fmt: skip
+        shape, self.settings = from_preset(settings)
+        own = {**SHAPE, **experiment.shape}
+        if experiment.task == "translation":
+            own["encoder_layers"] = own["decoder_layers"]
+        if experiment.model == "conv":
+            own = {}
+        self.shape = replace(shape, **own)
 
-    def vocabulary(self, spec: str) -> TrialVocabulary | None:
-        """None if the criterion chooses nothing."""
-        kind, _, which = spec.partition(":")
-        counts = self.learned.counts
-        if spec == "chosen:muv":
-            return from_tokenizer("chosen:muv", Tokenizer(self.learned.vocabulary, threads=1))
-        if kind == "chosen":
-            size = self.chosen[which]
-            return None if size is None else bpe(f"bpe:{size}", counts, size, threads=1)
-        if kind in ("merge", "split"):
-            made = learn(
-                counts, size=int(which), rank="frequency", encoding=kind, unknown="unk",
-                threads=1,
-            )  # fmt: skip
-            return from_tokenizer(spec, Tokenizer(made.vocabulary, threads=1))
-        return make_vocabulary(spec, self.lines, threads=1)
+    @cached_property
+    def learned(self) -> LearnResult:
+        return learn([self.texts.train.lines()], for_model="base", threads=1)
+
+    def vocabulary(self, spec: str) -> TrialVocabulary:
+        kind, _, number = spec.partition(":")
+        counts, curve = self.learned.counts, self.learned.curve
+        lines, auto = self.texts.train.lines(), int(self.learned.choice.size)
+        if kind in ("bpe", "auto"):
+            size = auto if kind == "auto" else int(number)
+            size = min(max(size, int(curve.size[0])), int(curve.size[-1]))
+            return bpe(f"bpe:{size}", counts, size, threads=1)
+        if kind == "unigram":
+            return make_vocabulary(f"spm-unigram:{auto}", lines, threads=1)
+        if kind == "wordpiece":
+            return make_vocabulary(f"wordpiece:{auto}", lines, threads=1)
+        options = {"profile": "paper"} if kind == "paper" else {"select": "transport", "size": auto}
+        made = learn(counts, threads=1, **options)
+        return from_tokenizer(f"{kind}:{len(made.vocabulary)}", made.tokenizer)
 
     def run(self, spec: str, seed: int) -> str:
+        """Train the model if its record is not there."""
+        stored = self.load()
         try:
             vocabulary = self.vocabulary(spec)
-        except InputError as error:
-            return str(error)
-        if vocabulary is None:
-            return "chooses no size"
-        if without_long(self.texts.train, [vocabulary], self.settings.max_tokens)[1]:
-            raise SystemExit(f"{spec}: pairs that are too long for it; all must see the same ones")
-        key = run_key(vocabulary, self.texts, self.shape, self.settings, seed)
-        stored = self.load()
-        if any(run["key"] == key for run in stored["runs"]):
-            self.save(stored)
-            return "done before"
-        result, _, _ = run_one(
-            self.work, vocabulary, self.texts, self.shape, self.settings, seed,
-            torch.device("cpu"), self.scorer,
-        )  # fmt: skip
-        stored = self.load()
-        plain = {"key": key, **asdict(result)}
-        plain["history"] = [[round(value, 5) for value in row] for row in plain["history"]]
-        others = [
-            run
-            for run in stored["runs"]
-            if (run["vocabulary"], run["seed"]) != (plain["vocabulary"], seed)
-        ]
-        stored["runs"] = sorted(
-            [*others, plain], key=lambda run: (run["size"], run["vocabulary"], run["seed"])
+        except (InputError, SettingsError) as error:
+            return f"left out: {error}"
+        roles = stored["roles"].setdefault(vocabulary.name, [])
+        if spec not in roles:
+            roles.append(spec)
+            write_json(self.path, stored)
+        if any((one["vocabulary"], one["seed"]) == (vocabulary.name, seed)
+               for one in stored["records"]):  # fmt: skip
+            return "there already"
+        plan = Plan(self.texts, self.shape, self.settings, torch.device("cpu"), self.scorer)
+        found = run_one(self.work, vocabulary, plan, seed).result
+        record = {"experiment": self.experiment.name, **asdict(found)}
+        record["history"] = [[round(value, 5) for value in row] for row in record["history"]]
+        record["timing"] = {name: round(one, 1) for name, one in record["timing"].items()}
+        stored["records"] = sorted(
+            [*stored["records"], record],
+            key=lambda one: (one["size"], one["vocabulary"], one["seed"]),
         )
-        self.save(stored)
-        return f"BLEU {result.bleu:.2f}, {result.timing['train_cpu']:.0f} s"
-
-    def compare(self) -> None:
-        """Paired bootstrap, for each seed whose translations are still in --work: every vocabulary
-        against the best one, and `merge` against `split`."""
-        stored = self.load()
-        bleu: dict[str, list[float]] = {}
-        for run in stored["runs"]:
-            bleu.setdefault(run["vocabulary"], []).append(run["bleu"])
-        plain = [name for name in bleu if not name.startswith(("merge:", "split:"))]
-        if not plain:
-            return
-        best = max(plain, key=lambda name: mean(bleu[name]))
-        for seed in SEEDS:
-            lines = {}
-            for run in stored["runs"]:
-                for path in self.work.glob(f"*-{seed}-{run['key'][:8]}/{TRANSLATION}"):
-                    lines[run["vocabulary"]] = path.read_text(encoding="utf-8").split("\n")[:-1]
-            for baseline, others in ((best, plain), ("merge:4000", ["split:4000"])):
-                systems = {name: lines[name] for name in [baseline, *others] if name in lines}
-                if baseline in lines:
-                    found = stored["p_values"].setdefault(baseline, {})
-                    for name, p in self.scorer.p_values(systems).items():
-                        found.setdefault(name, {})[str(seed)] = round(p, 4)
-        self.save(stored)
-
-    def save(self, stored: dict[str, Any]) -> None:
-        stored["scores"] = self.scores({run["vocabulary"] for run in stored["runs"]})
         write_json(self.path, stored)
+        return f"{found.told()}, {found.timing['train_cpu'] / 60:.1f} minutes"
+
+    @cached_property
+    def scorer(self) -> Scorer | None:
+        return Scorer(self.texts.test.target) if self.experiment.task == "translation" else None
+
+    def close(self) -> list[str]:
+        """BPE sizes that one seed can't tell from the best."""
+        records = [one for one in self.load()["records"] if one["seed"] == 0]
+        records = [one for one in records if one["vocabulary"].startswith("bpe:")]
+        best = min((one["bits_per_byte"] for one in records), default=0.0)
+        near = [one["vocabulary"] for one in records if one["bits_per_byte"] < best * (1 + CLOSE)]
+        return near if len(near) > 1 else []
 
     def load(self) -> dict[str, Any]:
-        about = {
-            "experiment": asdict(self.experiment),
-            "model": asdict(self.shape),
-            "training": asdict(self.settings),
-            "pairs": {name: len(getattr(self.texts, name)) for name in ("train", "valid", "test")},
+        """The file, or what a new one begins with."""
+        about = json.loads(json.dumps({
+            "model": asdict(self.shape), "training": asdict(self.settings),
             "data": self.texts.digests(),
-            "choices": choices(self.learned),
-            "learn_cpu": round(self.learn_seconds, 2),
-            "muv_search": self.muv_search.choice.size,
-            "muv_search_cpu": round(self.muv_search_seconds, 2),
-        }
-        stored: dict[str, Any] = {"scores": {}, "p_values": {}, "runs": []}
-        if self.path.exists():
-            stored |= json.loads(self.path.read_text(encoding="utf-8"))
-            # Runs of other settings are of no use beside these.
-            if any(stored[name] != json.loads(json.dumps(about[name])) for name in
-                   ("model", "training", "data")):  # fmt: skip
-                raise SystemExit(f"{self.path} has runs of other settings: move it away")
-            # Measured once: times differ from call to call.
-            timed = ("learn_cpu", "muv_search_cpu")
-            about |= {name: stored[name] for name in timed if name in stored}
-        return {**stored, **about}
+        }))  # fmt: skip
+        if not self.path.exists():
+            return {
+                "experiment": asdict(self.experiment), **about, "corpus": self.corpus(),
+                "roles": {}, "records": [],
+            }  # fmt: skip
+        stored: dict[str, Any] = json.loads(self.path.read_text(encoding="utf-8"))
+        for name, value in about.items():
+            if stored[name] != value:
+                raise OtherSettings(f"{self.path.name} was made with another {name}")
+        return stored
 
-    def scores(self, names: set[str]) -> dict[str, dict[str, float]]:
-        """Every criterion's score at the BPE sizes tried, higher is better."""
-        sizes = sorted(int(name.partition(":")[2]) for name in names if name.startswith("bpe:"))
-        curve = self.learned.curve
-        rows = np.array([curve.at_size(size) for size in sizes], np.int64)
-        found = self.learned.candidates
-        everywhere = Evidence(found, model=self.learned.choice.model)
-        values = {name: CRITERIA[name].score(everywhere).values[rows]
-                  for name in ("mdl", "frequency", "renyi", "knee")}  # fmt: skip
-        zipf = CRITERIA["zipf"].score(Evidence(found, rows=rows)).values
-        # MUV against half the size: one interval for all sizes, as in the paper's Appendix A, would
-        # be noise at the large ones or reach below the alphabet at the small ones.
-        before = np.maximum(curve.size[rows] // 2 - curve.size[0], 0)
-        table = {
-            "muv": -(curve.entropy_types[rows] - curve.entropy_types[before]) / (rows - before),
-            "mdl": -values["mdl"],
-            "frequency": -np.abs(values["frequency"] - ENOUGH),
-            "renyi": values["renyi"],
-            "zipf": zipf,
-            "knee": values["knee"],
-        }
+    def corpus(self) -> dict[str, Any]:
+        """The text, what every criterion chooses on it, and its quality curves."""
+        train = self.texts.train
+        learned, lines = self.learned, train.lines()
+        quality = {}
+        for order in ORDERS:
+            found = search(learned.counts, by="heldout", order=order, threads=1).quality
+            if found is None:
+                raise SystemExit(f"{self.experiment.name}: no text is held out")
+            quality[str(order)] = {
+                "sizes": found.sizes.tolist(),
+                "scores": [None if np.isnan(one) else round(float(one), 6) for one in found.scores],
+                "range": list(found.range), "best": found.best,
+            }  # fmt: skip
+        tokens = {str(size): int(learned.curve.tokens[learned.curve.at_size(size)])
+                  for size in quality["3"]["sizes"]}  # fmt: skip
         return {
-            name: {str(size): float(value) for size, value in zip(sizes, column, strict=True)}
-            for name, column in table.items()
-        }
+            "sentences": {name: len(getattr(self.texts, name)) for name in self.texts.digests()},
+            "bytes": sum(len(line.encode()) + 1 for line in lines),
+            "characters_per_line": round(sum(map(len, lines)) / len(lines), 1),
+            "word_types": len(learned.counts),
+            "smallest": int(learned.curve.size[0]), "largest": int(learned.curve.size[-1]),
+            "choices": {one.criterion: _plain(one) for one in learned.choices},
+            "reason": learned.choice.reason,
+            "quality": quality, "tokens": tokens,
+        }  # fmt: skip
 
 
-def settings_of(experiment: Experiment) -> tuple[Shape, Training]:
-    shape, settings = from_preset("tiny", experiment.model, **TRAINING)
-    return shape, replace(settings, epochs=experiment.epochs)
+class OtherSettings(Exception):
+    pass
+
+
+def _plain(one: Verdict) -> dict[str, Any]:
+    return {"size": one.size, "splits": list(one.splits), "doubts": list(one.doubts)}
+
+
+# --------------------------------------------------------------------------------------------- text
 
 
 def read_texts(experiment: Experiment, data: Path) -> Texts:
-    def read(split: str) -> Parallel:
-        names = [f"{split}.{language}" for language in (experiment.source, experiment.target)]
-        files = [find(data / experiment.corpus / name) for name in names]
-        return read_parallel(*files)
-
-    train, _ = without_empty(read("train"))
-    if experiment.pairs is not None:
-        train = Parallel(train.source[: experiment.pairs], train.target[: experiment.pairs])
-    return Texts(train, read("valid"), read("test"))
-
-
-def find(path: Path) -> Path:
-    packed = path.with_name(path.name + ".xz")
-    return packed if packed.exists() else path
+    if experiment.corpus == "python":
+        lines = list(dict.fromkeys(library_lines()))[: experiment.lines]
+        # Every 40th line is for choosing checkpoints, another for measuring.
+        parts = [[n for n in range(len(lines)) if n % 40 == rest] for rest in (19, 39)]
+        held_out = {n for part in parts for n in part}
+        whole = Text(None, lines)
+        train = whole.some(n for n in range(len(lines)) if n not in held_out)
+        return Texts(train, *(whole.some(part) for part in parts))
+    read = {split: read_split(experiment, data, split) for split in ("train", "valid", "test")}
+    return Texts(read["train"], up_to(read["valid"], VALID_BYTES), up_to(read["test"], TEST_BYTES))
 
 
-def choices(learned: LearnResult) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        one.criterion: {"size": one.size, "doubts": list(one.doubts)} for one in learned.choices
-    }
-    found["muv"]["vocabulary_size"] = len(learned.vocabulary)
-    return found
+def read_split(experiment: Experiment, data: Path, split: str) -> Text:
+    def find(language: str) -> Path:
+        path = data / experiment.corpus / f"{split}.{language}"
+        packed = path.with_name(path.name + ".xz")
+        return packed if packed.exists() else path
+
+    *sources, target = experiment.languages
+    parts = [read_parallel(find(one), find(target)) for one in sources] or [
+        read_lines(find(target))
+    ]
+    parts = [without_empty(part)[0] for part in parts]
+    if experiment.longest:
+        most = experiment.longest
+        parts = [part.some(n for n, line in enumerate(part.target) if len(line) <= most)
+                 for part in parts]  # fmt: skip
+    if split == "train" and experiment.lines:
+        parts = [part.some(range(min(experiment.lines, len(part)))) for part in parts]
+    # Of several languages: line by line, one of each.
+    rows = [(n, part) for part in range(len(parts)) for n in range(len(parts[part]))]
+    rows.sort()
+    target_lines = [parts[part].target[n] for n, part in rows]
+    if not sources:
+        return Text(None, target_lines)
+    return Text([(parts[part].source or [])[n] for n, part in rows], target_lines)
+
+
+def up_to(text: Text, limit: int) -> Text:
+    """The first lines, up to so many bytes of the target."""
+    ends = np.cumsum([len(line.encode()) + 1 for line in text.target])
+    return text.some(range(max(1, int(np.searchsorted(ends, limit, side="right")))))
+
+
+# --------------------------------------------------------------------------------------------- main
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="NAME/SPLIT.LANG or .xz below it")
+    parser.add_argument("--data", type=Path, required=True, help="NAME/SPLIT.LANGUAGE or .xz below")
     parser.add_argument("--work", type=Path, default=Path("study-work"), help="checkpoints")
-    parser.add_argument("--only", help="one experiment")
-    parser.add_argument("--seed", type=int, help="one seed")
-    parser.add_argument("--most", type=int, help="stop after so many runs")
+    parser.add_argument("--only", action="append", help="names of experiments")
+    parser.add_argument("--most", type=int, help="stop after so many models")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    studies: dict[str, Study] = {}
-    runs = 0
-    for name, spec, seed in plan():
-        if asked.only not in (None, name) or asked.seed not in (None, seed):
-            continue
-        if name not in studies:
-            studies[name] = Study(EXPERIMENTS[name], asked.data, asked.work)
-        said = studies[name].run(spec, seed)
-        print(f"{name} {spec} seed {seed}: {said}", file=sys.stderr, flush=True)
-        runs += said.startswith("BLEU")
-        if asked.most and runs >= asked.most:
-            break
-    for study in studies.values():
-        study.compare()
+    asked.work.mkdir(parents=True, exist_ok=True)
+    trained = 0
+    for second in (False, True):
+        for experiment in EXPERIMENTS:
+            if asked.only and experiment.name not in asked.only:
+                continue
+            study = Study(experiment, asked.data, asked.work)
+            try:
+                specs = study.close() if second else experiment.specs
+                for spec in specs:
+                    said = study.run(spec, int(second))
+                    now = time.strftime("%H:%M", time.gmtime())
+                    print(f"{now} {experiment.name} {spec} seed {int(second)}: {said}",
+                          file=sys.stderr, flush=True)  # fmt: skip
+                    trained += "bits per byte" in said
+                    if asked.most and trained >= asked.most:
+                        return
+            except OtherSettings as error:
+                print(f"{experiment.name} is left as it is: {error}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

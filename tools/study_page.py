@@ -3,8 +3,8 @@
     pip install matplotlib
     python tools/study_page.py
 
-Reads docs/study/*.json. A table replaces what stands between `<!-- study:NAME -->` and the next
-`<!-- /study -->`; all other prose is kept.
+Reads docs/study/*.json and docs/published.json. A table replaces what stands between
+`<!-- study:NAME -->` and the next `<!-- /study -->`; all other prose is kept.
 """
 
 from __future__ import annotations
@@ -18,406 +18,391 @@ from typing import Any
 
 import numpy as np
 
+from study_plan import EXPERIMENTS
+
 DOCS = Path(__file__).parents[1] / "docs"
-TITLES = {
-    "de-en": "Multi30k, German to English",
-    "en-de": "Multi30k, English to German",
-    "fr-en": "Multi30k, French to English",
-    "de-en-5k": "Little text: the first 5,000 pairs of Multi30k, German to English",
-    "tr-en": "Another family: Tatoeba, Turkish to English",
-    "de-en-conv": "Another model: convolutional, Multi30k, German to English",
-}
-GRID = (200, 500, 1000, 2000, 4000, 8000, 15000)
-"""Sizes that a search would try; others were trained because a criterion chose them."""
-CRITERIA = ("muv", "mdl", "frequency", "renyi", "zipf", "knee")
-LABELS = {"mdl": (16, -9), "renyi": (4, -13), "knee": (-14, 6)}
-"""Where a criterion's name stands beside its point: away from those that choose alike."""
-DRAWS = 1000
+CRITERIA = ("auto", "heldout", "muv", "mdl", "frequency", "renyi", "zipf", "knee")
 FEWEST = 3
-"""Sizes that a correlation needs."""
+"""BPE sizes that a regret or a correlation needs."""
+NOT_YET = "not trained yet"
 
 
-class Experiment:
-    """One file of results: runs by vocabulary, means over seeds."""
+class Results:
+    """One file of results: means over seeds, by vocabulary."""
 
-    def __init__(self, path: Path) -> None:
-        self.data = json.loads(path.read_text(encoding="utf-8"))
-        self.name: str = self.data["experiment"]["name"]
-        self.choices = self.data["choices"]
-        self.runs: dict[str, list[dict[str, Any]]] = {}
-        for run in self.data["runs"]:
-            self.runs.setdefault(run["vocabulary"], []).append(run)
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        about = data["experiment"]
+        self.name: str = about["name"]
+        self.question: str = about["question"]
+        self.of: str = about["of"]
+        self.translates = len(about["languages"]) > 1
+        self.text = f"{about['corpus']} {'-'.join(about['languages'])}"
+        self.records: dict[str, list[dict[str, Any]]] = {}
+        for one in data["records"]:
+            self.records.setdefault(one["vocabulary"], []).append(one)
+        names = [name for name in self.records if name.startswith("bpe:")]
+        self.bpe: list[str] = sorted(names, key=self.size)
+        """Vocabularies of plain BPE, by size."""
 
-    def mean(self, vocabulary: str, figure: str = "bleu") -> float:
-        return mean(run[figure] for run in self.runs[vocabulary])
+    def size(self, vocabulary: str) -> int:
+        return int(self.records[vocabulary][0]["size"])
+
+    def mean(self, vocabulary: str, figure: str) -> float:
+        return mean(one[figure] for one in self.records[vocabulary])
 
     @property
     def sizes(self) -> list[int]:
-        """BPE sizes tried."""
-        return sorted(int(name[4:]) for name in self.runs if name.startswith("bpe:"))
+        return [self.size(name) for name in self.bpe]
 
-    @property
-    def grid(self) -> list[str]:
-        return [f"bpe:{size}" for size in self.sizes if size in GRID]
+    def values(self, figure: str) -> list[float]:
+        return [self.mean(name, figure) for name in self.bpe]
 
-    @property
-    def bleu(self) -> list[float]:
-        return [self.mean(f"bpe:{size}") for size in self.sizes]
-
-    @property
-    def noise(self) -> list[float]:
-        """Standard deviation of BLEU over resampled test sentences, the mean of the seeds."""
-        runs = [self.runs[f"bpe:{size}"] for size in self.sizes]
-        return [mean(run.get("bleu_95", 0) for run in some) / 1.96 for some in runs]
-
-    def scores(self, criterion: str) -> list[float]:
-        return [self.data["scores"][criterion][str(size)] for size in self.sizes]
-
-    def speed(self, vocabulary: str) -> tuple[float, float]:
-        """Training pairs and translated sentences a CPU second, of the last seed: of its
-        runs, all but the largest were made in a row."""
-        run = self.runs[vocabulary][-1]
-        timing = run["timing"]
-        return (
-            run["pairs"] / timing["train_cpu"],
-            timing["test_sentences"] / timing["translate_cpu"],
-        )
-
-    def best(self) -> tuple[str, float]:
-        """The best vocabulary tried, among those of the plain encoding."""
-        names = [name for name in self.runs if not name.startswith(("merge:", "split:"))]
-        best = max(names, key=self.mean)
-        return best, self.mean(best)
-
-    def p_value(self, vocabulary: str) -> float | None:
-        """Paired bootstrap against the best vocabulary (`split`: against `merge`), the median over
-        seeds."""
-        baseline = "merge:4000" if vocabulary.startswith("split:") else self.best()[0]
-        found = self.data.get("p_values", {}).get(baseline, {}).get(vocabulary)
-        return median(found.values()) if found else None
-
-    def at_choice(self, criterion: str) -> tuple[float, bool] | None:
-        """BLEU of what the criterion chooses, and whether that was tried; else it lies on the line
-        between its neighbours. None: it chooses nothing, or nothing near was tried."""
-        if criterion == "muv":
-            return (self.mean("chosen:muv"), True) if "chosen:muv" in self.runs else None
-        size = self.choices[criterion]["size"]
-        if size is None:
+    def at(self, size: float, figure: str) -> float | None:
+        """A figure of BPE at a size, on the line between its neighbours on a logarithmic axis; None
+        beyond the sizes trained, or if there are too few."""
+        if len(self.bpe) < FEWEST or not self.sizes[0] <= size <= self.sizes[-1]:
             return None
-        if f"bpe:{size}" in self.runs:
-            return self.mean(f"bpe:{size}"), True
-        if not self.sizes[0] <= size <= self.sizes[-1]:
+        return float(np.interp(np.log(size), np.log(self.sizes), self.values(figure)))
+
+    def best(self, figure: str) -> float:
+        return max(self.values(figure)) if figure == "bleu" else min(self.values(figure))
+
+    def regret(self, size: float | None, figure: str) -> float | None:
+        """What a size loses against the best: in BLEU, or in per cent of bits per byte."""
+        value = None if size is None else self.at(size, figure)
+        if value is None:
             return None
-        return float(np.interp(np.log(size), np.log(self.sizes), self.bleu)), False
+        best = self.best(figure)
+        return best - value if figure == "bleu" else 100 * (value / best - 1)
+
+    def choice(self, criterion: str) -> int | None:
+        found = self.data["corpus"]["choices"].get(criterion)
+        return None if found is None else found["size"]
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        found = self.data["corpus"].get("quality")
+        return tuple(found["3"]["range"]) if found else None
+
+    def correlation(self) -> float | None:
+        """Spearman's, of the quality score with bits per byte over the BPE sizes trained."""
+        found = self.data["corpus"].get("quality")
+        if not found or len(self.bpe) < FEWEST:
+            return None
+        points = [(size, score) for size, score in zip(found["3"]["sizes"], found["3"]["scores"],
+                                                       strict=True) if score]  # fmt: skip
+        scores = np.interp(np.log(self.sizes), np.log([size for size, _ in points]),
+                           [score for _, score in points])  # fmt: skip
+        return correlation(scores.tolist(), self.values("bits_per_byte"))
 
 
-def correlation(scores: Sequence[float], bleu: Sequence[float]) -> float:
-    """Spearman's; 0 where all scores, or all BLEU, are the same."""
-    one, other = ranks(scores), ranks(bleu)
-    norm = float(np.sqrt((one @ one) * (other @ other)))
-    return float(one @ other) / norm if norm else 0.0
+def correlation(one: Sequence[float], other: Sequence[float]) -> float:
+    """Spearman's; 0 where all of one side are the same."""
+    first, second = _ranks(one), _ranks(other)
+    norm = float(np.sqrt((first @ first) * (second @ second)))
+    return float(first @ second) / norm if norm else 0.0
 
 
-def ranks(values: Sequence[float]) -> Any:
-    """Ranks around their mean; equal values share theirs."""
-    array = np.asarray(values, np.float64)
-    below = (array[None] < array[:, None]).sum(1)
-    same = (array[None] == array[:, None]).sum(1)
-    return below + (same - len(array)) / 2
+def _ranks(values: Sequence[float]) -> np.ndarray[Any, Any]:
+    """Centred; equal values have the mean of their ranks."""
+    found = np.array(values, float)
+    places = np.array([(found < one).sum() + ((found == one).sum() - 1) / 2 for one in found])
+    return places - places.mean()
 
 
-def interval(
-    experiments: Sequence[Experiment], criterion: str, seed: int = 0
-) -> tuple[float, float, float]:
-    """Mean correlation over experiments, and its 95% interval: experiments are resampled, and in
-    each its sizes (at least three different ones); BLEU is drawn from its own interval."""
-    order = np.random.default_rng(seed)
-    values = [
-        (np.array(one.scores(criterion)), np.array(one.bleu), np.array(one.noise))
-        for one in experiments
+def read_results() -> list[Results]:
+    """In the order of the plan; those that it does not list at the end."""
+    order = [one.name for one in EXPERIMENTS]
+    found = [
+        Results(json.loads(path.read_text(encoding="utf-8")))
+        for path in sorted((DOCS / "study").glob("*.json"))
     ]
-    found = mean(correlation(scores.tolist(), bleu.tolist()) for scores, bleu, _ in values)
-    draws = []
-    for _ in range(DRAWS):
-        drawn = []
-        for number in order.integers(len(values), size=len(values)).tolist():
-            scores, bleu, noise = values[number]
-            rows = order.integers(len(bleu), size=len(bleu))
-            while len(set(rows.tolist())) < FEWEST:
-                rows = order.integers(len(bleu), size=len(bleu))
-            noisy = bleu + noise * order.standard_normal(len(bleu))
-            drawn.append(correlation(scores[rows].tolist(), noisy[rows].tolist()))
-        draws.append(mean(drawn))
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return found, float(low), float(high)
+    return sorted(found, key=lambda one: order.index(one.name) if one.name in order else 99)
 
 
 # ------------------------------------------------------------------------------------------- tables
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
-def runs_table(one: Experiment) -> str:
-    chosen: dict[str, list[str]] = {}
-    for criterion in CRITERIA:
-        size = one.choices[criterion]["size"]
-        name = "chosen:muv" if criterion == "muv" else f"bpe:{size}"
-        chosen.setdefault(name, []).append(criterion)
-    best, _ = one.best()
+def number(value: float | None, digits: int, sign: str = "") -> str:
+    return "-" if value is None else f"{value:{sign}.{digits}f}"
+
+
+def plain_size(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def status_table(results: Sequence[Results]) -> str:
+    """How much of the plan is trained."""
+    there = {one.name: one for one in results}
     rows = []
-    for name in sorted(one.runs, key=lambda name: (one.runs[name][0]["size"], name)):
-        runs = one.runs[name]
-        first = runs[0]
-        spread = f" ± {stdev(run['bleu'] for run in runs):.1f}" if len(runs) > 1 else ""
-        bleu = f"{one.mean(name):.1f}{spread}"
-        p = one.p_value(name)
-        training, translating = one.speed(name)
-        rows.append(
-            [
-                "VOLT (`muv`, paper)" if name == "chosen:muv" else f"`{name}`",
-                ", ".join(chosen.get(name, [])),
-                f"{first['size']:,}",
-                f"**{bleu}**" if name == best else bleu,
-                f"{mean(run['bleu_95'] for run in runs):.1f}" if "bleu_95" in first else "",
-                "" if p is None else f"{p:.3f}",
-                f"{one.mean(name, 'chrf'):.1f}",
-                f"{one.mean(name, 'loss_per_character'):.3f}",
-                f"{training:.0f} / {translating:.0f}",
-                f"{first['source_tokens']:.1f} / {first['target_tokens']:.1f}",
-                f"{first['parameters'] / 1e6:.2f}M",
-                str(len(runs)),
-            ]
-        )
-    return table(
-        ["vocabulary", "chosen by", "tokens", "BLEU", "± 95%", "p", "chrF",
-         "nats / character", "sentences / CPU s", "tokens / sentence", "parameters", "seeds"],
-        rows,
-    )  # fmt: skip
+    for one in EXPERIMENTS:
+        found = there.get(one.name)
+        done = len({r["vocabulary"] for r in found.data["records"]}) if found else 0
+        lines = f"{one.lines:,} lines" if one.lines else "all lines"
+        minutes = sum(r["timing"]["train_cpu"] for r in found.data["records"]) / 60 if found else 0
+        rows.append([
+            f"`{one.name}`", f"{one.corpus} {'-'.join(one.languages)}, {lines}",
+            f"{one.updates:,}", f"{done} of {len(one.specs)}", f"{minutes:.0f}",
+        ])  # fmt: skip
+    head = ["experiment", "text", "updates", "vocabularies trained", "core minutes"]
+    return table(head, rows)
 
 
-def correlation_table(experiments: Sequence[Experiment]) -> str:
+def answer_table(results: Sequence[Results]) -> str:
+    """Per corpus: the best size trained, what `auto` chose, and what that loses."""
     rows = []
-    enough = [one for one in experiments if len(one.sizes) >= FEWEST]
-    for criterion in CRITERIA:
-        cells = [f"{correlation(one.scores(criterion), one.bleu):+.2f}" for one in enough]
-        found, low, high = interval(enough, criterion)
-        rows.append([f"`{criterion}`", *cells, f"{found:+.2f}", f"{low:+.2f} .. {high:+.2f}"])
-    sizes = [f"{one.name} ({len(one.sizes)})" for one in enough]
-    return table(["criterion", *sizes, "mean", "95% interval"], rows)
+    for one in results:
+        if one.question != "size" or len(one.bpe) < FEWEST:
+            continue
+        low, high = one.range or (None, None)
+        figure = "bits_per_byte"
+        best = min(one.bpe, key=lambda name: one.mean(name, figure))
+        rows.append([
+            f"`{one.name}`", plain_size(one.size(best)), number(one.best(figure), 4),
+            plain_size(one.choice("auto")), f"{plain_size(low)} to {plain_size(high)}",
+            number(one.regret(one.choice("auto"), figure), 2), number(one.regret(low, figure), 2),
+            number(one.regret(high, figure), 2), number(one.correlation(), 2),
+        ])  # fmt: skip
+    if not rows:
+        return f"Language and translation models: {NOT_YET} at {FEWEST} sizes of any corpus."
+    head = ["experiment", "best size", "bits per byte there", "`auto`", "its range",
+            "regret of `auto`, %", "at low end, %", "at high end, %", "Spearman"]  # fmt: skip
+    return table(head, rows)
 
 
-def regret_table(experiments: Sequence[Experiment]) -> str:
+def regret_table(results: Sequence[Results], figure: str) -> str:
+    """Per criterion: mean and worst regret over the corpora where it can be read off."""
     rows = []
     for criterion in CRITERIA:
-        cells, losses = [], []
-        for one in experiments:
-            found = one.at_choice(criterion)
-            size = one.choices[criterion]["size"]
-            if criterion == "muv":
-                size = one.choices["muv"]["vocabulary_size"]
-            if found is None:
-                cells.append("chooses nothing" if size is None else f"{size:,}: not tried")
+        found = [
+            one.regret(one.choice(criterion), figure)
+            for one in results
+            if one.question == "size" and (figure != "bleu" or one.translates)
+        ]
+        known = [value for value in found if value is not None]
+        if known:
+            rows.append([f"`{criterion}`", number(mean(known), 2), number(max(known), 2),
+                         f"{len(known)} of {len(found)}"])  # fmt: skip
+    if not rows:
+        return f"Nothing to compare: {NOT_YET}."
+    unit = "BLEU" if figure == "bleu" else "%"
+    head = ["criterion", f"mean regret, {unit}", f"worst, {unit}", "corpora where it is known"]
+    return table(head, rows)
+
+
+def compared_table(results: Sequence[Results], questions: Sequence[str]) -> str:
+    """Experiments that ask the same of another schedule, length or model, beside the one they are
+    compared with: bits per byte at each size, relative to the best, in per cent."""
+    rows = []
+    for other in results:
+        if other.question not in questions:
+            continue
+        first = next((one for one in results if one.name == other.of), None)
+        for one in (first, other):
+            if one is None or not one.bpe:
                 continue
-            loss = one.best()[1] - found[0]
-            losses.append(loss)
-            cells.append(f"{size:,}: {loss:.1f}{'' if found[1] else ' ~'}")
-        summary = f"{mean(losses):.1f} ({len(losses)})" if losses else "-"
-        rows.append([f"`{criterion}`", *cells, summary])
-    return table(["criterion", *(one.name for one in experiments), "mean (experiments)"], rows)
+            best = one.best("bits_per_byte")
+            losses = ", ".join(
+                f"{one.size(name):,}: +{100 * (one.mean(name, 'bits_per_byte') / best - 1):.2f}%"
+                for name in one.bpe
+            )
+            updates = one.records[one.bpe[0]][0]["updates"]
+            row = [f"`{one.name}`", f"{updates:,}", f"{best:.4f}", losses]
+            if row not in rows:
+                rows.append(row)
+    if not rows:
+        return f"{NOT_YET[0].upper()}{NOT_YET[1:]}."
+    return table(["experiment", "updates", "lowest bits per byte", "size: above it"], rows)
 
 
-def wide_table(experiments: Sequence[Experiment]) -> str:
-    """As the paper's Tables 1, 2 and 6: sizes in common use against VOLT's."""
+def runs_tables(results: Sequence[Results]) -> str:
+    """Every model."""
+    parts = []
+    for one in results:
+        scores = ["BLEU", "chrF"] if one.translates else []
+        head = ["vocabulary", "rows", "bits per byte", *scores, "updates", "averaged", "minutes",
+                "seeds"]  # fmt: skip
+        rows = []
+        for name in sorted(one.records, key=one.size):
+            some = one.records[name]
+            cells = [_spread(some, "bits_per_byte", 4)]
+            cells += [_spread(some, score, 1) for score in ("bleu", "chrf")] if scores else []
+            minutes = mean(record["timing"]["train_cpu"] for record in some) / 60
+            rows.append([
+                f"`{name}`", f"{one.size(name):,}", *cells, f"{some[0]['updates']:,}",
+                some[0].get("averaged", 5), f"{minutes:.1f}", len(some),
+            ])  # fmt: skip
+        parts.append(f"### `{one.name}`: {one.text}\n\n{table(head, rows)}")
+    return "\n\n".join(parts) or f"{NOT_YET[0].upper()}{NOT_YET[1:]}."
+
+
+def _spread(some: Sequence[dict[str, Any]], figure: str, digits: int) -> str:
+    values = [one[figure] for one in some]
+    shown = f"{mean(values):.{digits}f}"
+    return shown if len(values) == 1 else f"{shown} ± {stdev(values):.{digits}f}"
+
+
+def wide_table(results: Sequence[Results]) -> str:
+    """The paper's Tables 1, 2 and 6: its method beside BPE of 1,000 rows and the largest."""
     rows = []
-    for one in experiments:
-        if not {"chosen:muv", "bpe:1000"} <= one.runs.keys():
+    for one in results:
+        if not one.translates or not one.bpe:
             continue
-        names = ["bpe:1000", one.grid[-1], "chosen:muv"]
-        cells = [f"{one.runs[name][0]['size']:,}: {one.mean(name):.1f}" for name in names]
-        ahead = (one.mean("chosen:muv") - one.mean(name) for name in names[:2])
-        differences = [f"{round(value, 1) + 0.0:+.1f}" for value in ahead]  # no -0.0
-        model = one.data["model"]["model"]
-        rows.append([one.name, model, *cells, *differences])
-    head = ["experiment", "model", "BPE 1,000", "largest BPE", "VOLT", "VOLT - BPE 1,000",
-            "VOLT - largest"]  # fmt: skip
-    return table(head, rows)
+        near = min(one.bpe, key=lambda name: abs(np.log(one.size(name) / 1000)))
+        paper = next((name for name in one.records if name.startswith("paper")), None)
+        cells = [f"{one.size(name):,}: {one.mean(name, 'bleu'):.1f}" if name else "-"
+                 for name in (near, one.bpe[-1], paper)]  # fmt: skip
+        auto = one.choice("auto")
+        bleu = None if auto is None else one.at(auto, "bleu")
+        rows.append([f"`{one.name}`", *cells, "-" if bleu is None else f"{auto:,}: {bleu:.1f}"])
+    if not rows:
+        return f"{NOT_YET[0].upper()}{NOT_YET[1:]}."
+    return table(["experiment", "BPE near 1,000", "largest BPE", "paper's VOLT", "`auto`"], rows)
 
 
-def search_table(experiments: Sequence[Experiment]) -> str:
-    """As the paper's Table 4: what a good size costs."""
+def search_table(results: Sequence[Results]) -> str:
+    """The paper's Table 4: what a search by training costs."""
     rows = []
-    for one in experiments:
-        if "chosen:muv" not in one.runs or "muv_search" not in one.data:
+    for one in results:
+        if not one.translates or len(one.bpe) < FEWEST:
             continue
-        by_muv = f"bpe:{one.data['muv_search']}"
-        names = one.grid
-        searched = max(names, key=one.mean)
-        trained = sum(one.runs[name][-1]["timing"]["train_cpu"] for name in names)
-        for method, name, cost in (
-            ("BPE-Search", searched, f"{trained / 60:.0f} min ({len(names)} models)"),
-            ("MUV-Search", by_muv, f"{one.data['muv_search_cpu']:.1f} s"),
-            ("VOLT", "chosen:muv", f"{one.data['learn_cpu']:.1f} s"),
-        ):
-            tried = name in one.runs
-            tokens = one.runs[name][0]["size"] if tried else int(name[4:])
-            bleu = f"{one.mean(name):.1f}" if tried else "not trained"
-            rows.append([one.name, method, f"{tokens:,}", bleu, cost])
-    return table(["experiment", "method", "tokens", "BLEU", "CPU time to choose"], rows)
+        best = max(one.bpe, key=lambda name: one.mean(name, "bleu"))
+        seconds = sum(one.records[name][0]["timing"]["train_cpu"] for name in one.bpe)
+        rows.append([f"`{one.name}`", plain_size(one.size(best)), number(one.best("bleu"), 1),
+                     f"{len(one.bpe)} models, {seconds / 60:.0f} core minutes"])  # fmt: skip
+    if not rows:
+        return f"{NOT_YET[0].upper()}{NOT_YET[1:]}."
+    return table(["experiment", "BPE-Search chooses", "BLEU", "cost"], rows)
 
 
-def speed_table(experiments: Sequence[Experiment]) -> str:
-    """As the paper's paragraph on speed: sentences a second, and against VOLT's vocabulary."""
-    rows = []
-    for one in experiments:
-        if "chosen:muv" not in one.runs:
-            continue
-        own = one.speed("chosen:muv")
-        for number, work in enumerate(("training", "translating")):
-            cells = [f"{own[number]:.0f}"]
-            for size in (1000, 4000, 8000, 15000):
-                name = f"bpe:{size}"
-                if name in one.runs:
-                    speed = one.speed(name)[number]
-                    cells.append(f"{speed:.0f} ({speed / own[number]:.2f}x)")
-                else:
-                    cells.append("")
-            rows.append([one.name, work, *cells])
-    head = ["experiment", "sentences / CPU s", "VOLT", "BPE 1,000", "4,000", "8,000", "15,000"]
-    return table(head, rows)
+def published_table() -> str:
+    published = json.loads((DOCS / "published.json").read_text(encoding="utf-8"))
+    rows = [
+        [one["text"], one["model"], one["finding"], one["source"]] for one in published["searches"]
+    ]
+    found = table(["text", "model", "sizes and scores", "source"], rows)
+    head = ["text", "`auto` for base", "its range", "`auto` for big", "decided by"]
+    here = [
+        [one["text"], plain_size(one["base"]), f"{one['range'][0]:,} to {one['range'][1]:,}",
+         plain_size(one["big"]), one["reason"]]
+        for one in published["auto"]
+    ]  # fmt: skip
+    return f"{found}\n\nWhat `auto` says on text of like kind and amount:\n\n{table(head, here)}"
 
 
-def settings_table(experiments: Sequence[Experiment]) -> str:
-    rows = []
-    for one in experiments:
-        about, model, training = one.data["experiment"], one.data["model"], one.data["training"]
-        runs = [run for listed in one.runs.values() for run in listed]
-        rows.append(
-            [
-                one.name,
-                f"{about['corpus']} {about['source']}-{about['target']}",
-                f"{one.data['pairs']['train']:,}",
-                f"{model['model']}, {model['encoder_layers']} + {model['decoder_layers']} layers, "
-                f"width {model['width']}",
-                f"{training['epochs']:g} epochs, {runs[0]['updates']:,} updates",
-                str(len(runs)),
-                f"{sum(run['timing']['train_cpu'] for run in runs) / 60:.0f}",
-            ]
-        )
-    return table(
-        ["experiment", "text", "pairs", "model", "training", "runs", "CPU minutes of training"],
-        rows,
+def plotted(results: Sequence[Results], name: str) -> list[Results]:
+    """What a plot shows."""
+    translates = name == "study-bleu"
+    return [one for one in results if one.translates == translates and len(one.bpe) >= FEWEST]
+
+
+def _plot_line(results: Sequence[Results], name: str, title: str) -> str:
+    if not plotted(results, name):
+        return f"Plot: {NOT_YET} at {FEWEST} sizes of any text."
+    return (
+        f"![{title}](img/{name}.svg)\n\n"
+        "A panel per experiment. The line is `auto`'s choice, its range is shaded."
     )
+
+
+def sections(results: Sequence[Results]) -> Iterator[tuple[str, str]]:
+    new = [one for one in results if one.question != "one-layer"]
+    trained = sum(len(one.data["records"]) for one in new)
+    planned = sum(len(one.specs) for one in EXPERIMENTS)
+    yield (
+        "state",
+        (
+            f"**{trained} of {planned} planned models are trained.** Figures appear as models are "
+            "finished; `make study DATA=folder` goes on with the next."
+        ),
+    )
+    yield "answer", answer_table(new)
+    correlations = [one.correlation() for one in new if one.question == "size"]
+    known = [value for value in correlations if value is not None]
+    yield "spearman", (
+        f"Spearman's correlation of quality score and bits per byte: median {median(known):.2f} "
+        f"over {len(known)} corpora." if known else f"Correlations: {NOT_YET}."
+    )  # fmt: skip
+    yield "plot-lm", _plot_line(new, "study-lm", "What a size loses: language models")
+    yield "plot-bleu", _plot_line(results, "study-bleu", "BLEU that a size loses")
+    yield "regret", regret_table(new, "bits_per_byte")
+    yield "regret-bleu", regret_table(new, "bleu")
+    yield (
+        "europarl",
+        compared_table([one for one in new if "europarl" in one.name], ("schedule", "length")),
+    )
+    yield (
+        "schedule",
+        compared_table([one for one in new if "europarl" not in one.name], ("schedule",)),
+    )
+    yield "capacity", compared_table(new, ("capacity",))
+    yield "wide", wide_table(results)
+    yield "search", search_table(results)
+    yield "published", published_table()
+    yield "status", status_table(results)
+    yield "runs", runs_tables(results)
 
 
 # -------------------------------------------------------------------------------------------- plots
 
 
-def drawing() -> Any:
+def size_plot(results: Sequence[Results], name: str) -> None:
+    """A panel per experiment: what a size loses, with auto's choice and range."""
     import matplotlib
 
-    matplotlib.use("svg")
+    matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "volt", "font.size": 9})
-    return pyplot
-
-
-def panels(experiments: Sequence[Experiment]) -> tuple[Any, list[tuple[Any, Experiment]]]:
-    """A figure with a small plot for each experiment."""
-    plt = drawing()
-    rows = (len(experiments) + 1) // 2
-    figure, axes = plt.subplots(rows, 2, figsize=(8, 2.5 * rows), layout="constrained")
-    for place in axes.flat[len(experiments) :]:
-        place.set_visible(False)
-    places = list(zip(axes.flat, experiments, strict=False))
-    for place, one in places:
-        place.set(xscale="log", title=one.name, xlim=(160, 32000))
-        place.set_xticks(GRID, [f"{size // 1000}K" if size >= 1000 else size for size in GRID])
-        place.minorticks_off()
-    return figure, places
-
-
-def bleu_plot(experiments: Sequence[Experiment]) -> None:
-    """BLEU over size, with the interval of the test set and what the criteria choose."""
-    figure, places = panels(experiments)
-    for axes, one in places:
-        half = [1.96 * noise for noise in one.noise]
-        axes.errorbar(one.sizes, one.bleu, yerr=half, marker=".", color="C0", capsize=2)
-        if "chosen:muv" in one.runs:
-            size = one.runs["chosen:muv"][0]["size"]
-            axes.plot(size, one.mean("chosen:muv"), "*", color="C3", markersize=10, zorder=3)
-        for criterion in CRITERIA:
-            found = one.at_choice(criterion)
-            if found is not None and criterion != "muv":
-                size = one.choices[criterion]["size"]
-                axes.plot(size, found[0], "o", color="C1", markersize=4, zorder=3)
-                place = LABELS.get(criterion, (0, 8))
-                axes.annotate(criterion, (size, found[0]), place, fontsize=7,
-                              textcoords="offset points", ha="center")  # fmt: skip
-        axes.set(ylabel="BLEU")
-    save(figure, "study-bleu")
-
-
-def score_plot(experiments: Sequence[Experiment]) -> None:
-    """Each criterion's score, scaled to 0..1, beside BLEU: who follows it?"""
-    figure, places = panels(experiments)
-    for axes, one in places:
-        axes.plot(one.sizes, scaled(one.bleu), "k.-", linewidth=2, label="BLEU")
-        for number, criterion in enumerate(CRITERIA):
-            scores = scaled(one.scores(criterion))
-            axes.plot(one.sizes, scores, ".--", color=f"C{number}", label=criterion, linewidth=1)
-        axes.set(yticks=[0, 1])
-    handles, labels = places[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, ncols=7, loc="outside lower center")
-    save(figure, "study-scores")
-
-
-def scaled(values: Sequence[float]) -> list[float]:
-    low, high = min(values), max(values)
-    return [(value - low) / ((high - low) or 1) for value in values]
-
-
-def save(figure: Any, name: str) -> None:
-    figure.savefig(DOCS / "img" / f"{name}.svg", metadata={"Date": None, "Creator": None})
-
-
-def sections(experiments: Sequence[Experiment]) -> Iterator[tuple[str, str]]:
-    yield "settings", settings_table(experiments)
-    runs = [f"### {TITLES[one.name]} (`{one.name}`)\n\n{runs_table(one)}" for one in experiments]
-    yield "runs", "\n\n".join(runs)
-    yield "wide", wide_table(experiments)
-    yield "search", search_table(experiments)
-    yield "speed", speed_table(experiments)
-    yield "correlation", correlation_table(experiments)
-    yield "regret", regret_table(experiments)
+    shown = plotted(results, name)
+    figure = "bleu" if name == "study-bleu" else "bits_per_byte"
+    path = DOCS / "img" / f"{name}.svg"
+    if not shown:
+        path.unlink(missing_ok=True)
+        return
+    columns = min(3, len(shown))
+    rows = -(-len(shown) // columns)
+    drawn, axes = pyplot.subplots(
+        rows, columns, figsize=(3.4 * columns, 2.5 * rows), squeeze=False, layout="constrained"
+    )
+    for panel in axes.flat[len(shown) :]:
+        panel.axis("off")
+    for one, panel in zip(shown, axes.flat, strict=False):
+        losses = [one.regret(size, figure) or 0.0 for size in one.sizes]
+        if one.range:
+            panel.axvspan(*one.range, color="#0b5cad", alpha=0.13, linewidth=0)
+        panel.plot(one.sizes, losses, "o-", color="#0b5cad", markersize=4)
+        if (auto := one.choice("auto")) is not None:
+            panel.axvline(auto, color="#b3450b", linewidth=1.3)
+        panel.set(xscale="log", title=one.name)
+        panel.set_ylabel("BLEU lost" if figure == "bleu" else "above the best, %")
+        panel.title.set_fontsize(9)
+    for panel in axes[-1]:
+        panel.set_xlabel("rows")
+    with matplotlib.rc_context({"svg.hashsalt": "volt", "svg.fonttype": "none"}):
+        drawn.savefig(path, metadata={"Date": None, "Creator": None})
+    pyplot.close(drawn)
 
 
 def main() -> None:
-    experiments = read_results()
+    results = read_results()
     path = DOCS / "study.md"
-    path.write_text(filled(path.read_text(encoding="utf-8"), experiments), encoding="utf-8")
-    bleu_plot(experiments)
-    score_plot(experiments)
-
-
-def read_results() -> list[Experiment]:
-    files = {path.stem: path for path in (DOCS / "study").glob("*.json")}
-    return [Experiment(files[name]) for name in TITLES if name in files]
-
-
-def filled(page: str, experiments: Sequence[Experiment]) -> str:
-    """The page with its tables anew."""
-    for name, text in sections(experiments):
+    page = path.read_text(encoding="utf-8")
+    for name, text in sections(results):
         pattern = rf"(<!-- study:{re.escape(name)} -->\n).*?(<!-- /study -->)"
-        kept = re.split(pattern, page, flags=re.S)
-        if len(kept) == 4:
-            page = f"{kept[0]}{kept[1]}\n{text}\n\n{kept[2]}{kept[3]}"
-        else:
-            print(f"docs/study.md has no place for {name}")
-    return page
+        page, times = re.subn(
+            pattern, lambda m, text=text: f"{m[1]}\n{text}\n\n{m[2]}", page, flags=re.S
+        )
+        if times != 1:
+            raise SystemExit(f"docs/study.md has {times} places for {name}, not one")
+    path.write_text(page, encoding="utf-8")
+    for name in ("study-lm", "study-bleu"):
+        size_plot(results, name)
 
 
 if __name__ == "__main__":

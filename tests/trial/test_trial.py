@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cipher import encipher, write_corpus
 
@@ -18,7 +19,8 @@ from volt.cli.app import app
 pytest.importorskip("torch", reason="needs torch: make large")
 from volt.trial import lm_trial, trial
 from volt.trial.page import MEASURES, over_size
-from volt.trial.scoring import Scorer
+from volt.trial.results import RunResult
+from volt.trial.scoring import Scorer, half_interval, paired_p
 
 VOLT = Path(sys.executable).with_name("volt")
 QUICK = {"updates": 3, "checkpoints": 3, "batch": 400, "warmup": 2, "threads": 1, "beam": 2}
@@ -414,3 +416,33 @@ def test_options_of_the_other_task_are_refused(tmp_path, monkeypatch, words, mes
     with pytest.raises(SettingsError, match=message):
         inside(*words)
     assert not Path("o").exists()
+
+
+def test_intervals_of_translations_most_of_which_are_empty(corpus):
+    """Some resamples then score zero, of which sacrebleu alone can't take the mean."""
+    result = trial_result()
+    references = ["the cat sat on the mat", *["xyz uvw"] * 30]
+    found = Scorer(references).scored(result, ["the cat sat on a mat", *[""] * 30])
+    assert 0 <= found.bleu < found.bleu + found.bleu_95
+    assert found.chrf_95 > 0
+
+
+def trial_result():
+    return RunResult(
+        "a", 0, 300, bits_per_byte=1.0, bits_95=0.1, valid_bits_per_byte=1.0, parameters=1,
+        source_tokens=None, target_tokens=1.0, unknown=0, updates=1, epochs=1.0, sentences=1,
+        averaged=1, device="cpu", stopped_early=False, model_digest="", history=[], timing={},
+    )  # fmt: skip
+
+
+def test_the_interval_of_bits_per_byte_covers_what_it_should():
+    random = np.random.default_rng(0)
+    covered = 0
+    for _ in range(300):
+        lengths = random.integers(5, 50, 200)
+        bits = 2.0 * lengths + random.normal(0, 10, 200)
+        covered += abs(bits.sum() / lengths.sum() - 2.0) <= half_interval(bits, lengths)
+    assert 270 <= covered <= 298
+    assert half_interval(np.array([3.0]), np.array([2])) == 0
+    assert paired_p(np.zeros(5)) == 1
+    assert paired_p(random.normal(1, 1, 100)) < 1e-6 < 0.01 < paired_p(random.normal(0, 1, 100))

@@ -6,7 +6,7 @@ sacrebleu scores plain (detokenized) text; its signatures say how.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,15 @@ from volt.base.extras import need
 from volt.trial.results import RunResult
 
 BOOTSTRAP_SAMPLES = 1000
+
+
+def _plain_score(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(*given: Any) -> Any:
+        found = compute(*given)
+        found.score = float(found.score)
+        return found
+
+    return computed
 
 
 def half_interval(bits: NDArray[np.float64], lengths: NDArray[np.int64]) -> float:
@@ -61,10 +70,14 @@ class Scorer:
             ) from error
 
     def _metrics(self) -> dict[str, Any]:
-        return {
+        found = {
             "BLEU": self._sacrebleu.BLEU(tokenize=self._tokenize, references=self.references),
             "chrF": self._sacrebleu.CHRF(references=self.references),
         }
+        # Of resamples, some with a score of zero, sacrebleu would add two kinds of float: an error.
+        for metric in found.values():
+            metric._compute_score_from_stats = _plain_score(metric._compute_score_from_stats)
+        return found
 
     def scored(self, result: RunResult, translations: Sequence[str]) -> RunResult:
         """The result with BLEU and chrF, each with half its 95% interval over resampled sentences,
