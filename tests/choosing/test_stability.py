@@ -36,3 +36,14 @@ def test_other_seeds_choose_nearly_the_same(corpus):
     assert len(set(sizes)) > 1  # the seed does something
     for size in sizes:
         assert abs(size / middle - 1) < 0.12
+
+
+def test_where_it_lies_bleu_is_within_0_3_of_the_best_size():
+    """On the texts of the study, with the BLEU that is in docs/study."""
+    if "VOLT_DATA" not in os.environ:
+        pytest.skip("VOLT_DATA names no folder with real text")
+    losses = {
+        one.experiment: one.loss for one in TOOL["study_losses"](Path(os.environ["VOLT_DATA"]))
+    }
+    assert len(losses) >= 6
+    assert max(losses.values()) <= 0.3, losses

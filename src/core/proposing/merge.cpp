@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/crew.hpp"
+#include "base/huge.hpp"
 #include "base/parallel.hpp"
 #include "proposing/long_words.hpp"
 #include "proposing/neighbours.hpp"
@@ -373,7 +374,9 @@ class Trainer {
 
 MergeResult learn_merges(const WordView& words, const MergeOptions& options,
                          const std::function<void(uint64_t)>& progress) {
-  return Trainer(words, options).run(progress);
+  MergeResult result = Trainer(words, options).run(progress);
+  release_free_memory();
+  return result;
 }
 
 }  // namespace volt
