@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
-from threading import Lock, Thread
+from threading import Thread
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -32,30 +33,34 @@ def begin(task: Callable[[], Result]) -> Future[Result]:
 def side_by_side(
     function: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> list[Result]:
-    """The function of every item, in their order. The first error ends the work."""
-    todo, lock = iter(enumerate(items)), Lock()
+    """The function of every item, in their order. The first error ends the work.
+
+    One thread begins with the first item, the others with the last. So where items grow or shrink,
+    the largest are not all worked on, and in memory, at once.
+    """
+    todo = deque(enumerate(items))
     results: dict[int, Result] = {}
     errors: list[BaseException] = []
 
-    def work() -> None:
+    def work(take: Callable[[], tuple[int, Item]]) -> None:
         while not errors:
-            with lock:
-                place, item = next(todo, (None, None))
-            if place is None:
+            try:
+                place, item = take()
+            except IndexError:  # nothing is left
                 return
             try:
-                results[place] = function(item)  # type: ignore[arg-type]
+                results[place] = function(item)
             except BaseException as error:
                 errors.append(error)
 
-    others = [Thread(target=work, daemon=True) for _ in range(threads - 1)]
+    others = [Thread(target=work, args=(todo.pop,), daemon=True) for _ in range(threads - 1)]
     started = []
     for thread in others:
         with suppress(RuntimeError):  # no thread can be started: the others do it
             thread.start()
             started.append(thread)
     try:
-        work()
+        work(todo.popleft)
     finally:
         for thread in started:
             thread.join()
