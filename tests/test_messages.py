@@ -11,12 +11,11 @@ import volt
 SOURCE = Path(volt.__file__).parent
 SPEAK_OF_FLAGS = ("cli/", "report/", "settings.py")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
-LATER = ("languages/learning.py",)
 
 
 def modules() -> list[str]:
     found = sorted(path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py"))
-    return [name for name in found if not name.startswith(SPEAK_OF_FLAGS) and name not in LATER]
+    return [name for name in found if not name.startswith(SPEAK_OF_FLAGS)]
 
 
 def strings(source: str) -> list[tuple[int, str]]:

@@ -21,7 +21,7 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from volt.languages.learning import LanguageTable
+    from volt.languages.table import LanguageTable
 
 CURVE_ROWS = 1000
 

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 import volt
 from volt import InputError, SettingsError, Tokenizer, WordCounts
-from volt.languages.learning import balance, balanced, count_languages, find_languages, parity
+from volt.languages.balance import balance, balanced, count_languages, find_languages
 from volt.languages.scripts import script_of, split_scripts, word_scripts
+from volt.languages.table import parity
 
 RANGES = {
     "zh": [(0x4E00, 0x4F00), (0x3001, 0x3003)],

@@ -13,13 +13,13 @@ from volt.cli.console import print_json, say
 from volt.counting.objects import Files
 
 if TYPE_CHECKING:
-    from volt.languages.learning import Language, LanguageTable
     from volt.languages.scripts import ScriptsResult
+    from volt.languages.table import Language, LanguageTable
 
 
 def language_texts(lang: Iterable[str], files: list[str], glob: str) -> dict[str, Files]:
     """The files of each language: those of `--lang CODE=FILE`, and those whose name tells it."""
-    from volt.languages.learning import find_languages
+    from volt.languages.balance import find_languages
 
     texts = find_languages(files, glob=glob) if files else {}
     for text in lang:
@@ -34,7 +34,7 @@ def weights_of(weights: Any) -> dict[str, str] | None:
 
 def parallel_of(parallel: Iterable[str]) -> dict[str, str] | None:
     """Files of parallel text: `CODE=FILE`, or a folder of them."""
-    from volt.languages.learning import find_languages
+    from volt.languages.balance import find_languages
 
     found: dict[str, str] = {}
     for text in parallel:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from volt.base.errors import InputError, SettingsError
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
-from volt.languages.learning import ownership, shares_of, spelled, usage
+from volt.languages.table import ownership, shares_of, spelled, usage
 from volt.proposing.merges import MergeCandidates
 from volt.result import LearnResult
 from volt.tokenizing.build import build_vocabulary

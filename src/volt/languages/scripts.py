@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,15 +29,14 @@ from volt.counting.combine import only_words
 from volt.counting.count import counted
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.languages.balance import count_languages
+from volt.languages.table import LanguageTable, language_table
 from volt.pipeline import learn
 from volt.proposing.base import fixed_rows
 from volt.result import LearnResult
-from volt.settings import GONE, CountSettings, LearnSettings
+from volt.settings import GONE, CountSettings, LanguageSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from volt.languages.learning import LanguageTable
 
 FEWEST_TYPES = 100
 """A script with fewer word types has no vocabulary of its own."""
@@ -202,22 +201,18 @@ def learn_languages_by_script(
     texts: Mapping[str, Text | Iterable[Text]], **options: Any
 ) -> ScriptsResult:
     """`learn_languages` with a vocabulary for each script."""
-    from volt.languages.learning import count_languages, language_table
-
-    if options.pop("min_share", None) is not None:
+    about = LanguageSettings.take(options)
+    if about.min_share is not None:
         raise SettingsError("`min_share` needs one vocabulary: leave out `separate_scripts`")
     options.setdefault("multilingual", True)
     threads, progress = thread_count(options.pop("threads", None)), options.pop("progress", None)
-    chosen = {name: options.pop(name, None) for name in ("temperature", "weights")}
-    about = {name: options.pop(name, None) for name in ("reference", "parallel")}
     learned = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
     LearnSettings.take(options)
     counts, balanced, exact = count_languages(
-        texts, threads=threads, progress=progress, **chosen, **options
+        texts, temperature=about.temperature, threads=threads, progress=progress, **options
     )
     result = learn_scripts(balanced, threads=threads, progress=progress, **learned)
     table, told = language_table(
-        Tokenizer(result.vocabulary, threads=threads), counts, exact,
-        temperature=chosen["temperature"], **about,
-    )  # fmt: skip
+        Tokenizer(result.vocabulary, threads=threads), counts, exact, about
+    )
     return replace(result, languages=table, messages=[*result.messages, *told])
