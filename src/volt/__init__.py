@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from volt.searching import SearchResult, search
     from volt.settings import CountSettings, LearnSettings
     from volt.tokenizing.tokenizer import Tokenizer, load
+    from volt.tokenizing.training_files import encode_to_files
     from volt.tokenizing.vocabulary import Vocabulary
     from volt.tokenizing.volt_json import load_vocabulary
     from volt.verification import Verification, verify
@@ -64,6 +65,7 @@ __all__ = [
     "compare",
     "count",
     "count_to_file",
+    "encode_to_files",
     "export",
     "extend",
     "formats",
@@ -103,6 +105,7 @@ _HOMES = {
     "searching": ("SearchResult", "search"),
     "settings": ("CountSettings", "LearnSettings"),
     "tokenizing.tokenizer": ("Tokenizer", "load"),
+    "tokenizing.training_files": ("encode_to_files",),
     "tokenizing.vocabulary": ("Vocabulary",),
     "tokenizing.volt_json": ("load_vocabulary",),
     "verification": ("Verification", "verify"),

@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import volt
 from volt.base.errors import InputError
-from volt.base.options import flag, option
+from volt.base.options import Settings, choice, flag, option
 from volt.cli.arguments import File, Model, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say
-from volt.cli.encode import IdForm, offsets_path
+from volt.tokenizing.training_files import offsets_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodeCommand(IdForm):
+class DecodeCommand(Settings):
+    form: str = option(
+        "tokens", "How ids are written", choice("tokens", "ids", "npy"), group="Input", flag="as"
+    )
     skip_special: bool = option(False, "Leave special tokens out.", flag(), group="Tokens")
 
 

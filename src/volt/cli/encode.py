@@ -2,31 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import Settings, choice, option, text
+from volt.base.options import Settings, flag, one_of, option, text
 from volt.cli.arguments import File, Folder, Model, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
-from volt.cli.console import progress_for, refuse
+from volt.cli.console import progress_for, refuse, say
 from volt.settings import EncodeSettings
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+NOT_WITH_SPARK = (
+    "form",
+    "document_eos",
+    "resume",
+    "dropout",
+    "seed",
+    "on_invalid",
+    "threads",
+    "force",
+)
 
-NOT_WITH_SPARK = ("form", "dropout", "seed", "on_invalid", "threads", "force")
+
+def forms() -> tuple[str, ...]:
+    """What ids may be written as."""
+    from volt.tokenizing.training_files import TRAINING_FORMS
+
+    return ("tokens", "ids", *TRAINING_FORMS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IdForm(Settings):
-    form: Literal["tokens", "ids", "npy"] = option(
-        "tokens", "Tokens or ids with a space between; or NumPy files: X.npy with all ids and "
-        "X.offsets.npy with where lines begin", choice("tokens", "ids", "npy"), group="Output",
-        flag="as",
-    )  # fmt: skip
+    form: str = option("tokens", "How ids are written", one_of(forms), group="Output", flag="as")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOutput(Settings):
+    document_eos: bool = option(
+        True, "Token files: put eos after every document.", flag(), group="Output"
+    )
+    resume: bool = option(
+        False, "Token files: go on with a run that was killed.", flag(), group="Output"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +65,13 @@ def encode(
     settings: EncodeSettings,
     spark: SparkColumns,
     form: IdForm,
+    training: TrainingOutput,
     target: File,
     run: QuietRun,
     given: Given,
 ) -> None:
-    """Encode text with a vocabulary, line by line; with Spark, add a column of ids to Parquet."""
+    """Encode text with a vocabulary, line by line or into token files for training; with Spark, add
+    a column of ids to Parquet."""
     if spark.engine == "spark":
         refuse(given, NOT_WITH_SPARK, "--engine spark")
         if target.output is None or "files" not in given:
@@ -61,17 +81,17 @@ def encode(
         _with_spark(volt.load(model.model, threads=1), inputs, settings, spark, target.output)
         return
     refuse(given, ("master", "field", "column"), "--engine local")
-    if form.form == "npy" and target.output is None:
-        raise SettingsError("--as npy writes two files: name the first with -o")
+    if form.form in ("tokens", "ids"):
+        refuse(given, ("document_eos", "resume"), f"--as {form.form}")
+    elif target.output is None:
+        raise SettingsError(f"--as {form.form} writes several files: name the first with -o")
     target.claim(inputs.files, model.file)
     tokenizer = volt.load(model.model, threads=run.threads)
     options = {**vars(settings), "progress": progress_for(run.quiet)}
-    if form.form == "npy" and target.output is not None:
-        offsets = replace(target, output=str(offsets_path(Path(target.output))))
-        offsets.claim(inputs.files, model.file)
-        _write_arrays(tokenizer, inputs, options, target.output)
-    else:
+    if form.form in ("tokens", "ids"):
         _write_text(tokenizer, inputs, options, form, target)
+    else:
+        _write_files(tokenizer, inputs, options, form, training, target, run.quiet)
 
 
 def _with_spark(
@@ -91,21 +111,25 @@ def _with_spark(
         )  # fmt: skip
 
 
-def _write_arrays(
-    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], output: str
+def _write_files(
+    tokenizer: volt.Tokenizer,
+    inputs: Stdin,
+    options: dict[str, Any],
+    form: IdForm,
+    training: TrainingOutput,
+    target: File,
+    quiet: bool,
 ) -> None:
-    import numpy as np
-
-    from volt.base.output import atomic_files
-
-    with atomic_files(output, offsets_path(Path(output))) as streams:
-        ids, offsets = _NpyWriter(streams[0], "<u4"), _NpyWriter(streams[1], "<u8")
-        offsets.add(np.zeros(1, np.uint64))
-        for some_ids, line_ends in tokenizer.encode_to_arrays(inputs.files, **options):
-            ids.add(some_ids)
-            offsets.add(line_ends)
-        ids.finish()
-        offsets.finish()
+    found = volt.encode_to_files(
+        tokenizer, inputs.files, target.output or "", form.form, **vars(training),
+        force=target.force, **options,
+    )  # fmt: skip
+    after = "" if found.eos is None else f", eos {found.eos} after each"
+    say(
+        quiet,
+        f"{found.tokens:,} tokens ({found.dtype}) of {found.documents:,} texts{after}",
+        *(f"wrote {file}" for file in found.files),
+    )
 
 
 def _write_text(
@@ -117,32 +141,3 @@ def _write_text(
             stream.write(block)
 
     target.write(write)
-
-
-def offsets_path(path: Path) -> Path:
-    """`ids.npy` has its offsets in `ids.offsets.npy`."""
-    return path.with_name(f"{path.name.removesuffix('.npy')}.offsets.npy")
-
-
-class _NpyWriter:
-    """An array of unknown length: its header is written once more when the length is known."""
-
-    def __init__(self, stream: BinaryIO, kind: str) -> None:
-        self._stream = stream
-        self._kind = kind
-        self._length = 0
-        stream.write(self._header())
-
-    def add(self, values: NDArray[Any]) -> None:
-        self._stream.write(values.astype(self._kind, copy=False).tobytes())
-        self._length += len(values)
-
-    def finish(self) -> None:
-        self._stream.seek(0)
-        self._stream.write(self._header())
-
-    def _header(self) -> bytes:
-        """Format 1.0 (numpy.lib.format): magic, length, a dictionary; 128 bytes in all."""
-        about = {"descr": self._kind, "fortran_order": False, "shape": (self._length,)}
-        text = f"{about}".ljust(117) + "\n"
-        return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()

@@ -1,0 +1,497 @@
+"""Token files that training programs read: ids one after the other, with an eos after each
+document, and where documents end.
+
+The ids grow in `OUT.partial`, a folder beside the output, together with a journal. After every part
+of the input the journal is replaced. A run that was killed goes on after the last part (`resume`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.base.checks import check_choice
+from volt.base.drafts import place_files
+from volt.base.errors import InputError, SettingsError
+from volt.base.output import atomic_write, claim
+from volt.base.progress import Progress, Report
+from volt.base.registry import Registry
+from volt.counting.decoding import PACKED
+from volt.counting.inputs import Text, TextInput, find_inputs
+
+if TYPE_CHECKING:
+    from volt.tokenizing.tokenizer import Tokenizer
+
+PART = 64 << 20
+"""Bytes of a text file that are encoded between two entries of the journal."""
+TOKEN_BYTES = "token_bytes.npy"
+NPY_HEADER = 128
+MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
+MEGATRON_CODES = {"uint16": 8, "int32": 4}
+MEGATRON_UINT16 = 65500
+"""Megatron takes 16 bits for vocabularies below this size."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What was written."""
+
+    files: list[Path]
+    tokens: int
+    documents: int
+    dtype: str
+    eos: int | None
+    """The id after each document."""
+
+
+@dataclass(frozen=True)
+class TrainingForm:
+    """A kind of token file."""
+
+    name: str
+    description: str
+    ends: bool
+    """Does an eos follow every document, if the vocabulary has one?"""
+    dtype: Callable[[int], str]
+    """By the size of the vocabulary."""
+    files: Callable[[Path], list[Path]]
+    """The ids first, then the others."""
+    others: Callable[[Encoded, NDArray[np.uint64]], list[bytes]]
+    """The content of the other files, from the ends of the documents."""
+    header: int = 0
+    """Bytes before the ids."""
+    head: Callable[[Encoded], bytes] = lambda found: b""
+
+
+# -------------------------------------------------------------------------------------------- kinds
+
+
+def _small(size: int) -> str:
+    return "uint16" if size <= 1 << 16 else "uint32"
+
+
+def npy_header(kind: str, length: int) -> bytes:
+    """Format 1.0 (numpy.lib.format): magic, length, a dictionary; 128 bytes in all."""
+    about = {"descr": kind, "fortran_order": False, "shape": (length,)}
+    text = f"{about}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
+def offsets_path(path: Path) -> Path:
+    """`ids.npy` has its offsets in `ids.offsets.npy`."""
+    return path.with_name(f"{path.name.removesuffix('.npy')}.offsets.npy")
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+def _offsets(found: Encoded, ends: NDArray[np.uint64]) -> list[bytes]:
+    return [npy_header("<u8", len(ends) + 1) + bytes(8) + ends.tobytes()]
+
+
+def _about(found: Encoded, ends: NDArray[np.uint64]) -> list[bytes]:
+    """What a file of bare ids does not say."""
+    about = {"dtype": found.dtype, "tokens": found.tokens, "documents": found.documents,
+             "eos": found.eos}  # fmt: skip
+    return [(json.dumps(about) + "\n").encode()]
+
+
+def _megatron_paths(path: Path) -> list[Path]:
+    stem = path.name.removesuffix(".bin")
+    return [path.with_name(stem + ".bin"), path.with_name(stem + ".idx")]
+
+
+def _megatron_index(found: Encoded, ends: NDArray[np.uint64]) -> list[bytes]:
+    lengths = np.diff(ends, prepend=np.uint64(0))
+    if len(lengths) and int(lengths.max()) >= 1 << 31:
+        raise InputError("Megatron stores lengths in 32 bits: a document is longer than that")
+    starts = (ends - lengths).astype("<i8") * np.dtype(found.dtype).itemsize
+    head = MEGATRON_MAGIC + struct.pack("<QB", 1, MEGATRON_CODES[found.dtype])
+    head += struct.pack("<QQ", len(ends), len(ends) + 1)
+    places = np.arange(len(ends) + 1, dtype="<i8")
+    return [head + lengths.astype("<i4").tobytes() + starts.tobytes() + places.tobytes()]
+
+
+def _datatrove_paths(path: Path) -> list[Path]:
+    path = path if path.suffix == ".ds" else _beside(path, ".ds")
+    return [path, _beside(path, ".index"), _beside(path, ".metadata")]
+
+
+def _datatrove_files(found: Encoded, ends: NDArray[np.uint64]) -> list[bytes]:
+    size = np.dtype(found.dtype).itemsize
+    about = f"volt|{size}\n{found.tokens}\n{found.tokens:,} T"
+    return [ends.astype("<u8").tobytes(), about.encode()]
+
+
+TRAINING_FORMS: Registry[TrainingForm] = Registry(
+    "kind of token file",
+    [
+        TrainingForm(
+            "npy", "NumPy: `X.npy` with all ids, `X.offsets.npy` with where texts begin",
+            False, lambda size: "uint32", lambda path: [path, offsets_path(path)], _offsets,
+            NPY_HEADER, lambda found: npy_header("<u4", found.tokens),
+        ),
+        TrainingForm(
+            "bin", "bare ids in 16 or 32 bits, as nanoGPT reads them; `X.json` says which",
+            True, _small, lambda path: [path, _beside(path, ".json")], _about,
+        ),
+        TrainingForm(
+            "megatron", "`X.bin` and `X.idx`, Megatron's `IndexedDataset`",
+            True, lambda size: "uint16" if size < MEGATRON_UINT16 else "int32",
+            _megatron_paths, _megatron_index,
+        ),
+        TrainingForm(
+            "datatrove", "`X.ds`, `X.ds.index` and `X.ds.metadata` of datatrove",
+            True, _small, _datatrove_paths, _datatrove_files,
+        ),
+    ],
+)  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------- parts
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart(TextInput):
+    """Some lines of a file."""
+
+    start: int = 0
+    end: int = 0
+
+    def open(self) -> BinaryIO:
+        try:
+            stream = cast(Path, self.path).open("rb")
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}: {error.strerror}") from error
+        stream.seek(self.start)
+        return cast(BinaryIO, io.BufferedReader(_Limited(stream, self.end - self.start)))
+
+    def size(self) -> int | None:
+        return self.end - self.start
+
+
+class _Limited(io.RawIOBase):
+    def __init__(self, stream: BinaryIO, length: int) -> None:
+        self._stream, self._left = stream, length
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got = int(self._stream.readinto(memoryview(buffer)[: self._left]))  # type: ignore[attr-defined]
+        self._left -= got
+        return got
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def input_parts(sources: Iterable[TextInput], by_line: bool) -> list[TextInput]:
+    """The inputs, with large text files cut into parts of whole lines."""
+    return [part for source in sources for part in (_cut(source) if by_line else [source])]
+
+
+def _cut(source: TextInput) -> Iterator[TextInput]:
+    size = source.size()
+    path = source.path
+    if path is None or source.batches is not None or size is None or size <= PART:
+        yield source
+        return
+    with path.open("rb") as stream:
+        head = stream.read(10)
+        if any(re.match(magic, head) for magic in PACKED):
+            yield source
+            return
+        start = 0
+        while start < size:
+            stream.seek(min(start + PART, size))
+            stream.readline()
+            end = min(stream.tell(), size) if start + PART < size else size
+            name = f"{source.name} (from byte {start:,})" if start else source.name
+            yield FilePart(name, source.weight, path, start=start, end=end)
+            start = end
+
+
+# -------------------------------------------------------------------------------------- the journal
+
+
+@dataclass(frozen=True)
+class _Journal:
+    """How far a run has come."""
+
+    task: str
+    """A hash of all that the result depends on."""
+    parts: int = 0
+    tokens: int = 0
+    documents: int = 0
+
+
+def _task(tokenizer: Tokenizer, parts: list[list[TextInput]], settings: Any) -> str:
+    digest = hashlib.sha256(tokenizer.vocabulary.to_bytes())
+    for part in chain.from_iterable(parts):
+        status = part.path.stat() if part.path is not None else None
+        about = None if status is None else (status.st_size, status.st_mtime_ns)
+        digest.update(repr((str(part.path), part.size(), about)).encode())
+    digest.update(repr(settings).encode())
+    return digest.hexdigest()
+
+
+class _Partial:
+    """The folder with the ids so far, the ends of the documents, and the journal."""
+
+    def __init__(self, folder: Path, task: str, itemsize: int, header: int) -> None:
+        self.folder = folder
+        self.ids, self.ends = folder / "ids", folder / "ends"
+        self._journal = folder / "journal.json"
+        self._itemsize, self._header = itemsize, header
+        self.done = _Journal(task)
+
+    def resume(self) -> bool:
+        """Go on with what is there, if it is the same task."""
+        try:
+            found = _Journal(**json.loads(self._journal.read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return False
+        if found.task != self.done.task:
+            return False
+        sizes = self._sizes(found)
+        if any(file.stat().st_size < size for file, size in sizes.items() if file.exists()):
+            return False
+        for file, size in sizes.items():
+            os.truncate(file, size)
+        self.done = found
+        return True
+
+    def start(self) -> None:
+        """With nothing."""
+        if self.folder.exists():
+            known = ("ids", "ends", "journal", ".journal")
+            if not self.folder.is_dir() or any(
+                not one.name.startswith(known) for one in self.folder.iterdir()
+            ):
+                raise InputError(f"{self.folder} is not a folder that volt encode left: remove it")
+            shutil.rmtree(self.folder)
+        self.folder.mkdir()
+        self.ids.write_bytes(bytes(self._header))
+        self.ends.write_bytes(b"")
+
+    def _sizes(self, journal: _Journal) -> dict[Path, int]:
+        return {
+            self.ids: self._header + journal.tokens * self._itemsize,
+            self.ends: journal.documents * 8,
+        }
+
+    def save(self, journal: _Journal) -> None:
+        with atomic_write(self._journal) as stream:
+            stream.write(json.dumps(asdict(journal)).encode())
+        self.done = journal
+
+
+# -------------------------------------------------------------------------------------------- write
+
+
+def encode_to_files(
+    tokenizer: Tokenizer,
+    inputs: Text | Iterable[Text],
+    path: str | os.PathLike[str],
+    form: str = "bin",
+    *,
+    document_eos: bool = True,
+    resume: bool = False,
+    force: bool = False,
+    by_line: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Encoded:
+    """Write token files for training: `bin` (nanoGPT), `megatron`, `datatrove` or `npy`, and beside
+    them `token_bytes.npy`, the bytes of text that each token stands for.
+
+    An eos follows every document, except in `npy`, and documents without a token are left out.
+    `resume` goes on with a run that was killed. Other options are those of
+    `Tokenizer.encode_to_arrays`.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = encode_to_files(tokenizer, [["low", "low low"]], f"{folder}/train.bin")
+    ...     np.fromfile(f"{folder}/train.bin", found.dtype).tolist()
+    [272, 2, 272, 272, 2]
+    """
+    check_choice("form", form, TRAINING_FORMS)
+    kind = TRAINING_FORMS[form]
+    files = kind.files(Path(path))
+    sources = find_inputs(inputs)
+    lengths = files[0].with_name(TOKEN_BYTES)
+    table = _token_bytes(tokenizer)
+    new_table = kind.ends and not _has(lengths, table)
+    claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
+    dropout = options.get("dropout")  # is drawn by the number of the line in all of the text
+    parts = [sources] if dropout else [[part] for part in input_parts(sources, by_line)]
+    dtype = kind.dtype(len(tokenizer))
+    name = tokenizer.vocabulary.role("eos") if kind.ends and document_eos else None
+    eos = None if name is None else tokenizer.vocabulary.ids[name]
+    if kind.ends and document_eos and eos is None:
+        raise SettingsError(
+            "the vocabulary has no eos to put after documents: learn with `eos`, or set "
+            "`document_eos=False`"
+        )
+    if resume and any(one.path is None for one in sources):
+        raise SettingsError("`resume` needs files: what was read from stdin is gone")
+    task = _task(tokenizer, parts, (form, eos, sorted(options.items(), key=str)))
+    itemsize = np.dtype(dtype).itemsize
+    partial = _Partial(_beside(files[0], ".partial"), task, itemsize, kind.header)
+    if not (resume and partial.resume()):
+        partial.start()
+    with _one_stage(progress, parts, partial.done.parts) as inner:
+        options["progress"] = inner
+        _encode_parts(tokenizer, parts, partial, dtype, eos, kind, options)
+    ends = np.fromfile(partial.ends, "<u8")
+    done = partial.done
+    found = Encoded(
+        [*files, *([lengths] if kind.ends else [])], done.tokens, done.documents, dtype, eos
+    )
+    _place(partial, kind, found, ends, table if new_table else None)
+    return found
+
+
+def _encode_parts(
+    tokenizer: Tokenizer,
+    parts: list[list[TextInput]],
+    partial: _Partial,
+    dtype: str,
+    eos: int | None,
+    kind: TrainingForm,
+    options: dict[str, Any],
+) -> None:
+    with partial.ids.open("ab", buffering=0) as ids, partial.ends.open("ab") as ends:
+        for number in range(partial.done.parts, len(parts)):
+            start = partial.done
+            taken = last = documents = tokens = 0  # of this part
+            for some, stops in tokenizer.encode_to_arrays(parts[number], **options):
+                places = stops.astype(np.int64)
+                if kind.ends:  # documents without a token are left out
+                    kept = places[np.diff(places, prepend=last) > 0]
+                    last = int(places[-1]) if len(places) else last
+                    places = kept
+                block = with_eos(some, places - taken, eos, dtype)
+                taken += len(some)
+                if eos is not None:
+                    places = places + np.arange(documents + 1, documents + 1 + len(places))
+                ids.write(block.data)
+                ends.write((places + start.tokens).astype("<u8").tobytes())
+                documents += len(places)
+                tokens += len(block)
+            ends.flush()
+            done = _Journal(
+                start.task, number + 1, start.tokens + tokens, start.documents + documents
+            )
+            if number + 1 < len(parts):
+                partial.save(done)
+            partial.done = done
+
+
+@contextmanager
+def _one_stage(
+    progress: Progress | None, parts: list[list[TextInput]], done: int
+) -> Iterator[Progress]:
+    """One bar for all parts."""
+    sizes = [[one.size() for one in part] for part in parts]
+    known = [size for part in sizes for size in part if size is not None]
+    complete = all(size is not None for part in sizes for size in part)
+    with (progress or Progress()).stage(
+        "Encoding", sum(known) if complete else None, "B"
+    ) as report:
+        yield _Inner(report, sum(size or 0 for part in sizes[:done] for size in part))
+
+
+class _Inner(Progress):
+    """The progress of one part, reported as that of all of them."""
+
+    def __init__(self, report: Report, done: int) -> None:
+        self._report, self._done = report, done
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
+        yield lambda amount, note="": self._report(self._done + amount, note)
+        self._done += total or 0
+
+
+def with_eos(
+    ids: NDArray[np.uint32], stops: NDArray[np.int64], eos: int | None, dtype: str
+) -> NDArray[Any]:
+    """The ids in another kind of number, with an eos before each of the places."""
+    if eos is None or not len(stops):
+        return ids.astype(dtype, copy=False)
+    places = stops + np.arange(len(stops))
+    block = np.empty(len(ids) + len(stops), dtype)
+    own = np.ones(len(block), bool)
+    own[places] = False
+    block[own] = ids
+    block[places] = eos
+    return block
+
+
+def _place(
+    partial: _Partial,
+    kind: TrainingForm,
+    found: Encoded,
+    ends: NDArray[np.uint64],
+    table: bytes | None,
+) -> None:
+    """Give the finished files their names, all of them or none."""
+    with partial.ids.open("r+b") as stream:
+        stream.write(kind.head(found))
+        stream.flush()
+        os.fsync(stream.fileno())
+    others = [*kind.others(found, ends), *([] if table is None else [table])]
+    drafts = [(partial.ids, found.files[0])]
+    for number, (data, target) in enumerate(zip(others, found.files[1:], strict=False)):
+        draft = partial.folder / f"ends.{number}"
+        with draft.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        drafts.append((draft, target))
+    place_files(drafts)
+    shutil.rmtree(partial.folder)
+
+
+# ---------------------------------------------------------------------------------- bytes of tokens
+
+
+def token_lengths(tokenizer: Tokenizer) -> NDArray[np.int32]:
+    """Bytes of text that each token stands for, 0 for special tokens; in whitespace text with the
+    space after a word. A loss per token divided by these is a loss per byte."""
+    decoder = tokenizer._decoder
+    found = np.array([len(piece) for piece in decoder.pieces], np.int32)
+    found[list(decoder.special)] = 0
+    if tokenizer.vocabulary.rule.mode.loses_spaces:
+        found += np.array(decoder.final, np.int32)
+    return found
+
+
+def _token_bytes(tokenizer: Tokenizer) -> bytes:
+    found = token_lengths(tokenizer)
+    return npy_header("<i4", len(found)) + found.astype("<i4").tobytes()
+
+
+def _has(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False

@@ -1,0 +1,216 @@
+"""Token files: what training programs read is what was encoded, also after a kill."""
+
+import json
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import volt
+from volt.base.errors import InputError, SettingsError
+from volt.tokenizing import training_files
+from volt.tokenizing.build import build_vocabulary
+from volt.tokenizing.training_files import TRAINING_FORMS, encode_to_files, token_lengths, with_eos
+
+LINES = ["low lower lowest", "", "slow 日本", "new", "", "widest newest low"] * 40
+FORMS = ["bin", "megatron", "datatrove"]
+
+
+@lru_cache
+def tokenizer(pretokenizer="byte-level", **options):
+    found = volt.candidates([LINES], pretokenizer=pretokenizer)
+    return volt.Tokenizer(build_vocabulary(found, range(len(found)), **options), threads=2)
+
+
+def expected(tok, lines, eos=True):
+    """Ids and ends of the documents that have tokens."""
+    documents = [tok.encode(line) for line in lines]
+    return [ids + [tok.special_ids["</s>"]] * eos for ids in documents if ids]
+
+
+def read_bin(folder):
+    about = json.loads((folder / "x.bin.json").read_text())
+    ids = np.fromfile(folder / "x.bin", about["dtype"])
+    assert about["tokens"] == len(ids)
+    ends = np.flatnonzero(ids == about["eos"]) + 1
+    return [part.tolist() for part in np.split(ids, ends)[:-1]]
+
+
+def read_megatron(folder):
+    indexed = pytest.importorskip("megatron.core.datasets.indexed_dataset")
+    found = indexed.IndexedDataset(str(folder / "x"))
+    assert np.array_equal(found.document_indices, np.arange(len(found) + 1))
+    return [found[i].tolist() for i in range(len(found))]
+
+
+def read_datatrove(folder):
+    dataset = pytest.importorskip("datatrove.utils.dataset")
+    size = int((folder / "x.ds.metadata").read_text().split("\n")[0].partition("|")[2])
+    ends = np.fromfile(folder / "x.ds.index", "<u8").tolist()
+    ids = []
+    windows = dataset.DatatroveFileDataset(str(folder / "x.ds"), 1, token_size=size)
+    for i in range(len(windows)):
+        ids += windows[i]["input_ids"].tolist()
+    ids += np.fromfile(folder / "x.ds", f"<u{size}")[len(ids) :].tolist()
+    return [part.tolist() for part in np.split(np.array(ids), ends)[:-1]]
+
+
+def plain_megatron(folder):
+    """As the format is described, without Megatron."""
+    data = (folder / "x.idx").read_bytes()
+    assert data[:9] == b"MMIDIDX\x00\x00"
+    assert data[9:17] == (1).to_bytes(8, "little")
+    dtype = {8: "<u2", 4: "<i4"}[data[17]]
+    size, documents = np.frombuffer(data[18:34], "<u8").tolist()
+    assert documents == size + 1
+    lengths = np.frombuffer(data, "<i4", size, 34)
+    starts = np.frombuffer(data, "<i8", size, 34 + 4 * size)
+    assert np.frombuffer(data, "<i8", documents, 34 + 12 * size).tolist() == list(range(documents))
+    ids = np.fromfile(folder / "x.bin", dtype)
+    size = np.dtype(dtype).itemsize
+    return [
+        ids[start // size : start // size + length].tolist()
+        for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
+    ]
+
+
+READERS = {
+    "bin": [read_bin], "megatron": [plain_megatron, read_megatron], "datatrove": [read_datatrove],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "reader"), [(form, one) for form in FORMS for one in READERS[form]]
+)
+@pytest.mark.parametrize("pretokenizer", ["byte-level", "metaspace", "whitespace"])
+def test_what_is_read_is_what_was_encoded(form, reader, pretokenizer, tmp_path):
+    tok = tokenizer(pretokenizer)
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    more = tmp_path / "more.txt"
+    more.write_text("low\n\nnew\n")
+    found = encode_to_files(tok, [file, more], tmp_path / READERS_PATH[form], form)
+    documents = expected(tok, [*LINES, "low", "new"])
+    assert reader(tmp_path) == documents
+    assert found.documents == len(documents)
+    assert found.tokens == sum(map(len, documents))
+    assert not list(tmp_path.glob("*.partial"))
+    lengths = np.load(tmp_path / "token_bytes.npy")
+    assert lengths.tolist() == token_lengths(tok).tolist()
+
+
+READERS_PATH = {"bin": "x.bin", "megatron": "x", "datatrove": "x"}
+
+
+def test_bytes_of_tokens_add_up_to_the_text():
+    for pretokenizer in ("byte-level", "metaspace", "whitespace"):
+        tok = tokenizer(pretokenizer)
+        lengths = token_lengths(tok)
+        assert lengths[list(tok.special_ids.values())].sum() == (
+            0 if tok.vocabulary.unknown_id is None else len("<unk>")
+        )
+        text = "low slow newest"
+        added = 0 if pretokenizer == "byte-level" else 1  # a space before, or after the last word
+        assert lengths[tok.encode(text)].sum() == len(text.encode()) + added
+
+
+def test_wide_ids_where_16_bits_are_too_few():
+    kinds = {name: form.dtype for name, form in TRAINING_FORMS.items()}
+    assert kinds["bin"](1 << 16) == kinds["datatrove"](1 << 16) == "uint16"
+    assert kinds["bin"]((1 << 16) + 1) == "uint32"
+    assert (kinds["megatron"](65499), kinds["megatron"](65500)) == ("uint16", "int32")
+
+
+@given(st.lists(st.lists(st.integers(1, 9), max_size=4), max_size=6), st.integers(0, 3))
+def test_an_eos_before_each_place(documents, rest):
+    ids = np.array([i for some in documents for i in some] + [5] * rest, np.uint32)
+    stops = np.cumsum([len(some) for some in documents], dtype=np.int64)
+    found = with_eos(ids, stops, 0, "uint16")
+    assert found.dtype == np.uint16
+    assert found.tolist() == [i for some in documents for i in [*some, 0]] + [5] * rest
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("form", [*FORMS, "npy"])
+def test_a_run_that_was_killed_goes_on(form, tmp_path, monkeypatch):
+    monkeypatch.setattr(training_files, "PART", 200)
+    tok = tokenizer()
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "x").mkdir()
+    whole = encode_to_files(tok, file, tmp_path / "whole" / "x", form)
+    parts = 0
+    save = training_files._Partial.save
+
+    def killed(self, journal):
+        nonlocal parts
+        save(self, journal)
+        parts += 1
+        if parts in (2, 4):
+            raise Killed
+
+    monkeypatch.setattr(training_files._Partial, "save", killed)
+    for _ in range(2):
+        with pytest.raises(Killed):
+            encode_to_files(tok, file, tmp_path / "x" / "x", form, resume=True)
+        with (next((tmp_path / "x").glob("*.partial")) / "ids").open("ab") as stream:
+            stream.write(b"what was written after the last entry of the journal")
+    found = encode_to_files(tok, file, tmp_path / "x" / "x", form, resume=True)
+    assert found.tokens == whole.tokens
+    assert parts > 5
+    for one, other in zip(whole.files, found.files, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+    assert not list((tmp_path / "x").glob("*.partial"))
+
+
+def test_another_task_is_not_gone_on_with(tmp_path, monkeypatch):
+    monkeypatch.setattr(training_files, "PART", 200)
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    save = training_files._Partial.save
+
+    def killed(self, journal):
+        save(self, journal)
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training_files._Partial, "save", killed)
+        with pytest.raises(Killed):
+            encode_to_files(tokenizer(), file, tmp_path / "x.bin")
+    file.write_text("\n".join(LINES[:9]), encoding="utf-8")
+    encode_to_files(tokenizer(), file, tmp_path / "x.bin", resume=True)
+    assert read_bin(tmp_path) == expected(tokenizer(), LINES[:9])
+
+
+def test_files_are_not_replaced_by_accident(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text("low\n")
+    tok = tokenizer()
+    encode_to_files(tok, file, tmp_path / "x.bin")
+    with pytest.raises((InputError, SettingsError), match="exists"):
+        encode_to_files(tok, file, tmp_path / "x.bin")
+    encode_to_files(tok, file, tmp_path / "x.bin", force=True)
+    encode_to_files(tok, file, tmp_path / "y.bin")  # the same token_bytes.npy
+    with pytest.raises((InputError, SettingsError), match="exists"):
+        encode_to_files(tokenizer("metaspace"), file, tmp_path / "z.bin")
+    (tmp_path / "w.bin.partial").mkdir()
+    (tmp_path / "w.bin.partial" / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="remove it"):
+        encode_to_files(tok, file, tmp_path / "w.bin")
+
+
+def test_a_vocabulary_without_eos(tmp_path):
+    file = tmp_path / "text.txt"
+    file.write_text("low\nnew\n")
+    tok = tokenizer(special=("<pad>",))
+    with pytest.raises(SettingsError, match="no eos"):
+        encode_to_files(tok, file, tmp_path / "x.bin")
+    found = encode_to_files(tok, file, tmp_path / "x.bin", document_eos=False)
+    ids = np.fromfile(tmp_path / "x.bin", found.dtype)
+    assert ids.tolist() == tok.encode("low") + tok.encode("new")
