@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import volt
+from volt import reference
 from volt.base.errors import InputError, SettingsError
 from volt.tokenizing import training_files
 from volt.tokenizing.build import build_vocabulary
@@ -127,8 +128,10 @@ def test_wide_ids_where_16_bits_are_too_few():
 def test_an_eos_before_each_place(documents, rest):
     ids = np.array([i for some in documents for i in some] + [5] * rest, np.uint32)
     stops = np.cumsum([len(some) for some in documents], dtype=np.int64)
-    found = with_eos(ids, stops, 0, "uint16")
-    assert found.dtype == np.uint16
+    for kind in ("uint16", "uint32", "int32"):
+        found = with_eos(ids, stops, 0, kind)
+        assert found.dtype == kind
+        assert found.tolist() == reference.token_files.with_eos(ids.tolist(), stops.tolist(), 0)
     assert found.tolist() == [i for some in documents for i in [*some, 0]] + [5] * rest
 
 

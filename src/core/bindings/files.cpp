@@ -5,6 +5,7 @@
 #include "bindings/arrays.hpp"
 #include "counting/word_file.hpp"
 #include "proposing/candidate_file.hpp"
+#include "tokenizing/token_block.hpp"
 #include "tokenizing/token_file.hpp"
 
 using namespace nb::literals;
@@ -12,6 +13,19 @@ using namespace nb::literals;
 namespace {
 
 nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+template <class Id>
+void put_ends(const ArrayIn<uint32_t>& ids, const ArrayIn<int64_t>& stops, uint32_t eos,
+              const ArrayOut<Id>& out) {
+  const size_t size = ids.size(), ends = stops.size();
+  check_size(out.size(), size + ends);
+  int64_t before = 0;
+  for (size_t i = 0; i < ends; before = stops.data()[i++])
+    if (stops.data()[i] < before || stops.data()[i] > static_cast<int64_t>(size))
+      throw std::invalid_argument("places out of order");
+  nb::gil_scoped_release release;
+  volt::put_ends(ids.data(), size, stops.data(), ends, static_cast<Id>(eos), out.data());
+}
 
 nb::bytes write_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                       const ArrayIn<uint64_t>& counts) {
@@ -50,6 +64,10 @@ nb::bytes write_tokens(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& of
 }  // namespace
 
 void register_files(nb::module_& m) {
+  const char* about = "Write the ids to `out`, with eos before each of the places.";
+  m.def("put_ends", &put_ends<uint16_t>, "ids"_a, "stops"_a, "eos"_a, nb::arg("out").noconvert(), about);
+  m.def("put_ends", &put_ends<uint32_t>, "ids"_a, "stops"_a, "eos"_a, nb::arg("out").noconvert(), about);
+  m.def("put_ends", &put_ends<int32_t>, "ids"_a, "stops"_a, "eos"_a, nb::arg("out").noconvert(), about);
   m.def("write_words", &write_words, "text"_a, "offsets"_a, "counts"_a, "Lines `word<TAB>count`.");
   m.def("write_rows", &write_rows, "text"_a, "offsets"_a, "numbers"_a,
         "Lines of row number, text and numbers, separated by tabs.");

@@ -13,6 +13,7 @@ They follow the text on its way to a vocabulary and back:
 9. `selection`  sets of tokens that cut words into as few as possible, and the bound for all sets
 10. `encode`    text becomes tokens by merging; `look_up` finds tokens in a word instead
 11. `volt_json` the tokens as they are written to a file
+12. `token_files`  ids as training programs read them, with an eos after each document
 
 Only tests import this package.
 
@@ -33,6 +34,7 @@ from volt.reference import (
     quality,
     selection,
     splits,
+    token_files,
     transport,
     volt_json,
     words,
@@ -48,6 +50,7 @@ __all__ = [
     "quality",
     "selection",
     "splits",
+    "token_files",
     "transport",
     "volt_json",
     "words",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from volt import _core
 from volt.base.checks import check_choice
 from volt.base.drafts import place_files
 from volt.base.errors import InputError, SettingsError
@@ -437,12 +438,8 @@ def with_eos(
     """The ids in another kind of number, with an eos before each of the places."""
     if eos is None or not len(stops):
         return ids.astype(dtype, copy=False)
-    places = stops + np.arange(len(stops))
     block = np.empty(len(ids) + len(stops), dtype)
-    own = np.ones(len(block), bool)
-    own[places] = False
-    block[own] = ids
-    block[places] = eos
+    _core.put_ends(ids, stops, eos, block)
     return block
 
 

@@ -1,0 +1,1 @@
+"""Volt tokenizers behind the interfaces of other libraries."""

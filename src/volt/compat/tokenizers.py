@@ -1,0 +1,219 @@
+"""A volt tokenizer with the interface of `tokenizers.Tokenizer`.
+
+>>> from volt.compat.tokenizers import Tokenizer
+>>> Tokenizer(tokenizer).encode("low slow").tokens
+['▁low', '▁', 's', 'low']
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import volt
+from volt.formats.huggingface.folder import ANY_INPUT
+from volt.tokenizing.calling import Call, Row, encoded_rows
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What `encode` returns, as `tokenizers.Encoding`."""
+
+    ids: list[int]
+    type_ids: list[int]
+    tokens: list[str]
+    offsets: list[Span]
+    attention_mask: list[int]
+    special_tokens_mask: list[int]
+    sequence_ids: list[int | None] = field(default_factory=list)
+    n_sequences: int = 1
+    overflowing: list[Encoding] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Tokenizer:
+    """`tokenizers.Tokenizer`, made of a volt tokenizer or its folder. As there, the names of
+    special tokens in a text are these tokens, unless `encode_special_tokens` is set."""
+
+    def __init__(self, tokenizer: volt.Tokenizer | str | os.PathLike[str]) -> None:
+        self.tokenizer = (
+            tokenizer if isinstance(tokenizer, volt.Tokenizer) else volt.load(tokenizer)
+        )
+        self.encode_special_tokens = False
+        self.padding: dict[str, Any] | None = None
+        self.truncation: dict[str, Any] | None = None
+
+    @staticmethod
+    def from_file(path: str | os.PathLike[str]) -> Tokenizer:
+        """A `volt.json`, its folder, or a `tokenizer.json` that volt can read."""
+        if Path(path).name == "tokenizer.json":
+            return Tokenizer(volt.Tokenizer(volt.import_vocabulary(path)[0]))
+        return Tokenizer(volt.load(path))
+
+    # ------------------------------------------------------------------------------------- encode
+
+    def encode(
+        self,
+        sequence: str,
+        pair: str | None = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> Encoding:
+        """Ids, tokens and offsets of a text, or of a pair."""
+        given = [(sequence, pair)] if pair is not None else [sequence]
+        return self.encode_batch(given, is_pretokenized, add_special_tokens)[0]
+
+    def encode_batch(
+        self,
+        input: Sequence[str | tuple[str, str]],
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """The same for a list of texts and pairs."""
+        if is_pretokenized:
+            raise ValueError("volt encodes text: words that were cut before are not supported")
+        how = Call(
+            add_special_tokens,
+            frozenset() if self.encode_special_tokens else frozenset(self.tokenizer.special_ids),
+            False,
+            self.truncation is not None,
+            self.truncation["max_length"] if self.truncation else None,
+            True,
+        )
+        found: list[Encoding] = []
+        for one in input:
+            texts, pairs = ([one], None) if isinstance(one, str) else ([one[0]], [one[1]])
+            (row,) = encoded_rows(self.tokenizer, texts, pairs, how)
+            found.append(self._encoding(row, 1 if pairs is None else 2))
+        return self._padded(found)
+
+    encode_batch_fast = encode_batch
+
+    def _encoding(self, row: Row, sequences: int) -> Encoding:
+        tokens = self.tokenizer.tokens
+        kinds = zip(row.special, row.types, strict=True)
+        return Encoding(
+            row.ids, row.types, [tokens[i] for i in row.ids], row.spans, [1] * len(row.ids),
+            row.special, [None if special else kind for special, kind in kinds], sequences,
+        )  # fmt: skip
+
+    def _padded(self, batch: list[Encoding]) -> list[Encoding]:
+        if self.padding is None:
+            return batch
+        about = self.padding
+        length = about["length"] or max(map(len, batch), default=0)
+        multiple = about["pad_to_multiple_of"] or 1
+        length = -(-length // multiple) * multiple
+        return [_pad(one, length - len(one), about) for one in batch]
+
+    # ------------------------------------------------------------------------------------- decode
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """The text of ids. `<unk>` is a special token here too."""
+        if skip_special_tokens:
+            special = set(self.tokenizer.special_ids.values())
+            ids = [i for i in ids if i not in special]
+        return self.tokenizer.decode(ids)
+
+    def decode_batch(
+        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
+    ) -> list[str]:
+        """The text of each list of ids."""
+        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+
+    # --------------------------------------------------------------------------------- vocabulary
+
+    def get_vocab(self, with_added_tokens: bool = True) -> dict[str, int]:
+        """The tokens and their ids."""
+        return dict(self.tokenizer.vocabulary.ids)
+
+    def get_vocab_size(self, with_added_tokens: bool = True) -> int:
+        return len(self.tokenizer)
+
+    def token_to_id(self, token: str) -> int | None:
+        return self.tokenizer.token_to_id(token)
+
+    def id_to_token(self, id: int) -> str | None:
+        return self.tokenizer.tokens[id] if 0 <= id < len(self.tokenizer) else None
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        before, after = self.tokenizer.vocabulary.around
+        return (len(before) + len(after)) * (2 if is_pair else 1)
+
+    # ---------------------------------------------------------------------- padding and truncation
+
+    def enable_padding(
+        self,
+        direction: str = "right",
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",
+        length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+    ) -> None:
+        """Fill every batch up to its longest text, or to `length`."""
+        self.padding = {
+            "direction": direction, "pad_id": pad_id, "pad_type_id": pad_type_id,
+            "pad_token": pad_token, "length": length, "pad_to_multiple_of": pad_to_multiple_of,
+        }  # fmt: skip
+
+    def no_padding(self) -> None:
+        self.padding = None
+
+    def enable_truncation(
+        self,
+        max_length: int,
+        stride: int = 0,
+        strategy: str = "longest_first",
+        direction: str = "right",
+    ) -> None:
+        """Cut texts to `max_length` tokens."""
+        if (stride, strategy, direction) != (0, "longest_first", "right"):
+            raise ValueError("volt cuts the longer text first, at its right end, without a stride")
+        self.truncation = {
+            "max_length": min(max_length, ANY_INPUT), "stride": stride, "strategy": strategy,
+            "direction": direction,
+        }  # fmt: skip
+
+    def no_truncation(self) -> None:
+        self.truncation = None
+
+    # ----------------------------------------------------------------------------------------- save
+
+    def to_str(self, pretty: bool = False) -> str:
+        """A `tokenizer.json` for the real library."""
+        import json
+
+        from volt.formats.huggingface import tokenizer_data
+
+        data = tokenizer_data(self.tokenizer.vocabulary)
+        return json.dumps(data, ensure_ascii=False, indent=2 if pretty else None)
+
+    def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
+        from volt.base.output import atomic_write
+
+        with atomic_write(path) as stream:
+            stream.write(self.to_str(pretty).encode())
+
+
+def _pad(one: Encoding, missing: int, about: dict[str, Any]) -> Encoding:
+    if missing <= 0:
+        return one
+
+    def filled(values: list[Any], filler: Any) -> list[Any]:
+        more = [filler] * missing
+        return values + more if about["direction"] == "right" else more + values
+
+    return Encoding(
+        filled(one.ids, about["pad_id"]), filled(one.type_ids, about["pad_type_id"]),
+        filled(one.tokens, about["pad_token"]), filled(one.offsets, (0, 0)),
+        filled(one.attention_mask, 0), filled(one.special_tokens_mask, 1),
+        filled(one.sequence_ids, None), one.n_sequences,
+    )  # fmt: skip
