@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from volt.counting.count import count
     from volt.counting.counts import CountTotals, WordCounts
     from volt.counting.objects import Files, Texts
+    from volt.counting.shards import count_partition, merge_counts
     from volt.counting.spill import CountedFile, count_to_file
     from volt.counting.words import WordRule
     from volt.formats import ExportResult, export, import_vocabulary
@@ -64,6 +65,7 @@ __all__ = [
     "candidates",
     "compare",
     "count",
+    "count_partition",
     "count_to_file",
     "encode_to_files",
     "export",
@@ -77,6 +79,7 @@ __all__ = [
     "load",
     "load_candidates",
     "load_vocabulary",
+    "merge_counts",
     "refit",
     "search",
     "verify",
@@ -91,6 +94,7 @@ _HOMES = {
     "counting.count": ("count",),
     "counting.counts": ("CountTotals", "WordCounts"),
     "counting.objects": ("Files", "Texts"),
+    "counting.shards": ("count_partition", "merge_counts"),
     "counting.spill": ("CountedFile", "count_to_file"),
     "counting.words": ("WordRule",),
     "formats": ("ExportResult", "export", "import_vocabulary"),

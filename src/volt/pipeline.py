@@ -21,6 +21,7 @@ from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.objects import is_word_counts
+from volt.counting.sampling import compared_with_half
 from volt.foreign.source import content_name
 from volt.ladder import Ladder, check_ladder, ladder_sizes
 from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
@@ -66,6 +67,8 @@ def learn(
     with suppress(RuntimeError):  # no thread can be started: then later
         Thread(target=import_module, args=("scipy.sparse",), daemon=True).start()
 
+    if not isinstance(inputs, WordCounts):
+        options["seed"] = settings.seed  # of the sample, too
     counts = some_words(counted(inputs, options, threads, progress))
     found = proposed(counts, settings, threads, progress)
     sizes = {} if settings.ladder is None else ladder_sizes(settings.ladder)
@@ -74,9 +77,25 @@ def learn(
         settings = replace(settings, splits=settings.splits or 1)
     choice = choose_size(size_problem(found, counts, settings, threads, progress))
     if not sizes:
-        return finish(choice, counts, settings, threads)
+        result = finish(choice, counts, settings, threads)
+        return replace(result, enough=enough_text(result, settings, threads))
     results = [finish(choice.at_size(size), counts, settings, threads) for size in sizes]
     return cast(LearnResult, Ladder(results, sizes))
+
+
+def enough_text(result: LearnResult, settings: LearnSettings, threads: int) -> str:
+    """Would more text change the answer? By what the sample says that half of it does not."""
+    if result.counts.half is None:
+        return ""
+    half = result.counts.half()
+    if not len(half):
+        return ""
+    found = proposed(half, settings, threads)
+    other = choose_size(size_problem(found, half, settings, threads, Progress()))
+    before = finish(other, half, settings, threads)
+    fixed = settings.size is not None
+    whole, part = ([t.text for t in one.vocabulary.tokens] for one in (result, before))
+    return compared_with_half(whole, part, fixed)
 
 
 def finish(

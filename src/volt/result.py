@@ -41,6 +41,8 @@ class LearnResult:
     """What the user should know: sizes left out, files that do not match, doubts."""
     languages: LanguageTable | None = None
     """What the vocabulary is to each language, if they were named."""
+    enough: str = ""
+    """Whether more text would change the answer, if a sample was learned from."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -110,6 +112,11 @@ class LearnResult:
             "overlap_with_bpe": self.overlap,
             **self.choice.summary(),
             "messages": self.messages,
+            **(
+                {}
+                if self.counts.sample is None
+                else {"sample": self.counts.sample.summary(), "enough_text": self.enough}
+            ),
             **({} if self.languages is None else {"languages": self.languages.summary()}),
         }
 

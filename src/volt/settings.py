@@ -34,6 +34,7 @@ from volt.base.options import (
     whole,
 )
 from volt.role_settings import RoleSettings
+from volt.sample_settings import SampleSettings
 
 if TYPE_CHECKING:
     from volt.choosing.entropy import Length
@@ -154,12 +155,16 @@ class ReadSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountSettings(ReadSettings, WordSettings):
+class CountSettings(SampleSettings, ReadSettings, WordSettings):
     """How text becomes word counts."""
 
     max_types: int | None = option(
         None, "Keep at most this many different words (lossy).", whole(1), group="Words"
     )
+
+    def of_everything(self) -> CountSettings:
+        """The same, with all documents of the inputs."""
+        return replace(self, weights=None, sample=None, document_cap=None, mix=None, shard=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,7 +315,9 @@ class QualitySettings(Settings):
         None, "Number of random parts of the text that every criterion is repeated on.",
         whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
     )  # fmt: skip
-    seed: int = option(0, "Random seed for the splits.", whole(0, 2**63 - 1), group="Size")
+    seed: int = option(
+        0, "Random seed for the splits and the sample.", whole(0, 2**63 - 1), group="Size"
+    )
     length: Length = option(
         "types", "What the mean token length in the entropy is taken over", one_of(lengths),
         group="Size",

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import volt
-from volt.base.errors import SettingsError
+from volt.base.errors import InputError, SettingsError
+from volt.base.options import flag, option, options_of
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
+from volt.counting.inputs import find_inputs
 from volt.settings import CountSettings, SpillSettings
 
 if TYPE_CHECKING:
     from volt.counting.spill import CountedFile
 
-NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume")
+NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume", "merge", "shard")
+NOT_WITH_MERGE = ("shard", "sample", "mix", "document_cap", "input_format", "field", "engine")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountOptions(CountSettings):
+    merge: bool = option(
+        False, "Add up counts files, such as those of shards; anything else is refused.", flag(),
+        group="Input",
+    )  # fmt: skip
 
 
 @command("volt count train.txt -o counts.tsv")
 def count(
     inputs: Inputs,
-    settings: CountSettings,
+    settings: CountOptions,
     spilling: SpillSettings,
     spark: Spark,
     target: File,
@@ -32,6 +44,9 @@ def count(
     if run.json and target.output is None:
         raise SettingsError("--json and the counts both go to stdout: name a file with -o")
     target.claim(inputs.files, glob=settings.glob)
+    if settings.merge:
+        refuse(given, NOT_WITH_MERGE, "--merge")
+        _check_counts(inputs.files)
     if spark.engine == "spark":
         refuse(given, NOT_WITH_SPARK, "--engine spark")
         counts: Any = _with_spark(inputs, settings, spark)
@@ -41,8 +56,10 @@ def count(
     if isinstance(counts, volt.WordCounts):
         target.write(counts.write)
     if run.json:
+        sample = getattr(counts, "sample", None)
         print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
-                    **asdict(counts.totals)})  # fmt: skip
+                    **asdict(counts.totals),
+                    **({"sample": sample.summary()} if sample else {})})  # fmt: skip
     say(run.quiet, *count_summary(counts))
 
 
@@ -51,7 +68,8 @@ def _with_spark(inputs: Inputs, settings: CountSettings, spark: Spark) -> volt.W
 
     if settings.input_format == "counts":
         raise SettingsError("Spark counts text; add up counts files without --engine spark")
-    options = {name: value for name, value in vars(settings).items() if name != "input_format"}
+    options = {name: getattr(settings, name) for name in options_of(CountSettings)}
+    options.pop("input_format")
     form: Any = settings.input_format  # checked there
     with engine.session(spark.master) as session:
         return engine.count_on_spark(
@@ -67,13 +85,24 @@ def _here(
     run: Run,
     given: Given,
 ) -> volt.WordCounts | CountedFile:
-    options = {**vars(settings), "threads": run.threads, "progress": progress_for(run.quiet)}
+    options = {name: getattr(settings, name) for name in options_of(CountSettings)}
+    options |= {"threads": run.threads, "progress": progress_for(run.quiet)}
     if not given & vars(spilling).keys():
         return volt.count(inputs.files, **options)
     if target.output is None:
         raise SettingsError("--memory, --spill and --resume need a file for the counts: -o")
     spill = {name: value for name, value in vars(spilling).items() if value is not None}
     return volt.count_to_file(inputs.files, target.output, force=target.force, **spill, **options)
+
+
+def _check_counts(files: Sequence[str]) -> None:
+    """Refuse what is not a counts file with a header."""
+    from volt.counting.counts import COUNTS_HEAD
+
+    for one in find_inputs(volt.Files(files)):
+        with one.open_file() as stream:
+            if stream.read(len(COUNTS_HEAD)) != COUNTS_HEAD:
+                raise InputError(f"{one.name}: not a counts file; volt count writes them")
 
 
 def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
@@ -90,6 +119,8 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
         lines.append(f"{totals.replaced:,} invalid UTF-8 sequences were replaced")
     if totals.skipped_lines:
         lines.append(f"{totals.skipped_lines:,} lines with invalid UTF-8 were skipped")
+    if isinstance(counts, volt.WordCounts) and counts.sample is not None:
+        lines += counts.sample.lines()
     if totals.pruned_words:
         share = totals.pruned_words / (totals.pruned_words + totals.words)
         lines.append(

@@ -130,7 +130,7 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
         return
     if run.json:
         print_json(_data(result, folder))
-    say(run.quiet, *count_summary(result.counts))
+    say(run.quiet, *count_summary(result.counts), *([result.enough] if result.enough else []))
     _tell(result, folder, run.quiet)
     say(run.quiet, *_pair_warnings(result, asked, options["glob"]), *table_lines(result.languages))
 

@@ -26,6 +26,8 @@ from volt.counting.counts import COUNTS_HEAD, LARGEST, CountsHeader, CountTotals
 from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
 from volt.counting.records import RecordOptions
+from volt.counting.sampling import Sample, Sampling, take_sample
+from volt.counting.shards import shard_of
 from volt.counting.words import WordRule
 from volt.settings import MOST, CountSettings, WordSettings
 
@@ -86,11 +88,20 @@ def count_words(
     progress = progress or Progress()
 
     # Which inputs are there, and by which rule are their words cut?
-    plan = plan_count(inputs, settings)
+    plan = plan_count(inputs, settings, progress)
     with progress.stage("Counting words", plan.size(), "B") as report:
         if settings.max_types is not None or all(one.input.weight == 1 for one in plan.inputs):
-            return _count_planned(plan, settings, threads, report)
-        return _count_weighted(plan, settings, threads, report)
+            counts = _count_planned(plan, settings, threads, report)
+        else:
+            counts = _count_weighted(plan, settings, threads, report)
+    if plan.sample is None:
+        return counts
+    half, everything = plan.sample.half, settings.of_everything()
+    return replace(
+        counts,
+        sample=plan.sample.report,
+        half=lambda: count_words(half, everything, threads, progress),
+    )
 
 
 def _count_weighted(
@@ -210,6 +221,8 @@ class CountPlan:
     on_invalid: OnInvalid
     block: int = BLOCK
     """How much text is read at a time."""
+    sample: Sample | None = None
+    """What was chosen of the text, if not all of it is counted."""
 
     @cached_property
     def buffer(self) -> bytearray:
@@ -250,10 +263,15 @@ class CountPlan:
             raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
 
 
-def plan_count(inputs: Text | Iterable[Text], settings: CountSettings) -> CountPlan:
+def plan_count(
+    inputs: Text | Iterable[Text], settings: CountSettings, progress: Progress | None = None
+) -> CountPlan:
     """Look at the inputs: what happens before anything is counted."""
     records = RecordOptions(settings.input_format, settings.field, settings.on_invalid)
-    found = find_inputs(inputs, glob=settings.glob, weights=settings.weights, records=records)
+    found = find_inputs(
+        inputs, glob=settings.glob, weights=settings.weights, records=records,
+        groups=cast(Any, settings.mix) or (),
+    )  # fmt: skip
     opened = [OpenedInput(one) for one in found]
     for one in opened:
         one.look(settings.input_format)
@@ -266,7 +284,45 @@ def plan_count(inputs: Text | Iterable[Text], settings: CountSettings) -> CountP
     unit = math.lcm(*(one.unit for one in opened))
     if unit > MOST:
         raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
-    return CountPlan(opened, rule, unit, settings.on_invalid, BLOCK)
+    opened, sample = choose_inputs(opened, rule, settings, progress or Progress())
+    return CountPlan(opened, rule, unit, settings.on_invalid, BLOCK, sample)
+
+
+def choose_inputs(
+    opened: list[OpenedInput], rule: WordRule, settings: CountSettings, progress: Progress
+) -> tuple[list[OpenedInput], Sample | None]:
+    """What of the inputs is counted: a sample of their documents, or one shard of all."""
+    sampling = Sampling(
+        cast(Any, settings.sample), cast(Any, settings.document_cap),
+        cast(Any, settings.mix) or {}, settings.seed, getattr(rule, "reads", "line"),
+    )  # fmt: skip
+    asked = (settings.sample, settings.document_cap, settings.mix)
+    if settings.shard is None and asked == (None, None, None):
+        return opened, None
+    for one in opened:
+        if one.is_counts:
+            raise SettingsError(
+                f"{one.name}: a counts file has no documents to choose from; leave `sample`, "
+                "`mix`, `document_cap` and `shard` out"
+            )
+    found, sample = [one.reopened() for one in opened], None
+    if asked != (None, None, None):
+        sizes = [one.size for one in opened]
+        whole = None if None in sizes else sum(size or 0 for size in sizes)
+        with progress.stage("Choosing documents", whole, "B") as report:
+            sample = take_sample(found, sampling, report)
+        found = sample.inputs
+    if settings.shard is not None:
+        if settings.min_count > 1 or settings.max_types is not None:
+            raise SettingsError(
+                "`shard` needs all words of its part: give `min_count` and `max_types` when the "
+                "shards are merged"
+            )
+        found = shard_of(found, settings.shard, sampling.unit == "line")
+    chosen = [OpenedInput(one) for one in found]
+    for one in chosen:
+        one.look("text")
+    return chosen, sample
 
 
 class OpenedInput:
@@ -313,6 +369,12 @@ class OpenedInput:
     def unit(self) -> int:
         """The input's weighted counts are whole numbers in this unit."""
         return (self.input.weight / self.file_unit).denominator
+
+    def reopened(self) -> TextInput:
+        """The input, which is read again from its start."""
+        if self._kept is None or self.input.batches is not None:
+            return self.input
+        return replace(self.input, stream=self._kept, text=None)
 
     def stream(self) -> BinaryIO:
         if self._kept is not None:

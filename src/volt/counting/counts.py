@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from volt.base.errors import InputError
 from volt.base.output import atomic_write
 from volt.counting.words import WordRule, read_rule
 from volt.settings import MOST
+
+if TYPE_CHECKING:
+    from volt.counting.sampling import SampleReport
 
 FORMAT_VERSION = 1
 COUNTS_HEAD = b"# volt counts "
@@ -86,6 +89,10 @@ class WordCounts:
     these do not say."""
     parts: list[Part] = field(default_factory=list, repr=False)
     """What these counts are the weighted sum of, if they are one; not saved."""
+    sample: SampleReport | None = field(default=None, repr=False)
+    """What was read and kept, if only some of the documents were counted; not saved."""
+    half: Callable[[], WordCounts] | None = field(default=None, repr=False)
+    """Counts a sample of half the size, if these are the counts of a sample; not saved."""
 
     def __len__(self) -> int:
         return len(self.counts)

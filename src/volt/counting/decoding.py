@@ -49,6 +49,11 @@ def decompressed(stream: BinaryIO, name: str) -> BinaryIO:
     return cast(BinaryIO, buffered)
 
 
+def is_packed(head: bytes) -> bool:
+    """Do these first bytes of a file say that it is compressed?"""
+    return any(re.match(magic, head) for magic in PACKED)
+
+
 def position_of(stream: BinaryIO) -> int | None:
     """Bytes of the file that were read for what `decompressed` returned, if that can be known."""
     raw = getattr(stream, "raw", stream)

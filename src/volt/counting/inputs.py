@@ -59,8 +59,15 @@ class TextInput:
     """Opens an input that consists of many documents; `path` and `text` are not read then."""
     url: str = ""
     """Where a remote file is."""
+    stream: BinaryIO | None = None
+    """What was opened before, and can't be opened twice."""
     group: str = ""
     """The part of a mixture that it belongs to."""
+    form: str = ""
+    """What a file of records is, such as `jsonl`."""
+    records: RecordOptions = AS_NAMED
+    sampled: bool = False
+    """Are its documents chosen ones?"""
 
     def open(self) -> BinaryIO:
         """The bytes of the text. Compression is recognized by content, never by name."""
@@ -77,6 +84,8 @@ class TextInput:
 
     def open_file(self) -> BinaryIO:
         """The bytes of the file, whatever they are."""
+        if self.stream is not None:
+            return self.stream
         if self.url:
             return decompressed(open_url(self.url), self.name)
         if self.path is None:
@@ -256,7 +265,8 @@ def _as_records(found: Iterable[TextInput], records: RecordOptions) -> Iterator[
         if form is None:
             yield one
         else:
-            yield replace(one, batches=partial(_open_records, one, form, records))
+            batches = partial(_open_records, one, form, records)
+            yield replace(one, batches=batches, form=form, records=records)
 
 
 def _form_of(one: TextInput, records: RecordOptions) -> str | None:

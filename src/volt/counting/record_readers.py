@@ -254,6 +254,13 @@ def read_parquet(
                 reading.done = number / max(file.metadata.num_rows, 1)
 
 
+def row_groups(path: str, reading: Reading) -> int:
+    """How many row groups a Parquet file has."""
+    parquet = need("pyarrow.parquet", EXTRA)
+    with arrow_errors(reading):
+        return int(parquet.ParquetFile(path).num_row_groups)
+
+
 def read_arrow(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
     """Arrow's file format, or its stream format, which `datasets` saves."""
     arrow = need("pyarrow", EXTRA)

@@ -180,6 +180,9 @@ class Reading:
     done: float = 0.0
     """Share of the records that were read, if the file says how many there are."""
 
+    part: bool = False
+    """Is it only a part of a file, which may have no record?"""
+
     def bad(self, record: int, problem: str) -> None:
         """A record that is not text: an error, or skipped."""
         if self.on_invalid != "skip-line":
@@ -191,6 +194,8 @@ class Reading:
 
     def nothing(self) -> None:
         """A file without a single record."""
+        if self.part:
+            return
         if self.on_invalid != "skip-line":
             raise InputError(f"{self.name}: the file is empty; there are no records")
         self.skipped += 1

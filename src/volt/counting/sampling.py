@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, BinaryIO, cast
@@ -125,9 +126,9 @@ class Units(Batches):
                     "`sample`, `mix` and `document_cap` out"
                 )
             found = batch
-            self.read_bytes += memoryview(batch.text).nbytes
             if sampling.unit == "line":
                 found = lines_of(found)
+            self.read_bytes += int(_sizes(found, sampling).sum())
             if sampling.cap is not None:
                 found = capped(found, sampling.cap)
             yield found
@@ -193,13 +194,18 @@ def _packed(texts: Sequence[Any]) -> Documents:
 
 def _hashed(found: Documents, sampling: Sampling) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The range of each document's hash, and its bytes. A line's end is not part of it."""
-    by_line = sampling.unit == "line"
-    hashes = _core.hash_documents(found.text, found.ends, sampling.seed, by_line)
+    hashes = _core.hash_documents(found.text, found.ends, sampling.seed, sampling.unit == "line")
+    return (hashes >> SHIFT).astype(np.int64), _sizes(found, sampling)
+
+
+def _sizes(found: Documents, sampling: Sampling) -> NDArray[np.int64]:
+    """Bytes of each document, or of each line without its end."""
     sizes = found.sizes()
-    if by_line and len(sizes):
-        text = np.frombuffer(found.text, np.uint8)
-        sizes = sizes - (text[np.maximum(found.ends.astype(np.int64) - 1, 0)] == 0x0A)
-    return (hashes >> SHIFT).astype(np.int64), sizes
+    if sampling.unit != "line" or not len(sizes):
+        return sizes
+    text = np.frombuffer(found.text, np.uint8)
+    sizes -= text[np.maximum(found.ends.astype(np.int64) - 1, 0)] == 0x0A
+    return sizes
 
 
 # --------------------------------------------------------------------------------------- first pass
@@ -386,6 +392,17 @@ def _report(
     return SampleReport(sampling.unit, sampling.seed, groups, sampling.size, sampling.cap)
 
 
+def compared_with_half(whole: Collection[str], half: Collection[str], fixed: bool) -> str:
+    """What twice the text did: tokens learned from all of a sample, and from half of it."""
+    size, before = len(whole), len(half)
+    same = len(set(whole) & set(half))
+    changed = f"{1 - same / max(size, 1):.1%} of the tokens are others"
+    if fixed:
+        return f"twice the text changed the vocabulary: {changed}"
+    moved = abs(size - before) / max(before, 1)
+    return f"twice the text moved the size by {moved:.1%}, from {before:,} to {size:,}; {changed}"
+
+
 # -------------------------------------------------------------------------------------- second pass
 
 
@@ -406,7 +423,7 @@ class Chosen(Units):
 
 
 def _filtered(one: TextInput, sampling: Sampling, limit: int) -> TextInput:
-    return replace(one, batches=lambda: Chosen(one, sampling, limit))
+    return replace(one, batches=lambda: Chosen(one, sampling, limit), sampled=True)
 
 
 def _chosen(found: Documents, kept: NDArray[np.bool_]) -> Documents:
@@ -429,7 +446,8 @@ class Spool:
     """Batches of a source that can be read only once, kept in a file that has no name."""
 
     def __init__(self) -> None:
-        self._file = cast(Any, tempfile.TemporaryFile())  # noqa: SIM115, closed when it is dropped
+        self._file = cast(Any, tempfile.TemporaryFile())  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
 
     def write(self, found: Documents) -> None:
         if len(found.ends):
@@ -437,10 +455,7 @@ class Spool:
             np.save(self._file, np.frombuffer(found.text, np.uint8))
 
     def read(self) -> Iterator[Documents]:
-        self._file.flush()
-        end = self._file.tell() if self._file.seek(0, 2) is not None else 0
-        self._file.seek(0)
-        at = 0
+        at, end = 0, self._file.seek(0, 2)
         while at < end:
             self._file.seek(at)
             ends, text = np.load(self._file), np.load(self._file)

@@ -104,6 +104,9 @@ def count_on_spark(
     """
     check_choice("form", form, get_args(InputForm))
     settings = CountSettings(**options)
+    for name in ("sample", "document_cap", "mix", "shard"):
+        if getattr(settings, name) is not None:
+            raise SettingsError(f"Spark counts all of its inputs: leave `{name}` out")
     asked = {name: getattr(settings, name) for name in options_of(WordSettings)}
     rule = WordRule(**{name: value for name, value in asked.items() if value is not None})
     functions = need("pyspark.sql.functions", "spark")

@@ -96,7 +96,7 @@ def count_to_file(
     claim(folder / CHECKPOINT, inputs=inputs, force=True, parents=True, glob=settings.glob)
 
     # 1. Which inputs are there, and how much of them was counted before?
-    plan = plan_count(inputs, settings)
+    plan = plan_count(inputs, settings, progress)
     table_memory = whole_memory - RESERVED - LISTED * len(plan.inputs)
     if table_memory < (least := (LEAST_MEMORY - RESERVED) // 2):
         needed = (whole_memory - table_memory + least >> 20) + 1

@@ -1,0 +1,209 @@
+"""Parts of a corpus that are counted apart and added up: shards, partitions of a cluster.
+
+Every input is a number of pieces: a Parquet file its row groups, an uncompressed file of lines its
+stretches of 64 MiB, anything else one. Shard K of N counts every Nth piece. So all shards together
+count each piece once, and their sum is what one machine counts.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from volt.base.errors import InputError, SettingsError
+from volt.base.options import accepts
+from volt.counting.combine import Weighted, combine
+from volt.counting.counts import WordCounts
+from volt.counting.decoding import is_packed
+from volt.counting.documents import BATCH, Documents
+from volt.counting.inputs import TextInput
+from volt.counting.objects import Files, Texts
+from volt.counting.records import Reading, find_fields
+from volt.settings import WordSettings
+
+PIECE = 1 << 26
+"""Bytes of a stretch of lines."""
+
+
+def parse_shard(value: Any) -> str:
+    """
+    >>> parse_shard("3/64")
+    '3/64'
+    """
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value).strip())
+    if not found or not 1 <= int(found[1]) <= int(found[2]):
+        raise ValueError(f"{value!r} is not a part such as 3/64")
+    return found[0]
+
+
+def shard_of(inputs: Sequence[TextInput], shard: str, by_line: bool) -> list[TextInput]:
+    """The pieces of the inputs that a shard counts."""
+    number, of = map(int, shard.split("/"))
+    every = (piece for one in inputs for piece in pieces_of(one, by_line))
+    return [piece for place, piece in enumerate(every) if place % of == number - 1]
+
+
+def pieces_of(one: TextInput, by_line: bool) -> Iterator[TextInput]:
+    """An input as pieces that can be read apart."""
+    size = one.size()
+    if one.path is None or one.sampled or size is None or size <= PIECE:
+        yield one
+    elif one.form == "parquet":
+        for group in range(_row_groups(one)):
+            yield _piece(one, f"row group {group + 1}", partial(_parquet_group, one, group))
+    elif (one.form == "jsonl" or (one.batches is None and by_line)) and not _packed(one):
+        for start in range(0, size, PIECE):
+            end = min(start + PIECE, size)
+            read = _json_lines if one.form == "jsonl" else _text_lines
+            yield _piece(one, f"from byte {start:,}", partial(read, one, start, end))
+    else:
+        yield one
+
+
+def _piece(one: TextInput, where: str, batches: Callable[[], Iterator[Documents]]) -> TextInput:
+    return replace(one, name=f"{one.name} ({where})", batches=batches, path=None)
+
+
+def _packed(one: TextInput) -> bool:
+    if one.path is None:
+        return True
+    with one.path.open("rb") as file:
+        return is_packed(file.read(10))
+
+
+def _reading(one: TextInput) -> Reading:
+    return Reading(one.name, one.records.fields, one.records.on_invalid, part=True)
+
+
+def _row_groups(one: TextInput) -> int:
+    from volt.counting.record_readers import row_groups
+
+    return row_groups(str(one.path), _reading(one))
+
+
+def _parquet_group(one: TextInput, group: int) -> Iterator[Documents]:
+    from volt.counting.record_readers import read_parquet
+
+    with one.open_file() as stream:
+        yield from read_parquet(stream, _reading(one), [group])
+
+
+def _json_lines(one: TextInput, start: int, end: int) -> Iterator[Documents]:
+    from volt.counting.record_readers import read_json_lines
+
+    reading = replace(_reading(one), name=f"{one.name} (from byte {start:,})")
+    with one.open_file() as stream:
+        yield from read_json_lines(_stretch(stream, start, end), reading)
+
+
+def _text_lines(one: TextInput, start: int, end: int) -> Iterator[Documents]:
+    with one.open_file() as stream:
+        lines, rest = _stretch(stream, start, end), b""
+        if start == 0 and cast(io.BufferedReader, lines).peek(3)[:3] == b"\xef\xbb\xbf":
+            lines.read(3)
+        while more := lines.read(BATCH):
+            more = rest + more
+            cut = more.rfind(b"\n") + 1
+            rest = more[cut:]
+            if cut:
+                yield Documents(more[:cut], np.array([cut], np.uint64))
+        if rest:
+            yield Documents(rest, np.array([len(rest)], np.uint64))
+
+
+def _stretch(stream: BinaryIO, start: int, end: int) -> BinaryIO:
+    """The lines that begin between two places of a file."""
+
+    def line_start(at: int) -> int:
+        if at == 0:
+            return 0
+        stream.seek(at - 1)
+        while (block := stream.readline(BATCH)) and not block.endswith(b"\n"):
+            pass
+        return stream.tell()
+
+    first, last = line_start(start), line_start(end)
+    stream.seek(first)
+    return cast(BinaryIO, io.BufferedReader(_Part(stream, last - first)))
+
+
+class _Part(io.RawIOBase):
+    """The next bytes of a stream, so many of them."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(min(len(buffer), self._left))
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+
+# --------------------------------------------------------------------------------------- partitions
+
+
+@accepts(WordSettings)
+def count_partition(batch: Any, *, field: Sequence[str] | str = (), **options: Any) -> WordCounts:
+    """The word counts of one batch of a cluster's data: strings, records (mappings), a mapping of
+    columns, or a table of pandas, polars or pyarrow.
+
+    Counts of several batches are added up by `volt.merge_counts`; the sum is what `volt.count`
+    gives for all of the text. `docs/inputs.md` has stages for Ray Data and Dask.
+    """
+    from volt.counting.count import count
+
+    fields = (field,) if isinstance(field, str) else tuple(field)
+    source = _strings_of(batch, fields)
+    return count(source, threads=1, field=fields, **options)
+
+
+def _strings_of(batch: Any, fields: Sequence[str]) -> Any:
+    """What `count` reads: texts, or a table, which it knows."""
+    if isinstance(batch, Mapping):
+        names = [str(name) for name in batch]
+        paths = find_fields(fields, lambda path: ".".join(path) in batch, names, "the batch")
+        return Texts([text for path in paths for text in batch[".".join(path)] if text is not None])
+    if isinstance(batch, Files):
+        raise InputError("a batch contains texts, not names of files")
+    if isinstance(batch, (str, bytes)):
+        raise InputError("a batch contains several texts: [text]")
+    if hasattr(batch, "schema") or hasattr(batch, "columns") or not isinstance(batch, Iterable):
+        return batch
+    items = list(batch)
+    if items and all(isinstance(item, Mapping) for item in items):
+        reading = Reading("the batch", fields)
+        has = partial(_has_path, items[0])
+        paths = find_fields(fields, has, list(map(str, items[0])), "the batch")
+        texts = [
+            text.decode()
+            for number, item in enumerate(items, 1)
+            for text in reading.text_of(item, paths, number)
+        ]
+        return Texts(texts)
+    return Texts(items)
+
+
+def _has_path(record: Any, path: Sequence[str]) -> bool:
+    from volt.counting.records import MISSING, member_of
+
+    return member_of(record, path) is not MISSING
+
+
+def merge_counts(parts: Iterable[WordCounts], *, min_count: int = 1) -> WordCounts:
+    """The sum of counts that were made by the same rule."""
+    found = list(parts)
+    if not found:
+        raise SettingsError("there are no counts to merge")
+    whole = combine([Weighted(one, Fraction(1)) for one in found], min_count=min_count)
+    return replace(whole, parts=[])
