@@ -105,8 +105,11 @@ class RoleSettings(UseSettings):
         roles = (self.pad, self.bos, self.eos, self.unk)
         names = list(self.special)
         if tuple(names) == DEFAULT_SPECIAL:
-            names = [own or name for own, name in zip(roles, DEFAULT_SPECIAL, strict=True)]
-        names += [name for name in (*roles, self.mask) if name]
+            both = zip(roles, DEFAULT_SPECIAL, strict=True)
+            names = list(dict.fromkeys(own or name for own, name in both))
+        more = [name for name in (*roles, self.mask) if name]
         if self.chat is not None:
-            names += template_names(read_template(self.chat))
-        return tuple(dict.fromkeys([*names, *reserved_names(self.reserve)]))
+            more += template_names(read_template(self.chat))
+        more += reserved_names(self.reserve)
+        # A name that was given twice stays, and is refused later.
+        return (*names, *(name for name in dict.fromkeys(more) if name not in names))

@@ -340,7 +340,7 @@ def test_options_that_contradict_each_other() -> None:
         volt.learn_languages(texts, weights={"xx": 2})
     with pytest.raises(SettingsError, match="there is no option `colour`"):
         volt.learn_languages(texts, colour=1)
-    with pytest.raises(InputError, match="not one word in the text of ar"):
+    with pytest.raises(InputError, match="there are no words in the text of ar"):
         volt.learn_languages({**texts, "ar": [[""]]})
 
 

@@ -235,7 +235,7 @@ def choose_size(problem: SizeProblem) -> Choice:
         if decided == "muv" or settings.sizes is not None:
             raise
         messages = [f"the paper's transport was not solved: {error}"]
-    # Transport is solved beside the splits: neither needs the other.
+    # Transport is solved while the splits are measured: neither needs the other.
     solved = None if steps_problem is None else begin(partial(profile.solve, steps_problem))
     quality, on_splits = measure_quality(problem, model)
     steps = [] if solved is None else solved.result()

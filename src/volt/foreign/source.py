@@ -47,7 +47,7 @@ def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], li
 
 
 def content_name(source: SourceChoice) -> str:
-    """A source named by what is in its file, not by where it lies."""
+    """A source named by the content of its file, not by its path."""
     path = Path(source.path)
     if (path / "volt.json").exists():
         path = path / "volt.json"

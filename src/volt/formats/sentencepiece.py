@@ -1,7 +1,7 @@
 """SentencePiece: a `.model` and its `.vocab`, metaspace text. BPE (rule `concat`, the encodings
 `merge` and `split`) and Unigram.
 
-Parsed have the ids of volt. The score of a merged piece is minus its place in the order of merges,
+Pieces have the ids of volt. The score of a merged piece is minus its place in the order of merges,
 and hidden tokens of the `split` encoding are UNUSED pieces after all others. The protobuf is read
 and written by the classes that come with the package `sentencepiece`.
 """

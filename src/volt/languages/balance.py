@@ -62,7 +62,7 @@ def count_languages(
         for code, one in zip(texts, counted, strict=True):
             counts[code] = one
             if len(one) == 0:
-                raise InputError(f"there is not one word in the text of {code}")
+                raise InputError(f"there are no words in the text of {code}")
             report(len(counts))
     exact = {code: exact_weight((weights or {}).get(code, 1)) for code in texts}
     if temperature is not None:

@@ -34,7 +34,7 @@ from volt.base.progress import Progress, Report
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
-from volt.tokenizing.decoding import Decoder, DecodeStream, TokenIds, whole_texts
+from volt.tokenizing.detokenizing import Decoder, DecodeStream, TokenIds, whole_texts
 from volt.tokenizing.encoder import native_encoder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token

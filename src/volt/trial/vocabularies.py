@@ -203,7 +203,7 @@ def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
     tokens = sorted(trained.get_vocab().items(), key=lambda item: item[1])
     if len(tokens) > size:
         raise InputError(f"{spec}: the characters alone make {len(tokens):,} tokens; name more")
-    # Once more, since there the letters are no special tokens.
+    # Once more, since there the letters are not special tokens.
     made = tokenizers.Tokenizer(
         tokenizers.models.WordPiece(dict(tokens), unk_token=UNKNOWN, max_input_chars_per_word=1000)
     )
