@@ -97,6 +97,7 @@ lock:
 docs-tables: $(INSTALLED)
 	$(BIN)/python tools/cli_docs.py
 	$(BIN)/python tools/registry_docs.py
+	$(BIN)/python tools/api_docs.py
 
 study: $(LARGE)
 	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -219,6 +219,69 @@ class DecodeStream:
         if self._words is not None:
             self._words = WordState(self._decoder)
         return text
+
+
+class Decodes:
+    """What a tokenizer does with ids."""
+
+    vocabulary: Vocabulary
+
+    def decode(self, ids: TokenIds, *, skip_special: bool = False, errors: str = "replace") -> str:
+        """The text of ids. What `encode` returned becomes the text again, except for unknown
+        characters (`<unk>`) and, in whitespace mode, the white space between words: one space.
+
+        `skip_special` leaves out special tokens other than `<unk>`. Ids may spell bytes that are
+        not UTF-8: `errors` is that of `bytes.decode`. An array of 16, 32 or 64 bits is read as it
+        is, without a copy.
+
+        >>> tokenizer.decode(tokenizer.encode("low  slow"))
+        'low  slow'
+        """
+        return self._decoder.decode_bytes(ids, skip_special).decode(errors=errors)
+
+    def decode_bytes(self, ids: TokenIds, *, skip_special: bool = False) -> bytes:
+        r"""The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`.
+
+        >>> tokenizer.decode_bytes(tokenizer.encode("é")[1:])
+        b'\xc3\xa9'
+        """
+        return self._decoder.decode_bytes(ids, skip_special)
+
+    def decode_batch(
+        self, batch: Iterable[TokenIds], *, skip_special: bool = False, errors: str = "replace"
+    ) -> list[str]:
+        """The text of each list of ids.
+
+        >>> tokenizer.decode_batch(tokenizer.encode_batch(["low", "slow"]))
+        ['low', 'slow']
+        """
+        return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
+
+    def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
+        """Decode ids as they come: `push(id)` returns the text that the id completes, `finish()`
+        the rest. Never half a character.
+
+        >>> stream = tokenizer.decode_stream()
+        >>> [stream.push(i) for i in tokenizer.encode("low é")], stream.finish()
+        (['low', ' ', '', 'é'], '')
+        """
+        return DecodeStream(self._decoder, self._whole_texts, skip_special=skip_special)
+
+    def decode_with_losses(self, ids: TokenIds) -> tuple[str, list[tuple[int, int]]]:
+        """The text of ids, and where in it `(start, end)` an unknown character was lost.
+
+        >>> tokenizer.decode_with_losses(tokenizer.encode("low"))
+        ('low', [])
+        """
+        return self._decoder.decode_with_losses(ids)
+
+    @cached_property
+    def _decoder(self) -> Decoder:
+        return Decoder(self.vocabulary)
+
+    @cached_property
+    def _whole_texts(self) -> list[str | None]:
+        return whole_texts(self._decoder)
 
 
 def whole_texts(decoder: Decoder) -> list[str | None]:

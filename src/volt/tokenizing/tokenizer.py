@@ -34,7 +34,7 @@ from volt.base.progress import Progress, Report
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
-from volt.tokenizing.detokenizing import Decoder, DecodeStream, TokenIds, whole_texts
+from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import native_encoder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
@@ -64,7 +64,7 @@ def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokeniz
     return tokenizer
 
 
-class Tokenizer:
+class Tokenizer(Decodes):
     """Encodes and decodes with a vocabulary. Python threads may share one.
 
     `threads` is the number of native threads for a batch or a file (default: one per core). If the
@@ -85,7 +85,11 @@ class Tokenizer:
         self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
-        """The same tokenizer for the same tokens with other data, such as frequencies."""
+        """The same tokenizer for the same tokens with other data, such as frequencies.
+
+        >>> len(tokenizer.with_vocabulary(tokenizer.vocabulary)) == len(tokenizer)
+        True
+        """
         other = object.__new__(Tokenizer)
         other.__dict__ |= self.__dict__ | {"vocabulary": vocabulary}
         return other
@@ -115,7 +119,11 @@ class Tokenizer:
 
     @cached_property
     def tokens(self) -> list[str]:
-        """The text of every token, by id, with marks: `▁low`, `low</w>`, `Ġlow`, `<0x0A>`."""
+        """The text of every token, by id, with marks: `▁low`, `low</w>`, `Ġlow`, `<0x0A>`.
+
+        >>> tokenizer.tokens[1]
+        '<s>'
+        """
         return self.vocabulary.texts
 
     @property
@@ -169,6 +177,9 @@ class Tokenizer:
         "all"). Symbols are tokens wherever they occur, the longest first. `dropout` skips every
         possible merge with this probability at every step (BPE-dropout); the same text and seed
         give the same ids.
+
+        >>> [tokenizer.id_to_token(i) for i in tokenizer.encode("low slow")]
+        ['▁low', '▁', 's', 'low']
         """
         if allowed_special:
             allowed_special = self.special_names(allowed_special)
@@ -189,7 +200,11 @@ class Tokenizer:
         dropout: float = 0.0,
         seed: int = 0,
     ) -> list[list[int]]:
-        """The ids of each text. With dropout, text `i` draws the same as line `i` of a file."""
+        """The ids of each text. With dropout, text `i` draws the same as line `i` of a file.
+
+        >>> tokenizer.encode_batch(["low", "low"]) == [tokenizer.encode("low")] * 2
+        True
+        """
         allowed = self.special_names(allowed_special)
         mask = self._allowed(allowed)
         self._check_dropout(dropout, seed)
@@ -211,6 +226,8 @@ class Tokenizer:
         dtype('uint32')
         """
         allowed = self.special_names(allowed_special)
+        if getattr(self, "_cuts", None) is not None:  # words that only a pattern of the user finds
+            return np.array(self.encode(text, allowed_special=allowed), np.uint32)
         text = self._normalized(text, allowed)
         try:
             return self._encoder.encode_array(text, self._allowed(allowed))
@@ -225,6 +242,8 @@ class Tokenizer:
         """
         if allowed_special:
             allowed_special = self.special_names(allowed_special)
+        if getattr(self, "_cuts", None) is not None:
+            return len(self.encode(text, allowed_special=allowed_special))
         mask = self._allowed(allowed_special) if allowed_special else b""
         text = self._normalized(text, allowed_special)
         try:
@@ -285,7 +304,13 @@ class Tokenizer:
 
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of every word type, one after the other, and where each word begins: word `w` is
-        `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalized or not."""
+        `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalized or not.
+
+        >>> import volt
+        >>> ids, offsets = tokenizer.encode_words(volt.count([["low slow"]]))
+        >>> offsets.tolist()
+        [0, 1, 4]
+        """
         mine, theirs = self.vocabulary.rule.pretokenizer, counts.rule.pretokenizer
         if mine != theirs:
             raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
@@ -293,7 +318,13 @@ class Tokenizer:
 
     def usage(self, counts: WordCounts) -> Usage:
         """How often each token occurs in the words, and how many tokens each word has. The result
-        is kept as long as the counts are."""
+        is kept as long as the counts are.
+
+        >>> import volt
+        >>> tokens, pieces = tokenizer.usage(volt.count([["low slow"]]))
+        >>> int(tokens.sum()), pieces.tolist()
+        (4, [1, 3])
+        """
         found = self._usage.get(counts)
         if found is None:
             ids, offsets = self.encode_words(counts)
@@ -314,6 +345,9 @@ class Tokenizer:
 
         A token that is a part of a character has the span of the whole character. The space added
         before the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
+
+        >>> tokenizer.encode_with_offsets("low slow")[1]
+        [(0, 3), (3, 4), (4, 5), (5, 8)]
         """
         allowed = self.special_names(allowed_special)
         text = self._normalized(text, allowed)
@@ -344,7 +378,10 @@ class Tokenizer:
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
-        everything before its line feed. No Python object is made per token."""
+        everything before its line feed. No Python object is made per token.
+
+        >>> ids, offsets = tokenizer.encode_file("train.txt")  # doctest: +SKIP
+        """
         allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         for _ in self._feed(encoder, path, allowed, on_invalid, progress):
@@ -363,7 +400,12 @@ class Tokenizer:
         progress: Progress | None = None,
     ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
         """The ids of files of any size, block by block: the next ids, and where lines end among all
-        ids so far. A line may continue in the next block."""
+        ids so far. A line may continue in the next block.
+
+        >>> for ids, ends in tokenizer.encode_to_arrays([["low", "slow"]]):
+        ...     print(len(ids), ends.tolist())
+        4 [1, 4]
+        """
         allowed = self.special_names(allowed_special)
         encoder = self._line_encoder(allowed, dropout, seed)
         for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
@@ -382,7 +424,11 @@ class Tokenizer:
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """Files of any size as lines of tokens (see `printed`) or ids, separated by spaces, block
-        by block. A last line without a line end has none here either."""
+        by block. A last line without a line end has none here either.
+
+        >>> b"".join(tokenizer.encode_to_text([["low", "slow"]])).decode()
+        '▁low\\n▁ s low\\n'
+        """
         check_choice("form", form, ("tokens", "ids"))
         table = print_table(self.printed if form == "tokens" else map(str, range(len(self))))
         allowed = self.special_names(allowed_special)
@@ -398,7 +444,11 @@ class Tokenizer:
     @cached_property
     def printed(self) -> list[str]:
         r"""The tokens as they are printed: white space and line ends (of Unicode or Python) are
-        `\u{...}`, and so is a backslash that could be mistaken for that."""
+        `\u{...}`, and so is a backslash that could be mistaken for that.
+
+        >>> tokenizer.printed[1]
+        '<s>'
+        """
         return [printed_token(token) for token in self.tokens]
 
     def _line_encoder(
@@ -505,7 +555,11 @@ class Tokenizer:
             )
 
     def special_names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
-        """The names that `allowed_special` stands for."""
+        """The names that `allowed_special` stands for.
+
+        >>> sorted(tokenizer.special_names("all"))
+        ['</s>', '<pad>', '<s>', '<unk>']
+        """
         if isinstance(allowed_special, str):
             if allowed_special != "all":
                 raise SettingsError(
@@ -525,65 +579,6 @@ class Tokenizer:
             mask = bytes(token.text in names for token in self.vocabulary.tokens)
             self._masks[names] = mask
         return mask
-
-    # ------------------------------------------------------------------------------------- decode
-
-    def decode(self, ids: TokenIds, *, skip_special: bool = False, errors: str = "replace") -> str:
-        """The text of ids. What `encode` returned becomes the text again, except for unknown
-        characters (`<unk>`) and, in whitespace mode, the white space between words: one space.
-
-        `skip_special` leaves out special tokens other than `<unk>`. Ids may spell bytes that are
-        not UTF-8: `errors` is that of `bytes.decode`. An array of 16, 32 or 64 bits is read as it
-        is, without a copy.
-
-        >>> tokenizer.decode(tokenizer.encode("low  slow"))
-        'low  slow'
-        """
-        return self._decoder.decode_bytes(ids, skip_special).decode(errors=errors)
-
-    def decode_bytes(self, ids: TokenIds, *, skip_special: bool = False) -> bytes:
-        """The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`.
-
-        >>> tokenizer.decode_bytes(tokenizer.encode("é")[1:])
-        b'\xc3\xa9'
-        """
-        return self._decoder.decode_bytes(ids, skip_special)
-
-    def decode_batch(
-        self, batch: Iterable[TokenIds], *, skip_special: bool = False, errors: str = "replace"
-    ) -> list[str]:
-        """The text of each list of ids.
-
-        >>> tokenizer.decode_batch(tokenizer.encode_batch(["low", "slow"]))
-        ['low', 'slow']
-        """
-        return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
-
-    def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
-        """Decode ids as they come: `push(id)` returns the text that the id completes, `finish()`
-        the rest. Never half a character.
-
-        >>> stream = tokenizer.decode_stream()
-        >>> [stream.push(i) for i in tokenizer.encode("low é")], stream.finish()
-        (['low', ' ', '', 'é'], '')
-        """
-        return DecodeStream(self._decoder, self._whole_texts, skip_special=skip_special)
-
-    def decode_with_losses(self, ids: TokenIds) -> tuple[str, list[tuple[int, int]]]:
-        """The text of ids, and where in it `(start, end)` an unknown character was lost.
-
-        >>> tokenizer.decode_with_losses(tokenizer.encode("low"))
-        ('low', [])
-        """
-        return self._decoder.decode_with_losses(ids)
-
-    @cached_property
-    def _decoder(self) -> Decoder:
-        return Decoder(self.vocabulary)
-
-    @cached_property
-    def _whole_texts(self) -> list[str | None]:
-        return whole_texts(self._decoder)
 
 
 def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
