@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import volt
+from volt.base.options import Settings
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 HEAD = """# Python
@@ -79,7 +80,7 @@ def described(head: str, text: str) -> str:
 
 
 def fields_of(what: Any) -> list[str]:
-    if not dataclasses.is_dataclass(what) or issubclass(what, Exception):
+    if not dataclasses.is_dataclass(what) or issubclass(what, Exception | Settings):
         return []
     shown = [one.name for one in dataclasses.fields(what) if not one.name.startswith("_")]
     return ["", "Fields: " + ", ".join(f"`{name}`" for name in shown) + "."] if shown else []
@@ -102,7 +103,9 @@ def signature(name: str, what: Any) -> str:
         marked = marked or one.kind is one.VAR_POSITIONAL
         default = "" if one.default is one.empty else f"={one.default!r}"
         names.append(f"{star}{one.name}{default}" if len(default) < 30 else f"{one.name}=...")
-    if len(names) > 14:
+    if inspect.isclass(what) and issubclass(what, Settings):
+        names = ["..."]
+    if len(names) > 10:  # options, which are on the page of commands
         names = [*names[:2], "..."]
     return f"{name}({', '.join(names)})"
 

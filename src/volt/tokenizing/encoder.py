@@ -91,3 +91,10 @@ def token_bytes(vocabulary: Vocabulary, flags: Sequence[int]) -> list[bytes]:
     for i in np.flatnonzero(pool.are("special", "symbol")).tolist():
         found[i] = pool.texts[i].encode()
     return found
+
+
+def lone_surrogate(where: str, error: UnicodeEncodeError) -> InputError:
+    return InputError(
+        f"{where}, character {error.start}: a lone surrogate "
+        f"(U+{ord(error.object[error.start]):04X}) is not text"
+    )

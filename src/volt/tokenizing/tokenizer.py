@@ -34,8 +34,9 @@ from volt.base.progress import Progress, Report
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.detokenizing import Decodes
-from volt.tokenizing.encoder import native_encoder
+from volt.tokenizing.encoder import lone_surrogate, native_encoder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
@@ -69,7 +70,7 @@ class Tokenizer(Decodes):
 
     `threads` is the number of native threads for a batch or a file (default: one per core). If the
     vocabulary normalizes text (`vocabulary.rule.normalize`, `vocabulary.normalizer`), that happens
-    first, and offsets are those of the normalized text.
+    first.
     """
 
     def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
@@ -190,7 +191,7 @@ class Tokenizer(Decodes):
         try:
             return self._encoder.encode(text, mask, dropout, seed)
         except UnicodeEncodeError as error:
-            raise _surrogate("the text", error) from None
+            raise lone_surrogate("the text", error) from None
 
     def encode_batch(
         self,
@@ -215,7 +216,7 @@ class Tokenizer(Decodes):
             return self._encoder.encode_batch(batch, mask, dropout, seed, self.threads)
         except UnicodeEncodeError as error:
             number = next(i for i, text in enumerate(batch) if text == error.object)
-            raise _surrogate(f"text {number}", error) from None
+            raise lone_surrogate(f"text {number}", error) from None
 
     def encode_array(
         self, text: str, *, allowed_special: AllowedSpecial = ()
@@ -232,7 +233,7 @@ class Tokenizer(Decodes):
         try:
             return self._encoder.encode_array(text, self._allowed(allowed))
         except UnicodeEncodeError as error:
-            raise _surrogate("the text", error) from None
+            raise lone_surrogate("the text", error) from None
 
     def count(self, text: str, *, allowed_special: AllowedSpecial = ()) -> int:
         """How many tokens a text has, without making them.
@@ -249,7 +250,7 @@ class Tokenizer(Decodes):
         try:
             return self._encoder.count(text, mask)
         except UnicodeEncodeError as error:
-            raise _surrogate("the text", error) from None
+            raise lone_surrogate("the text", error) from None
 
     def truncate(self, text: str, max_tokens: int, *, allowed_special: AllowedSpecial = ()) -> str:
         """The longest prefix of a text that ends where a token ends, and has at most `max_tokens`
@@ -345,19 +346,25 @@ class Tokenizer(Decodes):
 
         A token that is a part of a character has the span of the whole character. The space added
         before the text is nowhere: `▁low` at the start is `(0, 3)`, and `▁` there is `(0, 0)`.
+        Offsets are those of the text as it is given, also if it is normalized first.
 
         >>> tokenizer.encode_with_offsets("low slow")[1]
         [(0, 3), (3, 4), (4, 5), (5, 8)]
         """
         allowed = self.special_names(allowed_special)
-        text = self._normalized(text, allowed)
+        if self._normalizes:
+            apply = partial(self._normalized, allowed=allowed)
+            made = apply(text)
+            ids, spans = self._bare.encode_with_offsets(made, allowed_special=allowed)
+            return ids, spans if made == text else original_spans(text, made, apply, spans)
+        self._normalized(text)  # checks it
         if self.vocabulary.fuse_unknown:
             ids, spans = self._apart.encode_with_offsets(text, allowed_special=allowed)
             return fused(ids, spans, self.vocabulary.unknown_id)
         try:
             ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
         except UnicodeEncodeError as error:
-            raise _surrogate("the text", error) from None
+            raise lone_surrogate("the text", error) from None
         return ids, token_spans(self.vocabulary, self._decoder.pieces, text, ids, allowed)
 
     @cached_property
@@ -366,6 +373,14 @@ class Tokenizer(Decodes):
         is already normalized."""
         bare = replace(self.vocabulary, fuse_unknown=False, normalizer=None)
         return Tokenizer(bare, threads=1)
+
+    @cached_property
+    def _bare(self) -> Tokenizer:
+        """For text that is already normalized."""
+        rule = replace(self.vocabulary.rule, normalize="none")
+        other = self.with_vocabulary(replace(self.vocabulary, rule=rule, normalizer=None))
+        other._normalizes = False
+        return other
 
     def encode_file(
         self,
@@ -583,10 +598,3 @@ class Tokenizer(Decodes):
 
 def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
     return Tokenizer(vocabulary, threads=threads)
-
-
-def _surrogate(where: str, error: UnicodeEncodeError) -> InputError:
-    return InputError(
-        f"{where}, character {error.start}: a lone surrogate "
-        f"(U+{ord(error.object[error.start]):04X}) is not text"
-    )

@@ -1,0 +1,89 @@
+"""Where the characters of a normalized text come from.
+
+A normalizer is only known as a function here. If two parts of a text, normalized one by one, make
+the normalized text, then each part comes from its own part. So the text is halved again and again,
+wherever that holds, and what is left are a few characters, which are compared one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import SequenceMatcher
+
+Span = tuple[int, int]
+FEW = 12
+"""Characters that are not halved any more."""
+NEAR = 6
+"""How far from the middle a place is looked for."""
+
+
+def original_spans(
+    text: str, normalized: str, normalize: Callable[[str], str], spans: list[Span]
+) -> list[Span]:
+    """Spans in the normalized text as spans in the text itself.
+
+    >>> original_spans("LOW ½", "low 1/2", lambda text: text.lower().replace("½", "1/2"), [(4, 7)])
+    [(4, 5)]
+    """
+    places = [(0, 0)] * len(normalized)
+    for start, end, first, last in _parts(text, normalized, normalize, 0, 0):
+        _compare(text, normalized, (start, end), (first, last), places)
+    return [_joined(places[start:end], places, start, len(text)) for start, end in spans]
+
+
+def _joined(some: list[Span], places: list[Span], start: int, length: int) -> Span:
+    real = [place for place in some if place[0] < place[1]]
+    if real:
+        return real[0][0], real[-1][1]
+    at = some[0][0] if some else places[start][0] if start < len(places) else length
+    return at, at
+
+
+Part = tuple[int, int, int, int]
+
+
+def _parts(
+    text: str, normalized: str, normalize: Callable[[str], str], at: int, to: int
+) -> Iterator[Part]:
+    """Where parts of the text start and end, and what they become."""
+    waiting = [(text, normalized, at, to)]
+    while waiting:
+        text, normalized, at, to = waiting.pop()
+        found = _halves(text, normalized, normalize) if len(text) > FEW else None
+        if found is None:
+            yield at, at + len(text), to, to + len(normalized)
+            continue
+        middle, cut = found
+        waiting.append((text[middle:], normalized[cut:], at + middle, to + cut))
+        waiting.append((text[:middle], normalized[:cut], at, to))
+
+
+def _halves(text: str, normalized: str, normalize: Callable[[str], str]) -> tuple[int, int] | None:
+    """A place near the middle at which the text can be cut, and that place in what it becomes."""
+    for middle in _places(text):
+        first = normalize(text[:middle])
+        if normalized.startswith(first) and first + normalize(text[middle:]) == normalized:
+            return middle, len(first)
+    return None
+
+
+def _places(text: str) -> list[int]:
+    half = len(text) // 2
+    near = sorted(range(half - NEAR + 1, half + NEAR), key=lambda place: abs(place - half))
+    spaces = [text.rfind(" ", 0, half), text.find(" ", half)]
+    near += [place + more for place in spaces if place > 0 for more in (0, 1)]
+    return [place for place in dict.fromkeys(near) if 0 < place < len(text)]
+
+
+def _compare(text: str, normalized: str, own: Span, made: Span, places: list[Span]) -> None:
+    """Give each character of a part of the normalized text its place, as far as they are alike."""
+    before, after = text[own[0] : own[1]], normalized[made[0] : made[1]]
+    for kind, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        for number in range(k, m):
+            if kind == "equal" or (kind == "replace" and j - i == m - k):
+                place = own[0] + i + number - k
+                places[made[0] + number] = (place, place + 1)
+            elif kind == "replace":
+                places[made[0] + number] = (own[0] + i, own[0] + j)
+            else:
+                places[made[0] + number] = (own[0] + i, own[0] + i)
