@@ -28,7 +28,6 @@ from volt.choosing.criteria.auto import cost_alone
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
 from volt.choosing.profiles import PROFILES, Profile, profile_of
-from volt.choosing.profiles.literal import ProfileStep
 from volt.choosing.quality import (
     Quality,
     QualityProblem,
@@ -40,7 +39,7 @@ from volt.choosing.quality import (
 from volt.choosing.selection import Selectable, SelectionSolution
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
 from volt.choosing.splits import Split, number_of_splits, split
-from volt.choosing.steps import PushedStep, Step, StepsProblem, push_steps
+from volt.choosing.steps import PushedStep, SizeStep, StepsProblem, push_steps
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
 from volt.settings import ChoiceSettings
@@ -118,7 +117,7 @@ class Choice:
     """The one that decided, or `size` where the size was given."""
     verdicts: list[Verdict]
     """One for each criterion."""
-    steps: Sequence[Step | ProfileStep] = field(repr=False)
+    steps: Sequence[SizeStep] = field(repr=False)
     """The paper's transport at each size of S; empty where the text is too small for it."""
     length: Length
     model: Model
@@ -170,11 +169,11 @@ class Choice:
         return int(sizes[np.argmin(cost(tokens, sizes, self.model))])
 
     @property
-    def step(self) -> Step | ProfileStep | None:
+    def step(self) -> SizeStep | None:
         """The step of S that was chosen or, by size, lies nearest. Several steps may make
         vocabularies of one size: what one adds, another has as scaffolds."""
 
-        def distance(step: Step | ProfileStep) -> tuple[int, bool, int]:
+        def distance(step: SizeStep) -> tuple[int, bool, int]:
             other = not np.array_equal(step.kept, self.chosen)
             return abs(step.size - self.size), other, step.s
 

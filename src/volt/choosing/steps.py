@@ -18,22 +18,22 @@ from volt.proposing.base import Candidates, Ids, rows_of, token_characters, toke
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """One size of S: its transport problem, solved, and what follows."""
+class SizeStep:
+    """One size of S: the tokens of its vocabulary, and their entropy."""
 
     size: int
     """Rows of the vocabulary that its tokens make."""
     s: int
-    """S_t: the alphabet and the candidates that may be used, in all."""
+    """S_t: the number of candidates that may be used, the alphabet included."""
     tokens: Ids = field(repr=False)
-    """Candidates in use at this size, by id, the alphabet's among them: the rows of the plan."""
-    solution: TransportSolution = field(repr=False)
+    """Candidates in use at this size, by id."""
     enough: NDArray[np.bool_] = field(repr=False)
-    """Which of them get enough mass to be kept."""
+    """Which of them are kept."""
     entropy: float
-    """H_t by Eq. 2 over the kept tokens."""
-    muv: float | None = None
-    """M_t by Eq. 1; the first size has none."""
+    """H_t by Eq. 2 over the kept tokens, or what a profile calls entropy."""
+    muv: float | None
+    """What is chosen by: the highest wins, the smaller size on a tie. M_t by Eq. 1, except in the
+    profile `released`; the first size has none."""
 
     @property
     def kept(self) -> Ids:
@@ -46,15 +46,27 @@ class Step:
         return int((~self.enough).sum())
 
     def summary(self) -> dict[str, Any]:
-        solution = self.solution
         return {
             "size": self.size,
             "s": self.s,
-            "tokens": int(solution.token_mass.size),
+            "tokens": len(self.tokens),
             "kept": len(self.kept),
             "dropped": self.dropped,
             "entropy": self.entropy,
             "muv": self.muv,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Step(SizeStep):
+    """One size of S with its transport problem, solved."""
+
+    solution: TransportSolution = field(repr=False)
+
+    def summary(self) -> dict[str, Any]:
+        solution = self.solution
+        return {
+            **super().summary(),
             "iterations": solution.iterations,
             "character_error": solution.character_error,
             "token_error": solution.token_error,
@@ -101,7 +113,7 @@ def push_steps(problem: StepsProblem) -> list[PushedStep]:
     return steps
 
 
-def utility_of(s: int, entropy: float, before: Sequence[Step | PushedStep]) -> float | None:
+def utility_of(s: int, entropy: float, before: Sequence[SizeStep | PushedStep]) -> float | None:
     """M_t by Eq. 1; the first size has none."""
     return -(entropy - before[-1].entropy) / (s - before[-1].s) if before else None
 
@@ -133,6 +145,6 @@ def solve_steps(problem: StepsProblem, report: Report = lambda done: None) -> li
         entropy = entropy_per_length(solution.token_mass[enough] / kept, kept, problem.length)
         utility = utility_of(s, entropy, steps)
         size = rows_of(found, at.tokens[enough])
-        steps.append(Step(size, s, at.tokens, solution, enough, entropy, utility))
+        steps.append(Step(size, s, at.tokens, enough, entropy, utility, solution))
         report(number)
     return steps

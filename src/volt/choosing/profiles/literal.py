@@ -38,9 +38,9 @@ from volt import _core
 from volt.base.errors import SettingsError
 from volt.base.progress import Report
 from volt.choosing.entropy import entropy_per_length
-from volt.choosing.steps import StepsProblem
+from volt.choosing.steps import SizeStep, StepsProblem, utility_of
 from volt.choosing.transport import Floats
-from volt.proposing.base import Candidates, Ids, Mask, rows_of, token_characters, token_set
+from volt.proposing.base import Candidates, rows_of, token_characters, token_set
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -63,48 +63,15 @@ SMALLEST = 1e-130
 
 
 @dataclass(frozen=True, eq=False)
-class ProfileStep:
+class ProfileStep(SizeStep):
     """One size of S by another reading of the paper than volt's own."""
 
-    size: int
-    """Rows of the vocabulary that its tokens make."""
-    s: int
-    """S_t: the alphabet and the candidates that may be used, in all."""
-    tokens: Ids = field(repr=False)
-    """Candidates that take part at this size, by id."""
-    enough: Mask = field(repr=False)
-    """Which of them are kept."""
-    entropy: float
-    """What this profile calls entropy."""
-    muv: float | None
-    """What this profile chooses by: the highest wins, the smaller size on a tie. The first size has
-    none. It does not follow from `entropy` by Eq. 1 in every profile."""
     iterations: int
     details: Mapping[str, Any] = field(default_factory=dict)
     """What else the profile has to say."""
 
-    @property
-    def kept(self) -> Ids:
-        """The tokens of this step's vocabulary."""
-        return self.tokens[self.enough]
-
-    @property
-    def dropped(self) -> int:
-        """Tokens that the threshold dropped."""
-        return int((~self.enough).sum())
-
     def summary(self) -> dict[str, Any]:
-        return {
-            "size": self.size,
-            "s": self.s,
-            "tokens": len(self.tokens),
-            "kept": len(self.kept),
-            "dropped": self.dropped,
-            "entropy": self.entropy,
-            "muv": self.muv,
-            "iterations": self.iterations,
-            **self.details,
-        }
+        return {**super().summary(), "iterations": self.iterations, **self.details}
 
 
 def literal_steps(problem: StepsProblem, report: Report = lambda done: None) -> list[ProfileStep]:
@@ -137,7 +104,7 @@ def literal_steps(problem: StepsProblem, report: Report = lambda done: None) -> 
             )
         # A token's mass is its probability here, so it is not divided by its length.
         entropy = entropy_per_length(plan.token_mass[enough], lengths[enough], problem.length)
-        utility = None if not steps else -(entropy - steps[-1].entropy) / (s - steps[-1].s)
+        utility = utility_of(s, entropy, steps)
         steps.append(ProfileStep(
             rows_of(found, tokens[enough]), s, tokens, enough, entropy, utility, plan.turns,
             {"missed": plan.missed, "settled": plan.settled},
