@@ -219,7 +219,11 @@ def test_a_bad_record_stops_with_its_number_or_is_skipped(tmp_path, name, conten
         ("a.parquet", b"", r"a.parquet: damaged or cut short"),
         ("a.arrow", b"ARROW1\0\0 not all of it", r"a.arrow: damaged or cut short"),
         ("a.json", b'[{"text": "x"}', r"a.json: not complete JSON"),
-        ("a.jsonl.gz", gzip.compress(b'{"text": "x"}\n' * 999)[:-20], "damaged or cut short"),
+        (
+            "a.jsonl.gz",
+            gzip.compress(b'{"text": "x"}\n' * 999, mtime=0)[:-20],
+            "damaged or cut short",
+        ),
     ],
 )
 def test_a_bad_file_stops_and_is_named(tmp_path, name, content, words):
