@@ -20,6 +20,7 @@ from volt.base.options import (
     choice,
     flag,
     form_of,
+    late,
     listed,
     many,
     number,
@@ -70,6 +71,8 @@ encodings = registered("volt.proposing.base", "Encoding")
 merge_rules = registered("volt.counting.words", "MergeRule")
 unknowns = registered("volt.counting.words", "Unknown")
 lengths = registered("volt.choosing.entropy", "Length")
+model_forms = late("volt.choosing.cost", "model_forms")
+read_model = late("volt.choosing.cost", "parse_model")
 
 
 def source_forms() -> list[str]:
@@ -78,19 +81,6 @@ def source_forms() -> list[str]:
     from volt.proposing.proposal import source_forms
 
     return source_forms()
-
-
-def model_forms() -> list[str]:
-    """What `for_model` may say."""
-    from volt.choosing.cost import MODELS
-
-    return [*MODELS, "PARAMS:WIDTH"]
-
-
-def read_model(text: str) -> object:
-    from volt.choosing.cost import parse_model
-
-    return parse_model(text)
 
 
 def read_source(text: str) -> SourceChoice:

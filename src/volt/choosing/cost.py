@@ -51,6 +51,11 @@ _OWN = re.compile(r"([0-9]+(?:\.[0-9]+)?)([KMBT]?):([0-9]{1,6})", re.IGNORECASE)
 _FACTORS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 
 
+def model_forms() -> list[str]:
+    """What `for_model` may say."""
+    return [*MODELS, "PARAMS:WIDTH"]
+
+
 def parse_model(text: str) -> Model:
     """A name from the table, or `PARAMS:WIDTH`, such as `300M:1024`."""
     if text in MODELS:
