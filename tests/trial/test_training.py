@@ -34,6 +34,7 @@ LINES = sentences(200, 0)
 TEXT = Text(LINES, [encipher(line) for line in LINES])
 VALID = Text(LINES[:20], TEXT.target[:20])
 CPU = torch.device("cpu")
+torch.set_num_threads(1)  # small models; more threads only wait for each other
 VOCABULARY = make_vocabulary("bpe:320", LINES)
 SHAPE = replace(from_preset(TrialSettings())[0], width=16, inner=32, dropout=0.2)
 
