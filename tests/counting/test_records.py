@@ -121,8 +121,9 @@ def test_columns_and_tables_of_other_libraries():
         polars.DataFrame(ROWS), pa.Table.from_pylist(ROWS),
     ):  # fmt: skip
         assert same(volt.count(source), expected)
-    assert volt.count(pandas.Series(["a b", None, "b"])).to_dict() == {"▁b": 2, "▁a": 1}
-    assert volt.count(polars.Series(["a b", None, "b"])).to_dict() == {"▁b": 2, "▁a": 1}
+    for column in (pandas.Series(["a b", None, "b"]), polars.Series(["a b", None, "b"])):
+        with pytest.warns(volt.VoltWarning, match="text 1: left out 1 null"):
+            assert volt.count(column).to_dict() == {"▁b": 2, "▁a": 1}
     with pytest.raises(volt.InputError, match="item 2: a int, not a string"):
         volt.count(pandas.Series(["a", 2], dtype=object))
 
@@ -207,7 +208,8 @@ def test_a_bad_record_stops_with_its_number_or_is_skipped(tmp_path, name, conten
     path.write_bytes(content)
     with pytest.raises(volt.InputError, match=words):
         volt.count(path)
-    assert volt.count(path, on_invalid="skip-line").totals.words == kept
+    with pytest.warns(volt.VoltWarning, match="left out 1 record that can't be read"):
+        assert volt.count(path, on_invalid="skip-line").totals.words == kept
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,8 @@ def test_invalid_bytes_in_a_column_name_the_record(tmp_path):
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
     with pytest.raises(volt.InputError, match=r"a.parquet, record 2: invalid UTF-8 \(byte 0xE2"):
         volt.count(tmp_path / "a.parquet")
-    assert volt.count(tmp_path / "a.parquet", on_invalid="skip-line").to_dict() == {"▁good": 1}
+    with pytest.warns(volt.VoltWarning, match="left out 2 records that can't be read"):
+        assert volt.count(tmp_path / "a.parquet", on_invalid="skip-line").to_dict() == {"▁good": 1}
     replaced = volt.count(tmp_path / "a.parquet", on_invalid="replace").to_dict()
     assert replaced == {"▁good": 1, "▁\ufffd": 2, "bad": 1}
 
@@ -257,7 +260,8 @@ def test_null_is_not_text_and_no_mistake(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": null}\n{"text": "b"}\n')
     pq.write_table(pa.table({"text": ["a", None, "b"]}), tmp_path / "a.parquet")
     for name in ("a.jsonl", "a.parquet"):
-        assert volt.count(tmp_path / name).to_dict() == {"▁a": 1, "▁b": 1}
+        with pytest.warns(volt.VoltWarning, match=f"{name}: left out 1 null"):
+            assert volt.count(tmp_path / name).to_dict() == {"▁a": 1, "▁b": 1}
 
 
 def test_a_record_that_is_too_long(tmp_path, monkeypatch):
@@ -270,7 +274,8 @@ def test_a_record_that_is_too_long(tmp_path, monkeypatch):
     for name in ("a.jsonl", "a.parquet"):
         with pytest.raises(volt.InputError, match=f"{name}, record 2: longer than 1 MiB"):
             volt.count(tmp_path / name)
-        kept = volt.count(tmp_path / name, on_invalid="skip-line").to_dict()
+        with pytest.warns(volt.VoltWarning, match="left out 1 record "):
+            kept = volt.count(tmp_path / name, on_invalid="skip-line").to_dict()
         assert kept == {"▁a": 1, "▁c": 1}
 
 

@@ -163,13 +163,13 @@ def _count_planned(
     weighted_lines = Fraction(0)
     for one in plan.inputs:
         size = one.size
-        read, sample = plan.read(one, counter, report_blocks(report, done, size))
+        read, sample = plan.read(one, counter, report_blocks(report, done, size, totals.lines))
         totals += read
         lines_of.append((one.name, read.lines))
         weighted_lines += one.input.weight * read.lines
         samples.append(sample if len(samples) < SAMPLED_INPUTS else b"")
         done += size or 0
-        report(done)
+        report(done, f"{totals.lines:,} lines")
 
     # 2. Sort, and leave out rare words.
     text, offsets, counts = counter.finish(plan.least(settings.min_count))
@@ -203,9 +203,11 @@ class BlockEnd:
 AfterBlock = Callable[[BlockEnd], None]
 
 
-def report_blocks(report: Report, done: int, size: int | None) -> AfterBlock:
-    """Reports progress in bytes on disk: `done` before this input, which has `size`."""
-    return lambda end: report(done + min(end.offset, size or end.offset))
+def report_blocks(report: Report, done: int, size: int | None, lines: int = 0) -> AfterBlock:
+    """Reports progress in bytes on disk and lines: those `done` before this input of `size`."""
+    return lambda end: report(
+        done + min(end.offset, size or end.offset), f"{lines + end.lines:,} lines"
+    )
 
 
 # --------------------------------------------------------------------------------------- the plan

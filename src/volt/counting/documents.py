@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.base.errors import InputError
+from volt.base.errors import InputError, VoltWarning
 
 BATCH = 1 << 22
 """Bytes of text in a batch, about."""
@@ -45,6 +46,8 @@ class Documents(NamedTuple):
 class Batches:
     """An iterator over batches of documents that knows how far it is, and what it left out."""
 
+    name = ""
+    """For messages; none if what was left out is said elsewhere."""
     position: int | None = None
     """Bytes of the source read so far, if that can be known."""
     skipped = 0
@@ -64,7 +67,22 @@ class Batches:
     def __next__(self) -> Documents:
         if self._batches is None:
             self._batches = in_background(self.read)
-        return next(self._batches)
+        try:
+            return next(self._batches)
+        except StopIteration:
+            self._tell()
+            raise
+
+    def _tell(self) -> None:
+        """Say once what was left out."""
+        left_out = []
+        if self.skipped:
+            left_out.append(f"{self.skipped:,} record{'s' * (self.skipped > 1)} that can't be read")
+        if self.nulls:
+            left_out.append(f"{self.nulls:,} null{'s' * (self.nulls > 1)}")
+        if left_out and self.name:
+            message = f"{self.name}: left out {' and '.join(left_out)}"
+            warnings.warn(message, VoltWarning, stacklevel=2)
 
 
 def documents_of(texts: list[bytes], first: int = 0) -> Documents:

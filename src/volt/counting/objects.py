@@ -172,6 +172,7 @@ class TableBatches(Batches):
         self, name: str, options: RecordOptions, tables: Callable[[], Iterator[Any]]
     ) -> None:
         super().__init__()
+        self.name = name
         self._reading = Reading(name, options.fields, options.on_invalid)
         self._tables = tables
 
@@ -204,12 +205,12 @@ def _column_of(frame: Any, name: str, options: RecordOptions) -> Any:
 class _PandasColumn(Batches):
     def __init__(self, column: Any, name: str) -> None:
         super().__init__()
-        self._column, self._name = column, name
+        self._column, self.name = column, name
 
     def read(self) -> Iterator[Documents]:
         there = self._column[self._column.notna()]
         self.nulls = len(self._column) - len(there)
-        yield from batches_of_strings(there, self._name)
+        yield from batches_of_strings(there, self.name)
 
 
 def _pandas_column(

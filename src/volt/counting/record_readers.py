@@ -427,6 +427,7 @@ class RecordFile(Batches):
         self, source: TextInput, form: str, fields: Sequence[str], on_invalid: str
     ) -> None:
         super().__init__()
+        self.name = source.name
         self._source, self._form = source, form
         self._reading = Reading(source.name, fields, on_invalid)
         self._size = source.size()

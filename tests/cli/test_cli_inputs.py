@@ -1,0 +1,100 @@
+"""Records, samples and shards through the command line: exit codes, what is said, same bytes."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+VOLT = Path(sys.executable).with_name("volt")
+DOCUMENTS = [f"low lower lowest {number}\nnew newer newest" for number in range(300)]
+
+
+def volt(*arguments, status=0):
+    done = subprocess.run(
+        [VOLT, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture
+def records(tmp_path):
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in DOCUMENTS).encode()
+    (tmp_path / "a.jsonl").write_bytes(lines)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(lines))
+    (tmp_path / "a.txt").write_text("".join(text + "\n" for text in DOCUMENTS))
+    return tmp_path
+
+
+def test_records_and_text_give_the_same_file(records):
+    for name in ("a.jsonl", "a.jsonl.gz", "a.txt"):
+        volt("count", records / name, "-o", records / f"{name}.counts")
+    contents = {
+        (records / f"{name}.counts").read_bytes() for name in ("a.jsonl", "a.jsonl.gz", "a.txt")
+    }
+    assert len(contents) == 1
+    memory = records / "memory.counts"
+    volt("count", records / "a.jsonl", "--memory", "256M", "-o", memory)
+    assert {memory.read_bytes()} == contents
+
+
+def test_shards_merge_to_the_bytes_of_one_machine(records):
+    volt("count", records / "a.jsonl", records / "a.txt", "-o", records / "whole.tsv")
+    parts = []
+    for part in (1, 2, 3):
+        parts.append(records / f"part-{part}.tsv")
+        volt(
+            "count", records / "a.jsonl", records / "a.txt", "--shard", f"{part}/3", "-o", parts[-1]
+        )
+    volt("count", "--merge", *parts, "-o", records / "merged.tsv")
+    assert (records / "merged.tsv").read_bytes() == (records / "whole.tsv").read_bytes()
+    refused = volt("count", "--merge", parts[0], records / "a.txt", status=2)
+    assert "a.txt: not a counts file" in refused.stderr
+
+
+def test_a_sample_says_what_was_kept(records):
+    sampled = ("count", records / "a.jsonl", "--sample", "5k", "--json", "-o", records / "s.tsv")
+    done = volt(*sampled)
+    assert "sample: kept " in done.stderr
+    assert 4_500 < json.loads(done.stdout)["sample"]["kept_bytes"] <= 5_000
+    mixed = volt(
+        "count", f"x={records / 'a.jsonl'}", f"y={records / 'a.txt'}", "--mix", "x=0.5,y=0.5",
+        "-o", records / "m.tsv",
+    )  # fmt: skip
+    assert "mixture: x 50.0% (asked for 50.0%)" in mixed.stderr
+
+
+def test_learn_with_a_sample_says_whether_more_text_would_help(records):
+    done = volt(
+        "learn", records / "a.jsonl", "--sample", "8k", "--candidates", "bpe:50", "--no-report",
+        "-o", records / "out",
+    )  # fmt: skip
+    assert "twice the text moved the size by " in done.stderr
+    assert "enough_text" in json.loads((records / "out" / "choices.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.jsonl", '{"text": "a"}\n{"text": "b', "a.jsonl, record 2: not a complete JSON object"),
+        ("a.jsonl", '{"body": "a"}\n', "there are: body; --field names the text"),
+        ("a.parquet", "PAR1", "a.parquet: damaged or cut short"),
+        ("a.csv", "", "a.csv: the file is empty"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(tmp_path, name, content, words):
+    (tmp_path / name).write_text(content)
+    done = volt("count", tmp_path / name, "-o", tmp_path / "out.tsv", status=2)
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "out.tsv").exists()
+
+
+def test_what_is_skipped_is_counted(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": 3}\n{"text": null}\n')
+    done = volt("count", tmp_path / "a.jsonl", "--on-invalid", "skip-line")
+    assert "left out 1 record that can't be read and 1 null" in done.stderr
+    assert volt("count", "nosuch", status=2).stderr.count("no such file: nosuch") == 1
