@@ -23,6 +23,7 @@ from volt.counting.inputs import Text
 from volt.counting.objects import is_word_counts
 from volt.counting.sampling import compared_with_half
 from volt.foreign.source import content_name
+from volt.formats.patterns import pattern_notes
 from volt.ladder import Ladder, check_ladder, ladder_sizes
 from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
 from volt.proposing.pieces import LearnedPieces
@@ -116,7 +117,7 @@ def finish(
         counts=counts,
         choice=choice,
         source=source.name,
-        messages=[*choice.candidates.messages, *choice.messages],
+        messages=[*choice.candidates.messages, *choice.messages, *pattern_notes(counts.rule.mode)],
     )
 
 

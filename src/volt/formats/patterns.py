@@ -7,7 +7,9 @@ tiktoken three.
 
 from __future__ import annotations
 
-from volt.counting.words import PRETOKENIZERS
+from collections.abc import Iterator
+
+from volt.counting.words import PRETOKENIZERS, Pretokenizer
 
 OPENAI: dict[str, str] = {
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++"
@@ -19,6 +21,24 @@ OPENAI: dict[str, str] = {
     r"|\s*[\r\n]|\s+(?!\S)|\s+": "byte-level:llama3",
 }  # fmt: skip
 """The spellings of `tiktoken_ext.openai_public`, then and now."""
+
+
+LLAMA_CPP: dict[str, str] = {
+    "byte-level": "gpt-2",
+    "byte-level:llama3": "llama-bpe",
+    "byte-level:qwen2": "qwen2",
+    "byte-level:o200k": "gpt-4o",
+}
+"""What llama.cpp calls a pattern (`tokenizer.ggml.pre`). It knows no others."""
+
+
+def pattern_notes(mode: Pretokenizer) -> Iterator[str]:
+    """What to know about a byte-level pattern before a model is trained with it."""
+    if mode.pattern is not None and mode.name not in LLAMA_CPP:
+        yield (
+            f"llama.cpp has no pattern like that of {mode.name}; transformers and vLLM load it. "
+            f"For llama.cpp use {', '.join(LLAMA_CPP)}"
+        )
 
 
 def known_patterns() -> dict[str, str]:

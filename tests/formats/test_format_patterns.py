@@ -1,0 +1,21 @@
+"""Which byte-level patterns load in llama.cpp, and that `learn` says so."""
+
+import pytest
+
+import volt
+from volt.counting.words import PRETOKENIZERS
+from volt.formats.patterns import LLAMA_CPP
+
+LOW = [["low lower lowest newest"] * 4]
+
+
+@pytest.mark.parametrize("pretokenizer", [*LLAMA_CPP, "byte-level:cl100k", "metaspace"])
+def test_learn_says_when_llama_cpp_does_not_know_the_pattern(pretokenizer):
+    said = [
+        one for one in volt.learn(LOW, pretokenizer=pretokenizer).messages if "llama.cpp" in one
+    ]
+    assert bool(said) == (pretokenizer == "byte-level:cl100k")
+
+
+def test_the_patterns_are_pretokenizers():
+    assert all(PRETOKENIZERS[name].pattern for name in LLAMA_CPP)
