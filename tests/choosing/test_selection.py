@@ -29,7 +29,7 @@ from volt.choosing.selection import (
 )
 from volt.pipeline import proposed
 from volt.proposing.tokens import packed
-from volt.report.answer import answer, bound_sentence
+from volt.report.answer import _beside_bpe, answer, bound_sentence
 from volt.settings import LearnSettings
 
 # --- small problems ---------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_learn_selects_exactly_the_size() -> None:
     heldout = selection["heldout"]
     assert heldout["fewer_tokens"] == pytest.approx(1 - heldout["tokens"] / heldout["bpe_tokens"])
     names = [name for name, _ in answer(result.summary()).rows]
-    assert {"bound", "mu", "bpe"} <= set(names)
+    assert {"bound", "mu", "held out"} <= set(names)
     assert "|sel:transport|" in result.signature
 
 
@@ -320,6 +320,23 @@ def test_sentence() -> None:
     found["bound"] |= {"least": 1000, "gap": 0.0, "tight": True}
     assert str(bound_sentence(found)).endswith("(this is the best one)")
     assert bound_sentence({"bound": None}) is None
+
+
+@pytest.mark.parametrize(
+    ("tokens", "bits", "said"),
+    [
+        (0.03, 0.002, "3.00% fewer tokens than BPE of the same size on held-out text, and 0.20% "
+                      "fewer bits per byte: selection helps this text"),
+        (0.03, -0.0002, "0.02% more bits per byte: selection makes this text shorter, and as easy"),
+        (0.03, -0.02, "selection makes this text shorter, but harder to predict"),
+        (-0.01, 0.01, "1.00% more tokens than BPE"),
+    ],
+)  # fmt: skip
+def test_what_is_said_beside_bpe(tokens: float, bits: float, said: str) -> None:
+    heldout = {"fewer_tokens": tokens, "fewer_bits": bits}
+    assert said in str(_beside_bpe({"selection": {"heldout": heldout}}))
+    assert _beside_bpe({"selection": {"heldout": None}}) is None
+    assert _beside_bpe({}) is None
 
 
 # --- real text --------------------------------------------------------------------------------

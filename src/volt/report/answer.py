@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 CHEAPEST = "the cheapest size that costs no measurable quality"
+SAME_BITS = 0.001
+"""Bits per byte that differ by less, relative, are called the same."""
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -48,7 +50,7 @@ def answer(found: Mapping[str, Any]) -> Answer:
         "merges": _more_merges(found),
         "bound": bound_sentence(found),
         "mu": _entry(found),
-        "bpe": _beside_bpe(found),
+        "held out": _beside_bpe(found),
         "again": _again(found),
         "auto": _auto(found),
         "paper": _paper(found),
@@ -219,19 +221,22 @@ def _beside_bpe(found: Mapping[str, Any]) -> str | None:
         return None
     tokens, bits = heldout["fewer_tokens"], heldout["fewer_bits"]
     said = (
-        f"of this size needs {_difference(tokens)} tokens on held-out text, and "
-        f"{_difference(bits)} bits per byte: selection "
+        f"{_difference(tokens)} tokens than BPE of the same size on held-out text, and "
+        f"{_difference(bits)} bits per byte: "
     )
-    if tokens > 0 and bits >= 0:
-        return said + "helps this text"
-    if tokens > 0:
-        return said + "makes this text shorter, and harder to predict"
-    return said + "does not help this text"
+    if tokens <= 0:
+        return said + "selection does not help this text"
+    if abs(bits) < SAME_BITS:
+        return said + "selection makes this text shorter, and as easy to predict"
+    return said + (
+        "selection helps this text"
+        if bits > 0
+        else "selection makes this text shorter, but harder to predict"
+    )
 
 
 def _difference(fewer: float) -> str:
-    """What the other one needs, if this one needs so much less."""
-    return f"{abs(fewer):.2%} {'more' if fewer >= 0 else 'fewer'}"
+    return f"{abs(fewer):.2%} {'fewer' if fewer >= 0 else 'more'}"
 
 
 # ----------------------------------------------------------------------------------- other answers
