@@ -301,6 +301,23 @@ def test_other_sources_and_languages() -> None:
     assert both.summary()["bound"]["least"] <= both.summary()["bound"]["tokens"]
 
 
+def test_nothing_to_select() -> None:
+    """A text whose words are single characters has no candidates: every size is the smallest."""
+    result = volt.learn([["a b c"]], select="transport", size=264)
+    assert len(result.vocabulary) == 264
+    assert result.summary()["bound"]["least"] == result.summary()["bound"]["tokens"]
+    with pytest.raises(InputError, match="more than the candidates"):
+        volt.learn([["a b c"]], select="transport", size=400)
+
+
+def test_a_long_word() -> None:
+    """The walk ends where even a token of thousands of characters is given up."""
+    result = volt.learn(
+        [["ab" * 2000 + " ab" * 9]], select="transport", size=270, max_word_length=5000
+    )
+    assert len(result.vocabulary) == 270
+
+
 def test_the_same_bytes(tmp_path: Path) -> None:
     for threads in (1, 3):
         result = volt.learn([TEXT], select="transport", size=330, threads=threads)

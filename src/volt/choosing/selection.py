@@ -13,7 +13,6 @@ exchange, and a lower bound says how much better any other set can be (`solve`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError
-from volt.base.progress import Progress
+from volt.base.progress import Progress, Report
 from volt.proposing.base import Floats, Ids, Mask
 from volt.proposing.fewest import FewestPieces
 from volt.proposing.pieces import LearnedPieces, measure_pieces
@@ -32,6 +31,8 @@ WEIGHT = 4
 """What an occurrence of a word weighs in the native code."""
 COST = 1 << 16
 """A use of a token in the native code, where costs are whole numbers."""
+DEAREST = _core.NEVER - 1
+"""The highest cost: even the longest token is cheaper symbol by symbol."""
 FACTOR, FINE_FACTOR = 1.6, 1.1
 """How far `mu` rises from level to level: over all sizes, and close to one."""
 PASSES = 2
@@ -164,7 +165,7 @@ class SelectionSolution:
 # --------------------------------------------------------------------------------------- the solver
 
 
-def walk(problem: SelectionProblem) -> Walk:
+def walk(problem: SelectionProblem, report: Report = lambda done: None) -> Walk:
     """Slope scaling: a use of a token costs `1 + mu / m_t`, so that rare tokens are expensive."""
     places = _core.count_places(problem.lattice).astype(np.float64)
     level = Level(0.0, places, places)
@@ -174,6 +175,7 @@ def walk(problem: SelectionProblem) -> Walk:
         level = _next_level(problem, level, mu)
         levels.append(level)
         mu *= FACTOR
+        report(len(levels))
     return Walk(levels)
 
 
@@ -183,7 +185,7 @@ def _next_level(problem: SelectionProblem, level: Level, mu: float) -> Level:
     for _ in range(PASSES):
         alive = expected >= WEIGHT * problem.unit / 2
         costs = np.full(len(expected), _core.NEVER, np.uint32)
-        costs[alive] = np.minimum(COST * (1 + mu / expected[alive]), 1 << 31).astype(np.uint32)
+        costs[alive] = np.minimum(COST * (1 + mu / expected[alive]), DEAREST).astype(np.uint32)
         uses = _core.count_uses(problem.lattice, costs, COST).astype(np.float64)
         expected = np.where(alive, (expected + uses) / 2, 0.0)
     return Level(mu, uses, expected)
@@ -195,7 +197,7 @@ def solve(
     size: int,
     *,
     certify: bool = True,
-    report: Callable[[int], None] = lambda done: None,
+    report: Report = lambda done: None,
 ) -> SelectionSolution:
     """The best set of `size` tokens that was found, and a bound for any such set."""
     if not 0 <= size <= problem.lattice.tokens:
@@ -262,9 +264,7 @@ def _exactly(
     return problem.search(inside)
 
 
-def _bound(
-    found: _core.SelectionSearch, size: int, report: Callable[[int], None]
-) -> tuple[int, int]:
+def _bound(found: _core.SelectionSearch, size: int, report: Report) -> tuple[int, int]:
     """Subgradient steps with Polyak's length, along averaged flows. The best bound, rounded up: a
     corpus has a whole number of tokens."""
     unit, slopes = _core.PRICE_UNIT, _core.SLOPE_UNIT**2
@@ -313,20 +313,23 @@ class Selectable(FewestPieces):
 
     def mu_curve(self) -> dict[str, list[float]]:
         """Sizes in rows, and the tokens of text that an entry saves there."""
-        levels = self.walk.levels[::-1]
-        return {
-            "sizes": [self.least + level.in_use for level in levels],
-            "mu": [self.problem.tokens(level.mu) for level in levels],
-        }
+        mu: dict[int, float] = {}
+        for level in self.walk.levels[::-1]:  # from the smallest set on
+            size = self.least + level.in_use
+            if size > max(mu, default=0):
+                mu[size] = self.problem.tokens(level.mu)
+        return {"sizes": [*mu], "mu": [*mu.values()]}
 
 
 def selectable(pieces: LearnedPieces, progress: Progress | None = None) -> Selectable:
     """One pass of rising `mu` ranks the candidates; the curve is measured in that order."""
-    problem = SelectionProblem.of(pieces)
-    path = walk(problem)
+    progress = progress or Progress()
+    with progress.stage("Selecting", unit="levels") as report:
+        problem = SelectionProblem.of(pieces)
+        path = walk(problem, report)
     found = Selectable(
         **{one.name: getattr(pieces, one.name) for one in fields(pieces)},
         order=path.ranking + pieces.alphabet_size, problem=problem, walk=path,
     )  # fmt: skip
-    with (progress or Progress()).stage("Cutting words", found.measured_sizes, "sizes") as report:
+    with progress.stage("Cutting words", found.measured_sizes, "sizes") as report:
         return measure_pieces(found, report)
