@@ -386,3 +386,26 @@ def test_bound_on_real_text(volt_data: Callable[[str], Path]) -> None:
         assert solution.tokens == min(others)
         assert solution.tokens <= solution.bound * 1.03
     assert json.dumps(solution.summary())
+
+
+def test_figures_of_real_text(volt_data: Callable[[str], Path]) -> None:
+    """What docs/selection.md says: fewer tokens than BPE on held-out text, and near the bound."""
+
+    def counted(*splits: str) -> volt.WordCounts:
+        names = [f"multi30k/{split}.{code}" for split in splits for code in ("en", "de")]
+        return volt.count([str(volt_data(name)) for name in names])
+
+    counts, held = counted("train"), counted("valid", "test")
+    merges = volt.candidates(counts)
+    found = proposed(counts, LearnSettings(select="transport"), 2)
+    assert isinstance(found, Selectable)
+    for size, fewer, above in ((1000, 0.06, 0.012), (4000, 0.04, 0.006), (8000, 0.025, 0.004)):
+        tokens = size - found.alphabet_size
+        solution = solve(found.problem, found.walk, tokens)
+        assert solution.bound is not None
+        assert solution.tokens <= solution.bound * (1 + above)
+        inside = np.ones(len(found), bool)
+        inside[found.alphabet_size :] = solution.inside
+        cuts = found.cut_words(inside, held, 2, False), merges.cuts(held, 2).at(tokens)
+        ours, theirs = (int((np.diff(cut[1]) * held.counts).sum()) for cut in cuts)
+        assert ours <= theirs * (1 - fewer), size
