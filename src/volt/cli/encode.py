@@ -14,15 +14,8 @@ from volt.cli.console import progress_for, refuse, say
 from volt.settings import EncodeSettings
 
 NOT_WITH_SPARK = (
-    "form",
-    "document_eos",
-    "resume",
-    "dropout",
-    "seed",
-    "on_invalid",
-    "threads",
-    "force",
-)
+    "form", "document_eos", "resume", "dropout", "seed", "on_invalid", "threads", "force",
+)  # fmt: skip
 
 
 def forms() -> tuple[str, ...]:
@@ -35,10 +28,6 @@ def forms() -> tuple[str, ...]:
 @dataclass(frozen=True, kw_only=True)
 class IdForm(Settings):
     form: str = option("tokens", "How ids are written", one_of(forms), group="Output", flag="as")
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingOutput(Settings):
     document_eos: bool = option(
         True, "Token files: put eos after every document.", flag(), group="Output"
     )
@@ -65,7 +54,6 @@ def encode(
     settings: EncodeSettings,
     spark: SparkColumns,
     form: IdForm,
-    training: TrainingOutput,
     target: File,
     run: QuietRun,
     given: Given,
@@ -91,7 +79,7 @@ def encode(
     if form.form in ("tokens", "ids"):
         _write_text(tokenizer, inputs, options, form, target)
     else:
-        _write_files(tokenizer, inputs, options, form, training, target, run.quiet)
+        _write_files(tokenizer, inputs, options, form, target, run.quiet)
 
 
 def _with_spark(
@@ -116,12 +104,11 @@ def _write_files(
     inputs: Stdin,
     options: dict[str, Any],
     form: IdForm,
-    training: TrainingOutput,
     target: File,
     quiet: bool,
 ) -> None:
     found = volt.encode_to_files(
-        tokenizer, inputs.files, target.output or "", form.form, **vars(training),
+        tokenizer, inputs.files, target.output or "", **vars(form),
         force=target.force, **options,
     )  # fmt: skip
     after = "" if found.eos is None else f", eos {found.eos} after each"
