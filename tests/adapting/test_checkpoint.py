@@ -17,6 +17,7 @@ from interop.samples import learned, sample_lines
 from volt import InputError, Tokenizer
 from volt.adapting.checkpoint import NewRows, _to_bfloat16, open_checkpoint
 from volt.adapting.refit import open_model
+from volt.foreign.original import Original
 from volt.proposing.tokens import Token
 
 torch = pytest.importorskip("torch", reason="needs torch: make large")
@@ -265,7 +266,7 @@ def test_a_tokenizer_of_another_format(tmp_path: Path) -> None:
     saved(gpt2, tmp_path / "old", len(vocabulary))
     config = {"eos_token": {"content": "</s>"}, "sep_token": "gone", "chat_template": "{{ x }}"}
     (tmp_path / "old" / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-    result = volt.refit(tmp_path / "gpt2", ON, model=tmp_path / "old", **SMALL)
+    result = volt.refit(tmp_path / "gpt2", ON, model=tmp_path / "old", form="gpt2", **SMALL)
     result.save(tmp_path / "out")
     fast = transformers.AutoTokenizer.from_pretrained(tmp_path / "out" / "model")
     assert fast.eos_token == "</s>" and fast.sep_token is None and fast.chat_template == "{{ x }}"
@@ -291,10 +292,11 @@ def test_the_tokenizer_of_another_model_is_refused(tokenizer: Path, tmp_path: Pa
     file = folder / "tokenizer.json"
     file.write_text(text, encoding="utf-8")
     for same in (tokenizer, learned("byte-level"), folder):
-        assert volt.refit(same, ON, size=400, model=folder).messages == []
+        messages = volt.refit(same, ON, size=400, model=folder).messages
+        assert not any("not checked" in message for message in messages)
     file.write_text("{", encoding="utf-8")
     messages = volt.extend(tokenizer, ON, 5, model=folder).messages
-    assert len(messages) == 1 and "not checked" in messages[0] and str(file) in messages[0]
+    assert "not checked" in messages[-1] and str(file) in messages[-1]
     volt.export(learned("metaspace"), "hf", folder, force=True)
     for call in (lambda: volt.refit(tokenizer, ON, size=400, model=folder),
                  lambda: volt.extend(tokenizer, ON, 5, model=folder)):  # fmt: skip
@@ -311,11 +313,11 @@ def test_tokens_behind_those_of_a_sentencepiece_model_may_be_added_ones(tmp_path
     more = replace(vocabulary, tokens=[*vocabulary.tokens, Token("[X]", "symbol")])
     other = replace(vocabulary, tokens=[*vocabulary.tokens[:-1], last._replace(text="[X]")])
     messages: list[str] = []
-    open_model(folder, vocabulary, messages)
+    open_model(folder, Original(vocabulary), messages)
     with pytest.raises(InputError, match=rf"token {len(vocabulary) - 1} is .* but '\[X\]' in"):
-        open_model(folder, other, messages)
+        open_model(folder, Original(other), messages)
     saved(gpt2, folder, len(more))
-    open_model(folder, more, messages)
+    open_model(folder, Original(more), messages)
     assert messages == []
 
 

@@ -17,7 +17,7 @@ from volt import InputError, SettingsError, Tokenizer
 from volt.adapting.refit import count_for, fit
 from volt.base.progress import Progress
 from volt.choosing.criteria import CRITERIA
-from volt.foreign.original import read_tokenizer
+from volt.foreign.original import Original, read_tokenizer
 from volt.proposing.tokens import Token
 from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.check import find_unreachable
@@ -66,7 +66,13 @@ def test_a_smaller_vocabulary_is_closed_whole_and_lossless(
 
 
 def extended(old: volt.Vocabulary, second: list[str], add: int) -> volt.RefitResult | None:
-    """None: so many new tokens that occur twice are not to be had, and that was said."""
+    """None: so many new tokens that occur twice are not to be had, and that was said. Characters
+    that the vocabulary lacks, which would be added, are left out."""
+    known = {*"".join(old.of_kind("character"))}
+    if not old.rule.mode.byte_level:
+        second = [word for word in second if {*word} <= known]
+    if not second:
+        return None
     try:
         return volt.extend(old, [[" ".join(second * 2)]], add)
     except InputError as error:
@@ -92,12 +98,15 @@ def test_an_extended_vocabulary_cuts_as_the_old_one_but_for_the_new_merges(
     assert new.unreachable == []
     parts = [[i] for i in range(len(old))] + result.parts
     for number, part in enumerate(result.parts, len(old)):
-        assert new.tokens[number].text == "".join(old.tokens[i].text for i in part)
+        if all(old.tokens[i].kind in ("character", "merged") for i in part):
+            assert new.tokens[number].text == "".join(old.tokens[i].text for i in part)
+        else:  # a character that the old vocabulary lacked, or a token with one
+            assert {old.tokens[i].kind for i in part} & {"byte", "special"}
     one, other = Tokenizer(old), Tokenizer(new)
     for text in (*texts, " ".join(second), "dcba abcd"):
         ids = other.encode(text)
         assert [i for token in ids for i in parts[token]] == one.encode(text)
-    assert result.after.tokens < result.before.tokens
+    assert result.after.tokens <= result.before.tokens
 
 
 def test_extending_goes_on_where_bpe_stopped_and_lowers_entropy_more() -> None:
@@ -190,8 +199,11 @@ def test_tokens_that_are_looked_up(mode: tuple[str, str, str], tmp_path: Path) -
         ours = Tokenizer(result.vocabulary)
         for text in sample_lines()[-150:]:
             assert theirs.encode(text).ids == ours.encode(text, allowed_special="all")
-    used = Tokenizer(result.vocabulary).encode_batch(on)
-    assert result.after.tokens == sum(map(len, used))
+    if result.original.exact:  # else the library encodes the text as one document
+        used = Tokenizer(result.vocabulary).encode_batch(on)
+        assert result.after.tokens == sum(map(len, used))
+    else:
+        assert result.after.tokens == len(theirs.encode("\n".join(on)).ids)
     assert result.after.size == len(old) - 200
 
 
@@ -200,7 +212,7 @@ def test_every_criterion_chooses_among_tokens_that_are_looked_up(
     mode: tuple[str, str, str],
 ) -> None:
     old = looked_up(*mode)
-    counts = count_for(old, [sample_lines()[:150]], {}, 1, Progress())
+    counts = count_for(Original(old), [sample_lines()[:150]], {}, 1, Progress())
     chosen = 0
     for criterion in CRITERIA:
         try:
@@ -249,7 +261,7 @@ def test_tokens_that_are_looked_up_are_cut_to_exactly_the_size_asked_for(
     mode: tuple[str, str, str],
 ) -> None:
     old = looked_up(*mode)
-    counts = count_for(old, [sample_lines()[:150]], {}, 1, Progress())
+    counts = count_for(Original(old), [sample_lines()[:150]], {}, 1, Progress())
     always = len(old) - len(old.of_kind("piece"))
     most = len(old) - len(find_unreachable(Tokenizer(old)))
     for size in (always, always + 1, always + 97, most - 1, most):
@@ -314,6 +326,10 @@ def test_tokens_that_are_looked_up_are_added(
         mode[1] == "longest"
     )
     ours, before = Tokenizer(new), Tokenizer(old)
+    if not result.original.exact:  # Hugging Face finds names of bytes in text, and volt does not
+        assert mode == ("metaspace", "unigram", "byte")
+        assert result.after.tokens < 0.95 * result.before.tokens
+        return
     for i, parts in enumerate(result.parts, len(old)):
         assert new.plain_text(new.texts[i]) == b"".join(
             old.plain_text(old.texts[part]) for part in parts

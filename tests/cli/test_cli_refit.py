@@ -34,7 +34,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-FILES = ["id_map.npy", "refit.json", "signature.txt", "tokenizer.json", "tokenizer_config.json",
+FILES = ["generation_config.json", "id_map.npy", "refit.json", "signature.txt",
+         "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json",
          "volt.json"]  # fmt: skip
 
 

@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,13 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
+class RowMaker(Protocol):
+    """Makes the rows of added tokens."""
+
+    def __call__(self, name: str, table: NDArray[np.float32]) -> NDArray[np.float64]:
+        """A row per added token, for the tensor of this name. `table` has the old rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class NewRows:
     """Where the rows of the new vocabulary come from."""
@@ -72,7 +79,9 @@ class NewRows:
     id_map: NDArray[np.int64]
     """Old id to new id; -1 for a token that was dropped."""
     parts: list[list[int]] = field(default_factory=list)
-    """For every token added behind them, the old tokens whose mean its rows are."""
+    """For every token added after them, the old tokens whose mean its rows are."""
+    init: RowMaker | None = None
+    """Another way to make the rows of added tokens."""
 
     @property
     def kept(self) -> NDArray[np.int64]:
@@ -378,8 +387,8 @@ def _find_tables(files: list[TensorFile], rows: int, config: dict[str, Any]) -> 
     tables: dict[str, int] = {}
     for file in files:
         for tensor in file.tensors:
-            is_input = _is_called(tensor.name, INPUT_NAMES)
-            if rows in tensor.shape and (is_input or _is_called(tensor.name, OUTPUT_NAMES)):
+            is_input = is_called(tensor.name, INPUT_NAMES)
+            if rows in tensor.shape and (is_input or is_called(tensor.name, OUTPUT_NAMES)):
                 tables[tensor.name] = tensor.shape.index(rows)
                 if tensor.dtype not in STORED_AS:
                     raise InputError(
@@ -397,7 +406,7 @@ def _find_tables(files: list[TensorFile], rows: int, config: dict[str, Any]) -> 
                     f"long as the vocabulary ({rows:,}), but volt does not know a tensor of this "
                     "name; this model can't be cut"
                 )
-    if not any(_is_called(name, INPUT_NAMES) for name in tables):
+    if not any(is_called(name, INPUT_NAMES) for name in tables):
         raise InputError(
             f"{files[0].path}: no embedding matrix of {rows:,} rows by any name that volt knows "
             f"({', '.join(INPUT_NAMES)}); this model can't be cut"
@@ -405,7 +414,7 @@ def _find_tables(files: list[TensorFile], rows: int, config: dict[str, Any]) -> 
     return tables
 
 
-def _is_called(name: str, names: tuple[str, ...]) -> bool:
+def is_called(name: str, names: tuple[str, ...]) -> bool:
     return any(name == one or name.endswith(f".{one}") for one in names)
 
 
@@ -423,6 +432,18 @@ def _blocks(source: BinaryIO, tensor: Tensor, file: Path) -> Iterator[bytes]:
         yield block
 
 
+def table_rows(checkpoint: Checkpoint, name: str) -> NDArray[np.float64]:
+    """The rows of a table, for computing with them."""
+    for file in checkpoint.files:
+        for tensor in file.tensors:
+            if tensor.name == name:
+                with file.path.open("rb") as source:
+                    table = _read_table(source, tensor, file.path)
+                rows = np.moveaxis(table, checkpoint.tables[name], 0)
+                return _as_floats(rows).astype(np.float64)
+    raise InputError(f"{checkpoint.folder}: no tensor {name}")
+
+
 def _read_table(source: BinaryIO, tensor: Tensor, file: Path) -> NDArray[Any]:
     data = b"".join(_blocks(source, tensor, file))
     return np.frombuffer(data, STORED_AS[tensor.dtype]).reshape(tensor.shape)
@@ -436,11 +457,14 @@ def _new_table(
     kept = used[rows.kept]
     if not np.isfinite(_as_floats(kept)).all():
         raise InputError(f"{file}: {tensor.name} has numbers that are not finite: a damaged model")
-    parts = [used[numbers] for numbers in rows.parts]
-    if tensor.dtype == "BF16":
-        added = [_to_bfloat16(_as_floats(one).mean(axis=0, dtype=np.float64)) for one in parts]
+    if rows.init is not None and used.ndim == 2:
+        means = list(rows.init(tensor.name, _as_floats(used).astype(np.float32)))
     else:
-        added = [one.mean(axis=0, dtype=np.float64).astype(table.dtype) for one in parts]
+        means = [_as_floats(used[numbers]).mean(axis=0, dtype=np.float64) for numbers in rows.parts]
+    if tensor.dtype == "BF16":
+        added = [_to_bfloat16(one) for one in means]
+    else:
+        added = [np.asarray(one).astype(table.dtype) for one in means]
     whole = np.concatenate([kept, np.stack(added)]) if added else kept
     return np.ascontiguousarray(np.moveaxis(whole, 0, axis))
 

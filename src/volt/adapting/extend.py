@@ -16,17 +16,22 @@ In `longest`, a new token is taken wherever it fits.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from volt.adapting.owned import look_up_for
+from volt.adapting.matching import matched_rows
+from volt.adapting.owned import look_up_for, own_merges, restrict, token_frequencies
 from volt.adapting.refit import (
     RefitResult,
     count_for,
     fit,
+    measured_by_library,
     open_model,
     readable,
     signed,
@@ -37,13 +42,16 @@ from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.marks import INNER, SPACE_MARK, WORD_END
 from volt.counting.words import WordRule
+from volt.foreign.base import Added
 from volt.foreign.original import AnyTokenizer
 from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
 from volt.proposing.tokens import SPELLED, Token
 from volt.settings import GONE, CountSettings
 from volt.tokenizing.check import measure
+from volt.tokenizing.pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 
@@ -70,56 +78,177 @@ def extend(
     *,
     model: str | os.PathLike[str] | None = None,
     form: str | None = None,
+    pattern: str | None = None,
     min_frequency: int = 2,
+    swap: bool = False,
+    init: Literal["mean", "omp"] = "mean",
+    donor: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> RefitResult:
-    """A tokenizer with `add` tokens more, learned from a text; all old ids stay.
+    """A tokenizer with `add` tokens more, learned from a text; all old ids stay, unless `swap`
+    takes out as many: those that the text uses least.
 
     The words are encoded with the tokenizer, and BPE goes on from there: the tokens they come out
     as are its alphabet. Of its merges those are taken that lower entropy most. They come behind all
     old ones, so that what the old tokens cut stays cut so, up to the new merges. Tokens that are
-    looked up get scores that do the same; only the longest match may cut otherwise. With `model`,
-    a new token's rows are the mean of the rows of the old tokens it is made of.
+    looked up get scores that do the same; only the longest match may cut otherwise. Characters that
+    the tokenizer lacks are added first, unless its tokens are bytes.
+
+    With `model`, a new token's rows are the mean of the rows of the old tokens it is made of; with
+    `init="omp"`, they are matched to the model in the folder `donor`. `pattern` is how the
+    tokenizer cuts text, if its files do not say it.
     """
+    if (init == "omp") != (donor is not None) or (init == "omp" and model is None):
+        raise SettingsError("`init='omp'` needs `model` and `donor`; `donor` needs `init='omp'`")
     check_at_least("add", add, 1)
     threads = thread_count(threads)
     progress = progress or Progress()
-    original = readable(tokenizer, form)
-    old = original.vocabulary
+    original = readable(tokenizer, form, pattern)
+    whole = original.vocabulary
     messages = list(original.messages)
-    if old.encoding == "longest":
+    if whole.encoding == "longest":
         messages.append(LONGEST_MESSAGE)
-    checkpoint = None if model is None else open_model(model, old, messages)
-    counts = count_for(old, on, options, threads, progress)
+    checkpoint = None if model is None else open_model(model, original, messages)
+    counts = count_for(original, on, options, threads, progress)
 
-    # 1. The words in old tokens; what text never gives does not merge.
-    symbols = _in_symbols(Tokenizer(old, threads=threads), counts)
+    # 1. Room for the new tokens, and the characters that are new.
+    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
+    old, id_map = _with_room(whole, counts, add if swap else 0, pinned, threads)
+    characters = new_characters(old, counts, add, min_frequency)
+    grown = _with_characters(old, characters)
 
-    # 2. Go on merging, and choose among what the merges make.
-    parts = _new_parts(old, symbols, add, min_frequency, threads, progress)
+    # 2. The words in these tokens; what text never gives does not merge. Go on merging, and choose
+    # among what the merges make.
+    symbols = _in_symbols(Tokenizer(grown, threads=threads), counts)
+    left = add - len(characters)
+    parts = _new_parts(grown, symbols, left, min_frequency, threads, progress) if left else []
 
-    # 3. The new tokens behind the old ones.
-    new = _merged(old, parts) if old.look_up is None else _pieces(old, old.look_up, parts)
-    tokens = [*old.tokens, *new]
+    # 3. The new tokens after the old ones.
+    new = _merged(grown, parts) if old.look_up is None else _pieces(grown, old.look_up, parts)
+    tokens = [*grown.tokens, *new]
     vocabulary = replace(
         old, tokens=tokens, look_up=look_up_for(tokens, old), unit=counts.unit, unreachable=[],
         self_test=[], signature="",
     )  # fmt: skip
     vocabulary = measure(vocabulary, counts, threads).vocabulary
-    details = {"add": add, "min": min_frequency}
-    vocabulary = signed(vocabulary, "extend", old, counts, details)
-    return RefitResult(
+    details = {"add": add, "min": min_frequency, **({"swap": "yes"} if swap else {})}
+    vocabulary = signed(vocabulary, "extend", whole, counts, details)
+    if characters:
+        messages.append(
+            f"{len(characters):,} of the new tokens are characters that the tokenizer lacked, such "
+            f"as {characters[0]!r}"
+        )
+    old_ids = np.flatnonzero(id_map >= 0)
+    made_of = [_spelling(old, one) for one in characters]
+    made_of += [
+        [i for number in whole_parts
+         for i in ([number] if number < len(old) else made_of[number - len(old)])]
+        for whole_parts, _, _ in parts
+    ]  # fmt: skip
+    rows = [[int(old_ids[i]) for i in one] for one in made_of]
+    added = _added(vocabulary, len(old), rows)
+    row_maker = None
+    if init == "omp" and donor is not None and checkpoint is not None:
+        row_maker = matched_rows(original, checkpoint, Path(donor), added, rows, messages)
+    done = RefitResult(
         original=original,
         vocabulary=vocabulary,
-        id_map=np.arange(len(old), dtype=np.int64),
-        before=fit(old, counts, threads),
+        id_map=id_map,
+        before=fit(whole, counts, threads),
         after=fit(vocabulary, counts, threads),
         messages=messages,
-        parts=[list(whole) for whole, _, _ in parts],
+        parts=rows,
         checkpoint=checkpoint,
+        added=added,
+        init=row_maker,
     )
+    return measured_by_library(done, on, options)
+
+
+def _with_room(
+    old: Vocabulary, counts: WordCounts, number: int, pinned: frozenset[int], threads: int
+) -> tuple[Vocabulary, NDArray[np.int64]]:
+    """The vocabulary without the tokens that the text uses least, closed."""
+    if not number:
+        return old, np.arange(len(old), dtype=np.int64)
+    if old.look_up is None:
+        found = own_merges(old, counts, order="use", pinned=pinned, threads=threads)
+        keep = len(found) - found.alphabet_size - number
+        kept = found.kept_ids(np.arange(found.alphabet_size, found.alphabet_size + max(0, keep)))
+    else:
+        shown = token_frequencies(Tokenizer(old, threads=threads), counts)
+        droppable = [i for i, token in enumerate(old.tokens)
+                     if token.kind == "piece" and i not in pinned]  # fmt: skip
+        droppable.sort(key=lambda i: (int(shown[i]), -i))
+        keep = len(droppable) - number
+        kept = {*range(len(old))} - {*droppable[:number]}
+    if keep < 0:
+        raise SettingsError(f"`swap`: the tokenizer has fewer than {number:,} tokens that can go")
+    # Tokens that no text is encoded as have gone, too: they come back, the first ones first.
+    missing = len(old) - number - len(kept)
+    kept |= {*[i for i in range(len(old)) if i not in kept and _alone(old, i, kept)][:missing]}
+    return restrict(old, kept)
+
+
+def _alone(old: Vocabulary, number: int, kept: set[int]) -> bool:
+    parents = old.tokens[number].parents
+    return parents is None or {*parents} <= kept
+
+
+def new_characters(old: Vocabulary, counts: WordCounts, add: int, min_frequency: int) -> list[str]:
+    """Tokens for the characters of the text that the tokenizer lacks, the most frequent first: at
+    most half of the new tokens. None where the tokens are bytes."""
+    if old.rule.mode.byte_level:
+        return []
+    known = {old.marks.strip(token.text) for token in old.tokens if token.kind == "character"}
+    if old.marks is INNER:  # longest match: a character inside a token is not new
+        known = {c for token in old.tokens if token.kind in SPELLED for c in token.text}
+    found: Counter[str] = Counter()
+    for word, number in counts.items():
+        for character in word:
+            if character not in known:
+                found[character] += number
+    usual = sorted((c for c, n in found.items() if n >= min_frequency * counts.unit),
+                   key=lambda c: (-found[c], c))  # fmt: skip
+    marked = old.marks in (WORD_END, INNER)
+    tokens = [form for c in usual if c != SPACE_MARK
+              for form in (old.marks.spell(c) if marked else [c])]  # fmt: skip
+    return [token for token in tokens if token not in old.ids][: (add + 1) // 2]
+
+
+def _with_characters(old: Vocabulary, tokens: list[str]) -> Vocabulary:
+    """The vocabulary with more characters."""
+    score = min((token.score for token in old.tokens if token.kind in SPELLED), default=0.0)
+    new = [Token(text, "character", score=score if old.encoding == "unigram" else 0.0)
+           for text in tokens]  # fmt: skip
+    return replace(old, tokens=[*old.tokens, *new], unreachable=[], self_test=[]) if new else old
+
+
+def _spelling(old: Vocabulary, token: str) -> list[int]:
+    """What a new character was before: its bytes, or unknown."""
+    if old.unknown == "byte":
+        found = [old.ids.get(f"<0x{byte:02X}>") for byte in old.marks.strip(token).encode()]
+        if all(i is not None for i in found):
+            return [i for i in found if i is not None]
+    return [] if old.unknown_id is None else [old.unknown_id]
+
+
+def _added(vocabulary: Vocabulary, first: int, rows: list[list[int]]) -> list[Added]:
+    """The new tokens for the tokenizer's own file."""
+    texts = vocabulary.texts
+    known = {token.text for token in vocabulary.tokens if token.kind in ("character", "merged")}
+    added = []
+    for token, parts in zip(vocabulary.tokens[first:], rows, strict=True):
+        pairs: list[tuple[str, str]] = []
+        if token.parents is not None:
+            own = (texts[token.parents[0]], texts[token.parents[1]])
+            every = pairs_for(token.text, known, vocabulary.marks)
+            others = every if vocabulary.merge_rule == "concat" else []
+            pairs = [own, *(pair for pair in others if pair != own)]
+        added.append(Added(token.text, tuple(parts), tuple(pairs), token.score))
+    return added
 
 
 def _in_symbols(tokenizer: Tokenizer, counts: WordCounts) -> WordCounts:

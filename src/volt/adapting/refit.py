@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.adapting.checkpoint import Checkpoint, NewRows, open_checkpoint
+from volt.adapting.checkpoint import Checkpoint, NewRows, RowMaker, open_checkpoint
 from volt.adapting.owned import (
     OwnedMerges,
     OwnedPieces,
@@ -36,6 +36,8 @@ from volt.adapting.owned import (
     restrict,
     token_frequencies,
 )
+from volt.adapting.residues import without_residues
+from volt.adapting.words import Fit, count_words, documents_of, fit_engine
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
@@ -48,9 +50,10 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.marks import SPACE_MARK
 from volt.counting.words import WordRule
-from volt.foreign.original import AnyTokenizer, Original, read_tokenizer
-from volt.formats import import_vocabulary
-from volt.formats.huggingface import rewritten
+from volt.foreign.base import Added, Change
+from volt.foreign.inner import Inner
+from volt.foreign.opening import open_engine
+from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
 from volt.proposing.tokens import Kind, Token, packed
@@ -65,20 +68,6 @@ LONGEST_SPACED_WORD = 10_000
 """Where only spaces end a word, it may be long."""
 MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model")
 """Of the files in a model's folder, those that number tokens as the model does."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How a vocabulary cuts the text."""
-
-    size: int
-    tokens: float
-    tokens_per_line: float | None
-    """A line counts as often as its words do. None where counts do not tell of lines."""
-    entropy_per_character: float
-    """Nats: token entropy times tokens over characters."""
-    unknown: float
-    """Characters that the vocabulary lacks, as `<unk>` or spelled in bytes, over tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +86,16 @@ class RefitResult:
     parts: list[list[int]] = field(default_factory=list, repr=False)
     """Of every token that was added, the old tokens it is made of."""
     checkpoint: Checkpoint | None = field(default=None, repr=False)
+    added: list[Added] = field(default_factory=list, repr=False)
+    """The tokens that were added, for the tokenizer's own file."""
+    rerouted: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict, repr=False)
+    init: RowMaker | None = field(default=None, repr=False)
+    """How the rows of added tokens are made; None: as the mean of their parts."""
+
+    @property
+    def change(self) -> Change:
+        """What is done to the tokenizer's own file."""
+        return Change(self.id_map, self.added, self.rerouted)
 
     @property
     def dropped(self) -> int:
@@ -121,10 +120,12 @@ class RefitResult:
         }  # fmt: skip
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[str]:
-        """Write volt.json, id_map.npy, refit.json, signature.txt, the tokenizer in the format it
-        came in, and below model/ the checkpoint; all or nothing. What to know about the files."""
+        """Write id_map.npy, refit.json, signature.txt, the tokenizer in the format it came in,
+        volt.json if volt encodes as it does, and below model/ the checkpoint; all or nothing. What
+        to know about the files."""
         with atomic_folder(folder, force=force) as temporary:
-            self.vocabulary.save(temporary / "volt.json")
+            if self.original.exact:
+                self.vocabulary.save(temporary / "volt.json")
             np.save(temporary / "id_map.npy", self.id_map)
             signature = self.vocabulary.signature + "\n"
             (temporary / "signature.txt").write_text(signature, encoding="utf-8")
@@ -133,12 +134,13 @@ class RefitResult:
                 rows = (f'"{first + i}": {parts}' for i, parts in enumerate(self.parts))
                 text = "{\n" + ",\n".join(rows) + "\n}\n"
                 (temporary / "parts.json").write_text(text, encoding="utf-8")
-            messages = self.original.files(self.vocabulary, self.id_map, temporary)
+            messages = self.original.files(self.vocabulary, self.change, temporary)
             if self.checkpoint is not None:
                 files = {}
-                if self.original.form == "hf" and self.original.path is not None:
-                    files = rewritten(self.original.path, self.vocabulary, self.id_map)
-                new = NewRows(self.id_map, self.parts)
+                if self.original.form == "hf" or not self.original.exact:
+                    files = self.original.rewritten(self.vocabulary, self.change)
+                    files.pop("generation_config.json", None)  # the model has its own
+                new = NewRows(self.id_map, self.parts, self.init)
                 messages += self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
             told = {**self.summary(), "messages": [*self.messages, *messages]}
             summary = json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False)
@@ -156,6 +158,8 @@ def refit(
     *,
     model: str | os.PathLike[str] | None = None,
     form: str | None = None,
+    pattern: str | None = None,
+    residues: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
     **options: Any,
@@ -163,7 +167,8 @@ def refit(
     """The smaller vocabulary, of a tokenizer's own tokens, that fits a text.
 
     `model` is the folder of a Hugging Face checkpoint that uses this tokenizer: its matrices are
-    cut to the new vocabulary when the result is saved.
+    cut to the new vocabulary when the result is saved. `pattern` is how the tokenizer cuts text, if
+    its files do not say it. With `residues`, only tokens go that the text makes, but never shows.
     """
     settings = ChoiceSettings.take(options)
     if settings.profile in ("literal", "released"):
@@ -175,14 +180,27 @@ def refit(
     progress = progress or Progress()
 
     # 1. The tokenizer, the model that uses it, the words of the text.
-    original = readable(tokenizer, form)
+    original = readable(tokenizer, form, pattern)
     old = _with_last_pairs(original.vocabulary)
     messages = list(original.messages)
-    checkpoint = None if model is None else open_model(model, old, messages)
-    counts = count_for(old, on, options, threads, progress)
+    checkpoint = None if model is None else open_model(model, original, messages)
+    counts = count_for(original, on, options, threads, progress)
+    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
+    if residues:
+        found_residues = without_residues(old, counts, pinned, threads)
+        vocabulary, id_map = found_residues.vocabulary, found_residues.id_map
+        vocabulary = replace(measure(vocabulary, counts, threads).vocabulary, unit=counts.unit)
+        details: dict[str, Any] = {"residues": "removed"}
+        vocabulary = signed(vocabulary, "refit", old, counts, details)
+        done = RefitResult(
+            original=original, vocabulary=vocabulary, id_map=id_map,
+            before=fit(old, counts, threads), after=fit(vocabulary, counts, threads),
+            messages=[*messages, *found_residues.messages], checkpoint=checkpoint,
+            rerouted=found_residues.rerouted,
+        )  # fmt: skip
+        return measured_by_library(done, on, options)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
-    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
     found = _candidates(old, counts, pinned, threads, progress)
     choice = _choose(
         found,
@@ -205,7 +223,7 @@ def refit(
         "pin": ",".join(map(str, sorted(pinned))) or "none",
     }
     vocabulary = signed(vocabulary, "refit", old, counts, details)
-    return RefitResult(
+    done = RefitResult(
         original=original,
         vocabulary=vocabulary,
         id_map=id_map,
@@ -215,10 +233,26 @@ def refit(
         choice=choice,
         checkpoint=checkpoint,
     )
+    return measured_by_library(done, on, options)
 
 
-def readable(tokenizer: AnyTokenizer, form: str | None) -> Original:
-    original = read_tokenizer(tokenizer, form)
+def measured_by_library(
+    result: RefitResult, on: WordCounts | Text | Iterable[Text], options: dict[str, Any]
+) -> RefitResult:
+    """With figures from the tokenizer's own library and its rewritten file, where volt does not
+    encode as the tokenizer does."""
+    original = result.original
+    if original.exact or original.engine is None:
+        return result
+    documents = documents_of(on, options)
+    changed = original.changed(result.change)
+    return replace(
+        result, before=fit_engine(original.engine, documents), after=fit_engine(changed, documents)
+    )
+
+
+def readable(tokenizer: AnyTokenizer, form: str | None, pattern: str | None = None) -> Original:
+    original = open_original(tokenizer, form, pattern)
     if original.vocabulary.hidden:
         raise SettingsError(
             f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding split) "
@@ -228,9 +262,10 @@ def readable(tokenizer: AnyTokenizer, form: str | None) -> Original:
 
 
 def open_model(
-    model: str | os.PathLike[str], vocabulary: Vocabulary, messages: list[str]
+    model: str | os.PathLike[str], original: Original, messages: list[str]
 ) -> Checkpoint:
     """The checkpoint, if the tokenizer in its folder has the tokens of this one."""
+    vocabulary = original.vocabulary
     checkpoint = open_checkpoint(model, len(vocabulary))
     file = next((checkpoint.folder / name for name in MODEL_TOKENIZERS
                  if (checkpoint.folder / name).exists()), None)  # fmt: skip
@@ -241,15 +276,15 @@ def open_model(
         )
         return checkpoint
     try:
-        theirs = import_vocabulary(file)[0].texts
+        theirs = open_engine(file, native=False).engine.names
     except VoltError as error:
         messages.append(f"that the tokenizer is the model's was not checked: {error}")
         return checkpoint
-    mine = vocabulary.texts
+    mine = vocabulary.texts if original.engine is None else original.engine.names
     if file.name == "tokenizer.model":  # tokens that were added later are in other files
         mine = mine[: len(theirs)]
     for i, (one, other) in enumerate(zip_longest(theirs, mine)):
-        if one != other:
+        if one != other and not (one is None and file.name == "tokenizer.model"):
             raise InputError(
                 f"{file}: token {i} is {_quoted(one)} here, but {_quoted(other)} in the tokenizer "
                 "given: it is not the tokenizer of this model"
@@ -279,13 +314,18 @@ def _with_last_pairs(vocabulary: Vocabulary) -> Vocabulary:
 
 
 def count_for(
-    vocabulary: Vocabulary,
+    original: Original | Vocabulary,
     on: WordCounts | Text | Iterable[Text],
     options: dict[str, Any],
     threads: int,
     progress: Progress,
 ) -> WordCounts:
-    """The words of the text, cut as the vocabulary cuts them."""
+    """The words of the text, cut as the tokenizer cuts them."""
+    original = Original(original) if isinstance(original, Vocabulary) else original
+    vocabulary = original.vocabulary
+    if not original.exact and original.engine is not None:
+        least = options.get("min_count") or 1
+        return count_words(original.engine, Inner(vocabulary), documents_of(on, options), least)
     rule = vocabulary.rule
     if isinstance(on, WordCounts):
         return some_words(counted(on, options, threads, progress))

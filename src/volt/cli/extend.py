@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import volt
-from volt.base.options import Settings, option, size, whole
+from volt.base.options import Settings, choice, flag, option, path, size, whole
 from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import command
 from volt.cli.console import progress_for
@@ -19,6 +20,18 @@ class ExtendCommand(Settings):
     min_frequency: int = option(
         2, "Do not merge pairs rarer than this.", whole(1, MOST), group="Tokens"
     )
+    swap: bool = option(
+        False, "Keep the size: the tokens that the text uses least make room.", flag(),
+        group="Size",
+    )  # fmt: skip
+    init: Literal["mean", "omp"] = option(
+        "mean", "How rows of new tokens start: the mean of their parts, or matching pursuit "
+        "against `donor`", choice("mean", "omp"), group="Training",
+    )  # fmt: skip
+    donor: str | None = option(
+        None, "Model, with its tokenizer, that rows of new tokens are matched to.", path("DIR"),
+        group="Training",
+    )  # fmt: skip
 
 
 @command("volt extend tokenizer.json --on medical.txt --add 2k -o larger/")
@@ -28,8 +41,10 @@ def extend(
     """Add tokens for a text to a tokenizer, and rows for them to a model; old ids stay."""
     result = volt.extend(
         tokenizer.tokenizer, fitting_texts(tokenizer, target), asked.add, model=tokenizer.model,
-        form=tokenizer.form, min_frequency=asked.min_frequency, **vars(reading),
+        form=tokenizer.form, pattern=tokenizer.pattern, min_frequency=asked.min_frequency,
+        swap=asked.swap, init=asked.init, donor=asked.donor, **vars(reading),
         threads=run.threads, progress=progress_for(run.quiet),
     )  # fmt: skip
-    head = f"{result.before.size:,} tokens -> {result.after.size:,}; the old ones have their ids"
+    stays = "as many were taken out" if asked.swap else "the old ones have their ids"
+    head = f"{result.before.size:,} tokens -> {result.after.size:,}; {stays}"
     tell_refit(result, [head], target, run)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
+
 from volt.base.options import Settings, flag, option
 from volt.cli.arguments import Learned
 from volt.cli.command import command
@@ -45,6 +47,7 @@ def info(learned: Learned, shown: InfoCommand) -> None:
 
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
+    from volt.foreign.residues import find_residues
     from volt.proposing.tokens import SPELLED, Kind
     from volt.report.answer import bound_sentence
 
@@ -56,6 +59,8 @@ def diagnostics(material: Material) -> dict[str, Any]:
     counted = {kind: len(vocabulary.of_kind(kind)) for kind in kinds}
     texts = [token for token in vocabulary.tokens if token.kind in SPELLED]
     seen = any(token.frequency for token in vocabulary.tokens)
+    shown = np.array([token.frequency for token in vocabulary.tokens], np.int64)
+    residues = find_residues(vocabulary, shown) if seen else None
     decided = None
     if choices is not None:
         decided = next((one for one in choices["choices"]
@@ -67,6 +72,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "hidden": len(vocabulary.hidden),
         "unreachable": len(vocabulary.unreachable),
         "never_used": sum(not token.frequency for token in texts) if seen else None,
+        "residues": len(residues) if residues is not None else None,
         "longest_token": max((len(token.text) for token in texts), default=0),
         "pretokenizer": vocabulary.rule.pretokenizer,
         "normalize": vocabulary.rule.normalize,

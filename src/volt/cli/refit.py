@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import volt
 from volt.base.errors import SettingsError
+from volt.base.options import Settings, flag, option
 from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
@@ -17,9 +18,17 @@ if TYPE_CHECKING:
     from volt.adapting.refit import RefitResult
 
 
+@dataclass(frozen=True, kw_only=True)
+class RefitCommand(Settings):
+    residues: bool = option(
+        False, "Only take out tokens that the text makes, but never shows.", flag(), group="Size"
+    )
+
+
 @command("volt refit tokenizer.json --on medical.txt --model checkpoint/ -o smaller/")
 def refit(
     tokenizer: TokenizerInput,
+    asked: RefitCommand,
     settings: ChoiceSettings,
     reading: ReadSettings,
     target: Folder,
@@ -28,7 +37,8 @@ def refit(
     """Shrink a tokenizer to the tokens that fit a text, and a model with it."""
     result = volt.refit(
         tokenizer.tokenizer, fitting_texts(tokenizer, target), model=tokenizer.model,
-        form=tokenizer.form, **vars(settings), **vars(reading), threads=run.threads,
+        form=tokenizer.form, pattern=tokenizer.pattern, residues=asked.residues, **vars(settings),
+        **vars(reading), threads=run.threads,
         progress=progress_for(run.quiet),
     )  # fmt: skip
     stays = "every special token, byte and character stays: what could be encoded still can"
@@ -39,7 +49,8 @@ def answer_lines(result: RefitResult) -> list[str]:
     """The sizes before and after, and why."""
     from volt.report.answer import answer
 
-    assert result.choice is not None  # refit chooses, extend does not
+    if result.choice is None:  # only residues went
+        return [f"{result.before.size:,} tokens -> {result.after.size:,}"]
     told = answer(result.choice.summary())
     if result.choice.reason == "size":
         told = replace(told, rows=())
@@ -78,7 +89,7 @@ def tell_refit(result: RefitResult, head: list[str], target: Folder, run: Run) -
         say(
             quiet,
             f"characters it has no token for: {before.unknown:.2%} -> {after.unknown:.2%} of the "
-            "tokens; neither refit nor extend adds characters",
+            "tokens",
         )
     say(
         quiet,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError, SettingsError
-from volt.counting.words import PRETOKENIZERS
+from volt.counting.words import GPT2, PRETOKENIZERS
 from volt.foreign.base import Change
 from volt.foreign.huggingface import CONFIG, HuggingFace, kept_merges, renumbered_beside
 from volt.foreign.json_text import JsonText, dumped, laid_out
@@ -55,6 +55,7 @@ def open_pair(folder: Path, pattern: str | None) -> HuggingFace:
         "post_processor": None, "decoder": BYTE_LEVEL, **parts, "model": model,
     }  # fmt: skip
     engine = Pair(str(folder), json.dumps(data, ensure_ascii=False), folder, names)
+    engine.pattern = pattern
     engine.messages.append(said)
     return engine
 
@@ -70,6 +71,8 @@ def _parts(
     folder: Path, names: tuple[str, str], config: Data, pattern: str | None
 ) -> tuple[Data, str]:
     """Normalizer, pre-tokenizer and model settings, and who says so."""
+    if pattern == GPT2:
+        return {"pre_tokenizer": BYTE_LEVEL}, "the pattern is GPT-2's, as given"
     if pattern is not None:
         split = {"type": "Sequence", "pretokenizers": [split_part(pattern), BYTES]}
         return {"pre_tokenizer": split}, "the pattern is the one given"
@@ -144,6 +147,7 @@ class Pair(HuggingFace):
     def __init__(self, name: str, text: str, folder: Path, names: tuple[str, str]) -> None:
         super().__init__(name, text, "gpt2", folder)
         self.files = names
+        self.pattern: str | None = None
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
         assert self.folder is not None

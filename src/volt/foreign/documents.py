@@ -18,17 +18,20 @@ Groups = dict[str, list[str]]
 On = Text | Iterable[Text] | Mapping[str, Text | Iterable[Text]]
 
 
-def read_documents(on: Text | Iterable[Text]) -> list[str]:
-    """Every input is a document, without the line end at its end."""
+def read_documents(
+    on: Text | Iterable[Text], *, glob: str | None = None, replace: bool = False
+) -> list[str]:
+    """Every input is a document, without the line end at its end. `replace`: invalid UTF-8 becomes
+    U+FFFD, else it is an error."""
     documents: list[str] = []
-    for source in find_inputs(on):
+    for source in find_inputs(on, **({} if glob is None else {"glob": glob})):
         try:
             with source.open() as stream:
                 data = stream.read()
         except OSError as error:
             raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
         try:
-            text = data.decode().removeprefix("\ufeff")
+            text = data.decode(errors="replace" if replace else "strict").removeprefix("\ufeff")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None

@@ -21,6 +21,8 @@ from volt.formats.files import read_bytes, read_json
 from volt.formats.reasons import UNKNOWN_PENALTY
 
 CONFIG, MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+GENERATION = "generation_config.json"
+ID_KEY = re.compile(r"_token_id$")
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 """Files that name tokens by their text, so that they stay as they are."""
 
@@ -241,13 +243,18 @@ def rewritten_json(
         if new >= 0:
             new_names[new] = names[old]
     if kind == "Unigram":
-        members = _unigram_members(model["vocab"], change)
+        members = _unigram_members(model["vocab"], new_names, change)
         spans[vocab_span] = laid_out(members, style, "[]")
         if (span := source.find(("model", "unk_id"))) and model.get("unk_id") is not None:
             spans[span] = str(change.new_id(model["unk_id"], f"{name}: model.unk_id"))
     else:
         kept = [(change.id_map[i], token) for token, i in model["vocab"].items()
                 if i < len(change.id_map) and change.id_map[i] >= 0]  # fmt: skip
+        if change.added:
+            # Added tokens get a place before the new ones, or the library would number them again.
+            inside = {number for number, _ in kept}
+            kept += [(number, token) for number, token in enumerate(new_names)
+                     if token is not None and number not in inside]  # fmt: skip
         members = [f"{dumped(token)}: {number}" for number, token in sorted(kept)]
         members += [f"{dumped(one.text)}: {i}" for i, one in enumerate(change.added, change.kept)]
         spans[vocab_span] = laid_out(members, style, "{}")
@@ -270,14 +277,15 @@ def rewritten_json(
     return source.with_spans(spans)
 
 
-def _unigram_members(vocab: list[Any], change: Change) -> list[str]:
+def _unigram_members(vocab: list[Any], names: Sequence[str | None], change: Change) -> list[str]:
     kept = [(int(change.id_map[i]), dumped(one)) for i, one in enumerate(vocab)
             if change.id_map[i] >= 0]  # fmt: skip
     members = [one for _, one in sorted(kept)]
     if change.added and len(members) < change.kept:
         # Ids are places in this list, so added tokens before the new ones have a place too. Their
         # score does not matter: they are found before the model sees the text.
-        members += [dumped([f"<|place-{i}|>", 0.0]) for i in range(len(members), change.kept)]
+        members += [dumped([names[i] or f"<|place-{i}|>", 0.0])
+                    for i in range(len(members), change.kept)]  # fmt: skip
     return [*members, *(dumped([one.text, one.score]) for one in change.added)]
 
 
@@ -297,7 +305,7 @@ def kept_merges(
             stays.append(merge)
     for one in change.added:
         stays += [" ".join(pair) if strings else list(pair) for pair in one.pairs]
-    return stays
+    return list({str(merge): merge for merge in reversed(stays)}.values())[::-1]  # the first counts
 
 
 def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], int]]:
@@ -318,6 +326,20 @@ def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | 
     return found
 
 
+def _renumbered_ids(file: Path, change: Change) -> bytes:
+    """Settings that name tokens by their ids: numbers and lists of them."""
+    text = read_bytes(file).decode()
+    source = JsonText(text)
+    spans = {}
+    for key, span, _ in source.children(()):
+        value = json.loads(text[slice(*span)])
+        numbers = value if isinstance(value, list) else [value]
+        if ID_KEY.search(str(key)) and all(type(one) is int for one in numbers) and numbers:
+            new = [change.new_id(one, f"{file}: {key}") for one in numbers]
+            spans[span] = dumped(new if isinstance(value, list) else new[0])
+    return source.with_spans(spans).encode()
+
+
 def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
     """The files beside a tokenizer, with the new ids; what names tokens by text stays as it is."""
     files = {name: read_bytes(folder / name) for name in BESIDE if (folder / name).exists()}
@@ -330,6 +352,8 @@ def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
                 new = change.new_id(int(key), f"{config}: added_tokens_decoder")
                 spans[key_span] = dumped(str(new))
         files[CONFIG] = source.with_spans(spans).encode()
+    if (folder / GENERATION).exists():
+        files[GENERATION] = _renumbered_ids(folder / GENERATION, change)
     if (folder / ADDED).exists():
         table: Mapping[str, Any] = read_json(folder / ADDED)
         source = JsonText(read_bytes(folder / ADDED).decode())

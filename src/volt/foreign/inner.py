@@ -75,6 +75,7 @@ def merging(
         made = {text: pair for text in rank if text in ids and text not in base
                 and (pair := derived(symbols(text), lambda a, b: rank.get(a + b)))}  # fmt: skip
         rank_of = rank
+    made = _closed(made, base)
     order = _by_rank(made, rank_of)
     tokens = []
     for i, name in enumerate(names):
@@ -86,9 +87,8 @@ def merging(
             kind = "character"
         elif i not in named and name in made and i != unknown_id:
             left, right = made[text]
-            if left in ids and right in ids:
-                tokens.append(Token(text, "merged", (ids[left], ids[right]), order[text]))
-                continue
+            tokens.append(Token(text, "merged", (ids[left], ids[right]), order[text]))
+            continue
         elif i not in named and whole_words and byte_level and i != unknown_id:
             kind = "piece"
         tokens.append(Token(text, kind))
@@ -172,6 +172,15 @@ def _numbered(ranks: Sequence[tuple[str, float]]) -> dict[str, int]:
     for text, value in ranks:
         found.setdefault(text, order[value])
     return found
+
+
+def _closed(made: dict[str, Pair], base: set[str]) -> dict[str, Pair]:
+    """The tokens whose parts are letters or made themselves. Others are never merged."""
+    closed: dict[str, Pair] = {}
+    for text in sorted(made, key=len):
+        if all(part in base or part in closed for part in made[text]):
+            closed[text] = made[text]
+    return closed
 
 
 def _by_rank(made: dict[str, Pair], rank_of: dict[str, int]) -> dict[str, int]:

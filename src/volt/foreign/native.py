@@ -29,9 +29,11 @@ class Native(Engine):
         self.unknown_id = vocabulary.unknown_id
         self.byte_ids = frozenset(np.flatnonzero(columns.are("byte")).tolist())
         self.before_word = " " if vocabulary.rule.mode.byte_level else ""
-        # Hugging Face finds names of special tokens in text; SentencePiece and tiktoken do not.
-        finds = behind is not None and behind.library.startswith("tokenizers")
-        self.allowed = frozenset(vocabulary.of_kind("special")) if finds else frozenset()
+        # Hugging Face finds names of added tokens in text; SentencePiece and tiktoken do not.
+        self.allowed: frozenset[str] = frozenset()
+        if behind is not None and behind.library.startswith("tokenizers"):
+            added = {behind.names[i] for i in behind.named}
+            self.allowed = frozenset(vocabulary.of_kind("special")) & added
         # SentencePiece and Hugging Face do not tell a `▁` in the text from a space.
         self.mark_is_space = behind is not None and vocabulary.rule.mode.space_before
         self.by_lines = behind is None and not vocabulary.rule.mode.byte_level

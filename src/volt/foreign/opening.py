@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.errors import InputError, VoltError
-from volt.counting.words import PRETOKENIZERS
+from volt.counting.words import GPT2, PRETOKENIZERS
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import built_in
 from volt.foreign.classes import Bert, open_pair
 from volt.foreign.gguf import open_gguf
-from volt.foreign.huggingface import HuggingFace
+from volt.foreign.huggingface import CONFIG, HuggingFace
 from volt.foreign.marian import MarianMT
 from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
@@ -76,6 +76,9 @@ def open_engine(
         engine.messages += messages
         said = KINDS[found.kind].said if found.kind in KINDS else f"a {found.kind} file"
         return Opened(engine, f"{said}, read and encoded by volt itself")
+    folder = place if place.is_dir() else place.parent
+    if form == "gpt2" and pattern is None and not (folder / CONFIG).exists():
+        pattern = GPT2  # the user says so
     own = _library_engine(place, found, pattern)
     if not native:
         return Opened(own, f"{found.said}, encoded by {own.library}")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from volt.base.errors import InputError, SettingsError
+from volt.foreign.base import Change, Engine
+from volt.foreign.native import Native
+from volt.foreign.opening import NO_LIBRARY, open_engine
 from volt.formats import FORMATS, detect, export, import_vocabulary
-from volt.formats.huggingface import rewritten
+from volt.formats.detect import identify
+from volt.formats.huggingface.folder import config
+from volt.formats.huggingface.write import as_json
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
@@ -22,23 +25,67 @@ AnyTokenizer = str | os.PathLike[str] | Vocabulary | Tokenizer
 @dataclass(frozen=True, eq=False)
 class Original:
     """A tokenizer that exists. Its format is one of `volt.formats.FORMATS`, or None for a
-    vocabulary of volt."""
+    vocabulary of volt and for files that volt can't convert."""
 
     vocabulary: Vocabulary
     path: Path | None = None
     form: str | None = None
     messages: list[str] = field(default_factory=list)
+    engine: Engine | None = None
+    """The tokenizer's own library, which rewrites its file."""
+    exact: bool = True
+    """Does volt encode text as the tokenizer does? If not, the vocabulary is that of the model
+    inside, over the words that the engine makes."""
 
-    def files(self, vocabulary: Vocabulary, id_map: NDArray[np.int64], folder: Path) -> list[str]:
+    def files(self, vocabulary: Vocabulary, change: Change, folder: Path) -> list[str]:
         """Write the new vocabulary in the format of the original; returns notes on the files."""
-        if self.form is None or self.path is None:
-            return []
-        if self.form == "hf":
-            for name, data in rewritten(self.path, vocabulary, id_map).items():
+        if self.engine is not None:
+            for name, data in self.rewritten(vocabulary, change).items():
                 (folder / name).write_bytes(data)
+            return []
+        if self.form is None or self.path is None:
             return []
         name = self.path.name if self.path.is_file() and self.form != "gpt2" else ""
         return export(vocabulary, self.form, folder / name).messages
+
+    def rewritten(self, vocabulary: Vocabulary, change: Change) -> dict[str, bytes]:
+        """The files of the engine. A lone tokenizer.json gets settings for `transformers`."""
+        assert self.engine is not None
+        files = self.engine.rewrite(change)
+        if "tokenizer.json" in files and "tokenizer_config.json" not in files:
+            settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
+            files["tokenizer_config.json"] = as_json(config(vocabulary) if self.exact else settings)
+        return files
+
+    def changed(self, change: Change) -> Engine:
+        """The engine that runs the rewritten files."""
+        assert self.engine is not None
+        files = self.engine.rewrite(change)
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data in files.items():
+                (Path(folder) / name).write_bytes(data)
+            pattern = getattr(self.engine, "pattern", None)
+            place = Path(folder) / next(iter(files))
+            return open_engine(place, pattern=pattern, native=False).engine
+
+
+def open_original(
+    tokenizer: AnyTokenizer, form: str | None = None, pattern: str | None = None
+) -> Original:
+    """A tokenizer of any toolkit, to be refitted or extended."""
+    if isinstance(tokenizer, (Vocabulary, Tokenizer)):
+        return read_tokenizer(tokenizer)
+    path = Path(tokenizer)
+    if not path.exists():
+        raise InputError(f"no such file or folder: {path}")
+    kind = form or identify(path).kind
+    if kind == "volt" or kind in NO_LIBRARY:
+        return read_tokenizer(path, form)
+    opened = open_engine(path, form=form, pattern=pattern)
+    engine = opened.engine
+    if isinstance(engine, Native):
+        return Original(engine.vocabulary, path, kind, opened.messages, engine.behind)
+    return Original(engine.inner().vocabulary, path, kind, opened.messages, engine, exact=False)
 
 
 def read_tokenizer(

@@ -14,6 +14,8 @@ from volt.tokenizing.pairs import Pair, merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"
+SAME_PATTERN = ("GPT2Tokenizer", "WhisperTokenizer", "CodeGenTokenizer", "GPTNeoXTokenizer")
+"""Classes of transformers that cut text as GPT-2 does."""
 
 
 def refusals(vocabulary: Vocabulary) -> Iterator[str]:
@@ -36,6 +38,15 @@ def read(path: Path) -> Parsed:
     folder = path if path.is_dir() else path.parent
     file = folder / "vocab.json"
     parsed = Parsed(str(file), "gpt2", "byte-level", [], unknown="byte")
+    settings = folder / "tokenizer_config.json"
+    if settings.exists():
+        named = read_json(settings)
+        name = named.get("tokenizer_class") if isinstance(named, dict) else None
+        if name is not None and str(name).removesuffix("Fast") not in SAME_PATTERN:
+            raise parsed.fail(
+                f"{settings.name} names {str(name)[:60]}: it cuts text otherwise than GPT-2; "
+                "compare, verify, refit and extend take it"
+            )
     numbers = read_json(file)
     if not isinstance(numbers, dict) or not all(type(i) is int for i in numbers.values()):
         raise parsed.fail("no table of tokens and ids")

@@ -9,7 +9,6 @@ With `tokenizer.encode_special_tokens = True` they are ordinary text.
 
 from volt.formats.base import Format
 from volt.formats.huggingface.read import parse, read
-from volt.formats.huggingface.rewrite import rewritten
 from volt.formats.huggingface.write import (
     notes,
     refusals,
@@ -33,4 +32,4 @@ FORMAT = Format(
     example=("hf", 'AutoTokenizer.from_pretrained("hf")'),
 )
 
-__all__ = ["FORMAT", "parse", "read", "rewritten", "to_transformers", "tokenizer_data", "write"]
+__all__ = ["FORMAT", "parse", "read", "to_transformers", "tokenizer_data", "write"]

@@ -1,0 +1,79 @@
+"""The words of a text as somebody's tokenizer makes them, and how it cuts the text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from volt.base.errors import InputError, SettingsError
+from volt.counting.counts import WordCounts
+from volt.counting.inputs import Text
+from volt.foreign.base import Engine
+from volt.foreign.documents import read_documents
+from volt.foreign.inner import Inner
+
+USABLE = ("glob", "min_count", "on_invalid", "input_format")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a vocabulary cuts the text."""
+
+    size: int
+    tokens: float
+    tokens_per_line: float | None
+    """A line counts as often as its words do. None where counts do not tell of lines."""
+    entropy_per_character: float
+    """Nats: token entropy times tokens over characters."""
+    unknown: float
+    """Characters that the vocabulary lacks, as `<unk>` or spelled in bytes, over tokens."""
+
+
+def documents_of(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]) -> list[str]:
+    """The documents of a text that an engine has to see."""
+    if isinstance(on, WordCounts):
+        raise SettingsError("this tokenizer has to see the text itself: word counts won't do")
+    given = {name for name, value in options.items() if value is not None}
+    if unusable := given - {*USABLE}:
+        raise SettingsError(
+            f"the tokenizer cuts the text itself: `{min(unusable)}` does not go with it"
+        )
+    if options.get("input_format") == "counts":
+        raise SettingsError("this tokenizer has to see the text itself: word counts won't do")
+    return read_documents(
+        on, glob=options.get("glob"), replace=options.get("on_invalid") == "replace"
+    )
+
+
+def count_words(engine: Engine, inner: Inner, documents: list[str], min_count: int) -> WordCounts:
+    """The words that the engine's model sees, counted."""
+    words = Counter(word for document in documents for word in engine.words(document))
+    if min_count > 1:
+        words = Counter({word: count for word, count in words.items() if count >= min_count})
+    words.pop("", None)
+    if not words:
+        raise InputError("there is not one word in the text")
+    return inner.counts(words, sum(document.count("\n") + 1 for document in documents))
+
+
+def fit_engine(engine: Engine, documents: list[str]) -> Fit:
+    """How an engine cuts documents."""
+    found = engine.encode_batch(documents)
+    ids = np.array([i for one in found for i in one], np.int64)
+    counts = np.bincount(ids, minlength=engine.size)
+    shares = counts[counts > 0] / max(1, len(ids))
+    nats = float(-(shares * np.log(shares)).sum())
+    starts = {i for i in engine.byte_ids if not 0x80 <= (engine.plain[i] or b"\0")[0] < 0xC0}
+    unknown = [*starts, *([] if engine.unknown_id is None else [engine.unknown_id])]
+    lines = sum(document.count("\n") + 1 for document in documents)
+    return Fit(
+        size=engine.size,
+        tokens=float(len(ids)),
+        tokens_per_line=len(ids) / max(1, lines),
+        entropy_per_character=nats * len(ids) / max(1, sum(map(len, documents))),
+        unknown=float(counts[unknown].sum()) / max(1, len(ids)),
+    )

@@ -1,0 +1,319 @@
+"""Refit and extend of any tokenizer: its own file is rewritten, and its own library reads it."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+import sentencepiece
+import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from published import (
+    hugging_face,
+    sentencepiece_model,
+    write_pair,
+    write_ranks,
+    write_tekken,
+)
+
+import volt
+from volt.base.errors import VoltError
+from volt.foreign.base import Change
+from volt.foreign.check_lines import built_in
+from volt.foreign.huggingface import HuggingFace
+from volt.foreign.json_text import JsonText
+from volt.foreign.opening import open_engine
+from volt.foreign.original import open_original
+
+TEXT = ["the and of the\nreturn self\n    if der die und\n" * 12, "дом 12 the, the. don't"]
+NEW = ["quartz vexing jumble synthetic embeddings polynomial 12 quartzite\n\tvexing jumbled\n" * 9]
+MERGING = ["gpt2", "neox", "falcon", "deepseek", "llama3", "qwen2", "command_r", "llama2", "gemma",
+           "clip"]  # fmt: skip
+
+
+def write(name, folder):
+    folder.mkdir(exist_ok=True)
+    path = folder / "tokenizer.json"
+    path.write_text(hugging_face(name), encoding="utf-8")
+    return path
+
+
+def pieces(engine, texts):
+    return [[engine.names[i] for i in ids] for ids in engine.encode_batch(texts)]
+
+
+def kept_pieces_are_the_same(before, after, id_map, texts):
+    """A text whose tokens all stay is cut as before, with the ids of now."""
+    found = 0
+    for text, old, new in zip(texts, before.encode_batch(texts), after.encode_batch(texts),
+                              strict=True):  # fmt: skip
+        if all(id_map[i] >= 0 for i in old):
+            assert [int(id_map[i]) for i in old] == new, text
+            found += 1
+    return found
+
+
+@pytest.mark.parametrize("name", MERGING)
+def test_refit_of_a_tokenizer_json(name, tmp_path):
+    path = write(name, tmp_path / "old")
+    before = open_engine(path, native=False).engine
+    size = before.size - 12
+    result = volt.refit(path, [TEXT], size=size)
+    result.save(tmp_path / "new")
+    after = open_engine(tmp_path / "new" / "tokenizer.json", native=False).engine
+    assert after.size == size == result.after.size
+    assert kept_pieces_are_the_same(before, after, result.id_map, [*TEXT, *built_in()]) > 100
+    # What could be encoded still can.
+    for text, ids in zip(built_in(), after.encode_batch(built_in()), strict=True):
+        if before.unknown_id is None or before.unknown_id not in before.encode(text):
+            assert after.unknown_id is None or after.unknown_id not in ids, text
+    # Every other part stays byte for byte.
+    old, new = JsonText(path.read_text()), JsonText((tmp_path / "new/tokenizer.json").read_text())
+    for part in ("normalizer", "pre_tokenizer", "decoder", "truncation", "version"):
+        one, other = old.find((part,)), new.find((part,))
+        assert old.text[slice(*one)] == new.text[slice(*other)]
+    assert np.array_equal(np.load(tmp_path / "new" / "id_map.npy"), result.id_map)
+    special = {one["content"] for one in json.loads(old.text)["added_tokens"]}
+    assert special == {one["content"] for one in json.loads(new.text)["added_tokens"]}
+
+
+@pytest.mark.parametrize("name", [*MERGING, "starcoder"])
+def test_extending_never_makes_a_text_longer(name, tmp_path):
+    path = write(name, tmp_path / "old")
+    before = open_engine(path, native=False).engine
+    result = volt.extend(path, [NEW], 15)
+    result.save(tmp_path / "new")
+    after = open_engine(tmp_path / "new" / "tokenizer.json", native=False).engine
+    assert after.size == before.size + 15
+    texts = [*NEW, *TEXT, *built_in()]
+    shorter = 0
+    for text, old, new in zip(texts, before.encode_batch(texts), after.encode_batch(texts),
+                              strict=True):  # fmt: skip
+        assert len(new) <= len(old), text
+        shorter += len(new) < len(old)
+        if name != "clip" and (before.unknown_id is None or before.unknown_id not in old):
+            assert after.decode(new) == before.decode(old), text
+    assert shorter >= 1
+    assert result.after.tokens < result.before.tokens
+    for name_, number in zip(before.names, range(before.size), strict=True):
+        assert after.names[number] == name_
+
+
+letters = st.lists(st.sampled_from(["ab", "ba", "a", "b", "aab", "bb", "abab"]), min_size=3,
+                   max_size=20).map(" ".join)  # fmt: skip
+
+
+def random_bpe(seed):
+    """A tokenizer.json that no trainer makes: merges of any two tokens, several for one text."""
+    draw = random.Random(seed)
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    vocab = {letter: i for i, letter in enumerate(sorted(alphabet))}
+    parts, merges = ["a", "b", "Ġ"], []
+    while len(merges) < 30:
+        pair = draw.choice(parts), draw.choice(parts)
+        text = "".join(pair)
+        if len(text) > 8 or "Ġ" in text[1:] or pair in merges:
+            continue
+        merges.append(pair)
+        if text not in vocab:
+            vocab[text] = len(vocab)
+            parts.append(text)
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    return made.to_str()
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), letters, letters)
+def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, other):
+    folder = tmp_path_factory.mktemp("random")
+    (folder / "t.json").write_text(random_bpe(seed))
+    before = open_engine(folder / "t.json", native=False).engine
+    texts = [text, other, "abababab baab", "aaaaaa bbbb"]
+    original = open_original(folder / "t.json")
+    try:
+        result = volt.refit(folder / "t.json", [[text] * 3], size=before.size - 5)
+    except VoltError as error:
+        assert "tokens that text gives" in str(error) or "has no room" in str(error)
+        result = None
+    if result is not None:
+        after = original.changed(result.change)
+        kept_pieces_are_the_same(before, after, result.id_map, texts)
+    try:
+        result = volt.extend(folder / "t.json", [[text] * 3], 2)
+    except VoltError as error:
+        assert "new tokens that occur" in str(error)
+        return
+    after = original.changed(result.change)
+    for one in texts:
+        assert len(after.encode(one)) <= len(before.encode(one)), one
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("bpe", {"add_dummy_prefix": False}), ("bpe", {"allow_whitespace_only_pieces": True}),
+     ("unigram", {"add_dummy_prefix": False}), ("unigram", {})],
+)  # fmt: skip
+def test_sentencepiece_models(kind, options, tmp_path):
+    path = tmp_path / "m.model"
+    path.write_bytes(sentencepiece_model(kind, **options))
+    before = open_engine(path, native=False).engine
+    result = volt.refit(path, [TEXT], size=before.size - 10)
+    result.save(tmp_path / "small")
+    after = open_engine(tmp_path / "small" / "m.model", native=False).engine
+    assert after.size == before.size - 10
+    if kind == "bpe":
+        assert kept_pieces_are_the_same(before, after, result.id_map, [*TEXT, *built_in()]) > 100
+    assert after.proto.normalizer_spec == before.proto.normalizer_spec
+    result = volt.extend(path, [NEW], 8)
+    result.save(tmp_path / "large")
+    library = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "large" / "m.model"))
+    assert library.vocab_size() == before.size + 8
+    texts = [*TEXT, *built_in()]
+    for text, old, new in zip(
+        texts, before.encode_batch(texts), library.encode(texts), strict=True
+    ):
+        if kind == "bpe" or before.unknown_id not in old:
+            assert len(new) <= len(old), text
+
+
+def test_other_files_are_rewritten_under_their_own_names(tmp_path):
+    from volt.counting.words import PRETOKENIZERS
+
+    pair = write_pair(tmp_path / "pair", hugging_face("qwen2"))
+    (pair / "tokenizer_config.json").write_text('{"tokenizer_class":  "Qwen2Tokenizer"}')
+    ranks = write_ranks(tmp_path / "some.tiktoken")
+    tekken = write_tekken(tmp_path / "tekken.json")
+    for path, name, pattern in (
+        (pair, "vocab.json", None), (ranks, "some.tiktoken", "byte-level:llama3"),
+        (tekken, "tekken.json", None),
+    ):  # fmt: skip
+        before = open_engine(path, native=False, pattern=pattern).engine
+        folder = tmp_path / f"new-{name}"
+        result = volt.refit(path, [TEXT], size=before.size - 9, pattern=pattern)
+        result.save(folder)
+        place = folder if name == "vocab.json" else folder / name
+        after = open_engine(place, native=False).engine
+        assert after.size == before.size - 9
+        assert kept_pieces_are_the_same(before, after, result.id_map, [*TEXT, *built_in()]) > 100
+        larger = volt.extend(path, [NEW], 7, pattern=pattern)
+        larger.save(tmp_path / f"large-{name}")
+        place = tmp_path / f"large-{name}"
+        after = open_engine(place if name == "vocab.json" else place / name, native=False).engine
+        assert after.size == before.size + 7
+        texts = [*TEXT, *built_in()]
+        for old, new in zip(before.encode_batch(texts), after.encode_batch(texts), strict=True):
+            assert len(new) <= len(old)
+    config = (tmp_path / "new-vocab.json" / "tokenizer_config.json").read_text()
+    assert config == '{"tokenizer_class":  "Qwen2Tokenizer"}'
+    data = json.loads((tmp_path / "new-tekken.json" / "tekken.json").read_text())
+    assert data["multimodal"] == {"a": 1.5} and data["config"]["default_vocab_size"] == 401
+    assert PRETOKENIZERS
+
+
+def test_ids_in_the_files_beside_are_renumbered(tmp_path):
+    folder = tmp_path / "old"
+    path = write("qwen2", folder)
+    data = json.loads(path.read_text())
+    end = data["model"]["vocab"]["<|im_start|>"]
+    config = (
+        '{"chat_template": "{{ x }}",\n  "added_tokens_decoder": {"END": {"content": '
+        '"<|im_start|>", "special": true}}}'
+    ).replace("END", str(end))
+    (folder / "tokenizer_config.json").write_text(config)
+    (folder / "special_tokens_map.json").write_text('{"eos_token":"<|im_start|>"}')
+    post = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<|im_start|>",
+            "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}], "pair": [
+            {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<|im_start|>": {"id": "<|im_start|>", "ids": [end],
+                                                "tokens": ["<|im_start|>"]}}}  # fmt: skip
+    path.write_text(json.dumps(data | {"post_processor": post}))
+    result = volt.refit(folder, [TEXT], size=len(data["model"]["vocab"]) - 8)
+    result.save(tmp_path / "new")
+    new = int(result.id_map[end])
+    written = (tmp_path / "new" / "tokenizer_config.json").read_text()
+    assert written == config.replace(f'"{end}"', f'"{new}"')
+    assert (
+        tmp_path / "new/special_tokens_map.json"
+    ).read_bytes() == b'{"eos_token":"<|im_start|>"}'
+    library = tokenizers.Tokenizer.from_file(str(tmp_path / "new" / "tokenizer.json"))
+    assert library.encode("the").ids[0] == new == library.token_to_id("<|im_start|>")
+
+
+def test_a_new_script_is_learned(tmp_path):
+    """Through bytes, or by adding its characters."""
+    text = ["क्या नमस्ते नमस्ते दुनिया नमस्ते " * 9]
+    for name, add, factor in (("llama2", 24, 3), ("gpt2", 8, 1)):
+        path = write(name, tmp_path / name)
+        before = open_engine(path, native=False).engine
+        result = volt.extend(path, [text], add)
+        after = open_original(path).changed(result.change)
+        ids = after.encode(text[0])
+        assert len(ids) * factor < len(before.encode(text[0]))
+        assert after.decode(ids).strip() == text[0].strip()
+        for one in built_in():
+            assert len(after.encode(one)) <= len(before.encode(one))
+    (tmp_path / "u.model").write_bytes(sentencepiece_model("unigram"))
+    before = open_engine(tmp_path / "u.model", native=False).engine
+    assert before.unknown_id in before.encode(text[0])
+    result = volt.extend(tmp_path / "u.model", [text], 14)
+    after = open_original(tmp_path / "u.model").changed(result.change)
+    assert before.unknown_id not in after.encode(text[0])
+
+
+def test_swap_keeps_the_size(tmp_path):
+    path = write("gpt2", tmp_path / "old")
+    before = open_engine(path, native=False).engine
+    result = volt.extend(path, [NEW], 20, swap=True)
+    after = open_original(path).changed(result.change)
+    assert after.size == before.size and result.dropped == 20 == len(result.added)
+    assert len(after.encode(NEW[0])) < len(before.encode(NEW[0]))
+    for text in built_in():
+        assert after.decode(after.encode(text)) == before.decode(before.encode(text))
+
+
+def test_residues_are_taken_out(tmp_path):
+    """`ab` can go, since `abc` can be made from `a` and `bc`; `xy` can't."""
+    vocab = {letter: i for i, letter in enumerate(
+        sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()))}  # fmt: skip
+    merges = [("a", "b"), ("b", "c"), ("ab", "c"), ("x", "y"), ("xy", "z"), ("abc", "d")]
+    vocab |= {left + right: len(vocab) + i for i, (left, right) in enumerate(merges)}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    path = tmp_path / "tokenizer.json"
+    made.save(str(path))
+    before = open_engine(path, native=False).engine
+    text = ["abc\nbc\nabcd\nxyz\n" * 5]
+    row = volt.compare([path], [text]).rows[0]
+    assert row.residues == 2
+    result = volt.refit(path, [text], residues=True)
+    assert [before.names[i] for i in np.flatnonzero(result.id_map < 0)] == ["ab"]
+    assert "2 residues" in result.messages[-1] and "1 of them" in result.messages[-1]
+    after = open_original(path).changed(result.change)
+    assert pieces(after, text) == pieces(before, text)
+    assert pieces(after, ["abcd", "ab"]) == [["abcd"], ["a", "b"]]
+    with pytest.raises(VoltError, match="do not merge"):
+        (tmp_path / "u.model").write_bytes(sentencepiece_model("unigram"))
+        volt.refit(tmp_path / "u.model", [text], residues=True)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.integers(0, 10**6), letters)
+def test_without_residues_the_text_stays_as_it_was(tmp_path_factory, seed, text):
+    folder = tmp_path_factory.mktemp("random")
+    (folder / "t.json").write_text(random_bpe(seed))
+    before = open_engine(folder / "t.json", native=False).engine
+    result = volt.refit(folder / "t.json", [[text]], residues=True)
+    after = open_original(folder / "t.json").changed(result.change)
+    assert pieces(after, [text]) == pieces(before, [text])
+
+
+def test_a_change_that_drops_what_a_file_needs_is_an_error(tmp_path):
+    path = write("gpt2", tmp_path / "old")
+    engine = HuggingFace(str(path), path.read_text())
+    id_map = np.arange(engine.size)
+    id_map[min(engine.named)] = -1
+    with pytest.raises(VoltError, match="was dropped"):
+        engine.rewrite(Change(id_map))
