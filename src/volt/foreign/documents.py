@@ -24,7 +24,7 @@ def read_documents(
     """Every input is a document, without the line end at its end. `replace`: invalid UTF-8 becomes
     U+FFFD, else it is an error."""
     documents: list[str] = []
-    for source in find_inputs(on, **({} if glob is None else {"glob": glob})):
+    for source in find_inputs(on, glob=glob or "*"):
         try:
             with source.open() as stream:
                 data = stream.read()
