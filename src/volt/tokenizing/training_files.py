@@ -316,7 +316,6 @@ def encode_to_files(
     document_eos: bool = True,
     resume: bool = False,
     force: bool = False,
-    by_line: bool = True,
     progress: Progress | None = None,
     **options: Any,
 ) -> Encoded:
@@ -342,7 +341,8 @@ def encode_to_files(
     new_table = kind.ends and not _has(lengths, table)
     claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
     dropout = options.get("dropout")  # is drawn by the number of the line in all of the text
-    parts = [sources] if dropout else [[part] for part in input_parts(sources, by_line)]
+    reads = options.get("unit") or getattr(tokenizer.vocabulary.rule, "reads", "line")
+    parts = [sources] if dropout else [[one] for one in input_parts(sources, reads == "line")]
     dtype = kind.dtype(len(tokenizer))
     name = tokenizer.vocabulary.role("eos") if kind.ends and document_eos else None
     eos = None if name is None else tokenizer.vocabulary.ids[name]
