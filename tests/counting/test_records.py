@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 from collections import Counter
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pyarrow.feather as feather
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import volt
+from volt.base.progress import Progress
 from volt.counting.record_readers import READERS
 from volt.counting.records import Reading
 
@@ -286,3 +288,26 @@ def test_lines_are_read_the_same_wherever_blocks_end(texts, block):
         patch.setattr("volt.counting.record_readers.BATCH", block)
         batches = READERS["jsonl"](io.BytesIO(lines), Reading("x"))
         assert [one.decode() for batch in batches for one in batch.split()] == texts
+
+
+class Watched(Progress):
+    """Remembers what is reported."""
+
+    def __init__(self):
+        self.seen, self.totals = [], []
+
+    @contextmanager
+    def stage(self, name, total=None, unit=""):
+        self.totals.append((total, unit))
+        yield lambda done, note="": self.seen.append((done, note))
+
+
+@pytest.mark.parametrize("source", ["a.jsonl", "a.parquet", "a.csv", "list", "generator"])
+def test_progress_is_in_bytes_with_what_was_read(folder, source):
+    progress = Watched()
+    texts = {"list": DOCUMENTS, "generator": iter(DOCUMENTS)}
+    counts = volt.count(texts.get(source, folder / source), progress=progress)
+    ((total, unit),) = progress.totals
+    assert unit == "B"
+    assert total == (None if source in texts else (folder / source).stat().st_size)
+    assert progress.seen[-1][1] == f"{counts.totals.lines:,} lines"
