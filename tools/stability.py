@@ -109,29 +109,31 @@ class Bleu:
 
 
 def study_losses(data: Path) -> Iterator[Bleu]:
-    """The experiments of the study, with its one-layer models."""
+    """The experiments of the study that trained one-layer models."""
     chosen: dict[str, tuple[int, int]] = {}
-    for path in sorted(STUDY.glob("*.json")):
+    for path in sorted(STUDY.glob("one-layer-*.json")):
         found: dict[str, Any] = json.loads(path.read_text())
         experiment = found["experiment"]
-        sides = sorted((experiment["source"], experiment["target"]))
-        text = f"{experiment['corpus']} {'+'.join(sides)}, {found['pairs']['train']:,} pairs"
+        sides, pairs = sorted(experiment["languages"]), found["corpus"]["sentences"]["train"]
+        text = f"{experiment['corpus']} {'+'.join(sides)}, {pairs:,} pairs"
         if text not in chosen:
-            corpus, most = experiment["corpus"], experiment["pairs"]
+            corpus, most = experiment["corpus"], experiment["lines"]
             lines = [read_lines(f"{corpus}/train.{side}", data, most) for side in sides]
             result = volt.learn(lines)
             chosen[text] = result.choice.size, result.candidates.fixed_rows
         size, fixed = chosen[text]
         by_vocabulary = defaultdict(list)
-        for run in found["runs"]:
+        for run in found["records"]:
             by_vocabulary[run["vocabulary"]].append(run["bleu"])
         scores = {name: statistics.mean(values) for name, values in by_vocabulary.items()}
         bpe = sorted((int(name[4:]), s) for name, s in scores.items() if name.startswith("bpe:"))
         # The study counts characters and merges, without the rows that every vocabulary has.
         at = np.interp(np.log(size - fixed), np.log([one for one, _ in bpe]), [s for _, s in bpe])
         best = max(bpe, key=lambda one: one[1])
-        yield Bleu(experiment["name"], text, size, float(at), best[1], best[0] + fixed,
-                   scores["chosen:muv"])  # fmt: skip
+        name = path.stem.removeprefix("one-layer-")
+        yield Bleu(
+            name, text, size, float(at), best[1], best[0] + fixed, scores["paper"]
+        )  # fmt: skip
 
 
 def main() -> None:
