@@ -3,8 +3,8 @@
     python benchmarks/learn.py --text FILE... -o benchmarks/results/learn.json
 
 `volt`, with its defaults, counts, makes 100,000 candidates, measures held-out quality over sizes,
-solves transport at ten sizes, computes every criterion and writes the result. The trainers make one
-BPE vocabulary of 32,000, whose size nobody chose. All start from the same text file.
+solves transport at the sizes of S, computes every criterion and writes the result. The trainers
+make one BPE vocabulary of 32,000, whose size nobody chose. All start from the same text file.
 
 Two more contenders are volt itself: `volt-stages` says where its time goes, `volt-scaling` how it
 grows with the text, and what that makes for 4.5M pairs (9M lines), the paper's corpus.
@@ -203,8 +203,8 @@ STAGE = Stage(
             name="volt",
             distribution="volt-vocab",
             includes="the command `volt learn`: start, imports, counting, 100,000 candidates, "
-            "the quality curve, transport at ten sizes, all criteria, the vocabulary measured by "
-            "encoding, the report",
+            "the quality curve, transport at the sizes of S, all criteria, the vocabulary measured "
+            "by encoding, the report",
             work=("volt", "learn", "{text}", "--threads", "{threads}", "-o", "{output}"),
             read=tokens_written,
         ),
