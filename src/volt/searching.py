@@ -92,6 +92,8 @@ def search(
         if criterion.needs_quality:
             raise SettingsError(f"{by} holds words out: give text or word counts, not candidates")
     else:
+        if not isinstance(inputs, WordCounts):
+            options["seed"] = seed  # of the sample, too
         counts = some_words(counted(inputs, options, threads, progress))
         found = propose(proposal(counts, settings, threads, progress))
         if criterion.needs_quality:

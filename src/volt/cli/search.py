@@ -55,7 +55,7 @@ def search(
     of_trials = (*options_of(HeldOut), "output", *vars(training))
     refuse(given, of_trials, f"--by {settings.by}, only with --by loss or bleu")
     result = volt.search(
-        asked.files, **vars(settings), **vars(counting), **vars(alphabet), threads=run.threads,
+        asked.files, **vars(counting) | vars(settings) | vars(alphabet), threads=run.threads,
         progress=progress_for(run.quiet),
     )  # fmt: skip
     rows = result.rows()
