@@ -334,7 +334,7 @@ def test_search_prints_the_quality_curve(folder, by):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["train.en", "--by", "bleu"], "--by"),
+        (["train.en", "--by", "bleu"], "needs --valid SOURCE TARGET"),
         (["train.en", "--by", "mdl"], "the text gives sizes"),
         (["train.en", "--sizes", "40"], " on: name at least two of these"),
         (["train.en", "--model-width", "8"], "--model-width was removed: use --for-model"),
