@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from demo_text import library_lines
-from study_plan import EXPERIMENTS, SHAPE, TRAINING, Experiment
+from study_plan import EXPERIMENTS, SHAPE, STEPS, TRAINING, Experiment
 from volt.base.errors import InputError, SettingsError
 from volt.choosing.choice import Verdict
 from volt.pipeline import learn
@@ -39,6 +39,7 @@ from volt.trial.vocabularies import TrialVocabulary, bpe, from_tokenizer, make_v
 RESULTS = Path(__file__).parents[1] / "docs" / "study"
 ORDERS = (2, 3, 4)
 """Of the model that measures quality: the curves are kept for all of them."""
+MOST_ROWS = 32_000
 CLOSE = 0.005
 """Sizes within this of the best get a second seed."""
 VALID_BYTES, TEST_BYTES = 60_000, 250_000
@@ -73,9 +74,14 @@ class Study:
         kind, _, number = spec.partition(":")
         counts, curve = self.learned.counts, self.learned.curve
         lines, auto = self.texts.train.lines(), int(self.learned.choice.size)
-        if kind in ("bpe", "auto"):
-            size = auto if kind == "auto" else int(number)
-            size = min(max(size, int(curve.size[0])), int(curve.size[-1]))
+        if kind in ("bpe", "auto", "grid"):
+            first, last = int(curve.size[0]), int(curve.size[-1])
+            if kind == "grid":
+                ends = np.log([first, min(last, MOST_ROWS)])
+                size = round(float(np.exp(np.linspace(*ends, STEPS)[int(number) - 1])))
+            else:
+                size = auto if kind == "auto" else int(number)
+            size = min(max(size, first), last)
             return bpe(f"bpe:{size}", counts, size, threads=1)
         if kind == "unigram":
             return make_vocabulary(f"spm-unigram:{auto}", lines, threads=1)

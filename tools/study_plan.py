@@ -3,6 +3,8 @@
 An experiment is a text, a model and a schedule; its vocabularies are listed by name:
 
 bpe:N       BPE of N rows, or of as few or as many as the text gives
+grid:K      the K-th of six BPE sizes at equal ratios, from the smallest that the text gives to the
+            largest, at most 32,000
 auto        BPE of the size that `auto` chooses (`--for-model base`)
 paper       what `--profile paper` learns
 select      `--select transport` at auto's size
@@ -15,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-GRID = ("bpe:250", "bpe:1000", "bpe:2500", "bpe:6000", "bpe:14000", "bpe:32000")
-LM = ("auto", *GRID)
+STEPS = 6
+LM = ("auto", *(f"grid:{step}" for step in range(1, STEPS + 1)))
 TRANSLATION = (
     "auto", "bpe:500", "bpe:2000", "bpe:6000", "bpe:12000", "bpe:32000", "paper", "unigram",
 )  # fmt: skip

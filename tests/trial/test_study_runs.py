@@ -28,7 +28,7 @@ def study(tmp_path, monkeypatch):
     (tmp_path / "study").mkdir()
     monkeypatch.setattr(module, "RESULTS", tmp_path / "study")
     toy = module.Experiment(
-        "toy", "toy", ("xx",), 2, ("auto", "bpe:250", "bpe:400"), training={"checkpoints": 2}
+        "toy", "toy", ("xx",), 2, ("auto", "bpe:250", "grid:6"), training={"checkpoints": 2}
     )
     monkeypatch.setattr(module, "EXPERIMENTS", (toy,))
     return module
@@ -43,13 +43,14 @@ def call(study, tmp_path, monkeypatch, capsys, work="work"):
 
 def test_models_are_trained_once(study, tmp_path, monkeypatch, capsys):
     said = call(study, tmp_path, monkeypatch, capsys)
-    assert "toy bpe:400 seed 0: " in said
+    assert "toy grid:6 seed 0: " in said
     path = tmp_path / "study" / "toy.json"
     first = json.loads(path.read_text(encoding="utf-8"))
     assert {one["vocabulary"] for one in first["records"]} == set(first["roles"])
     assert all(one["experiment"] == "toy" and one["bits_per_byte"] > 0 for one in first["records"])
     smallest = first["corpus"]["smallest"]
     assert first["roles"][f"bpe:{smallest}"] == ["bpe:250"]  # as small as the text allows
+    assert "grid:6" in first["roles"][f"bpe:{first['corpus']['largest']}"]
     assert first["corpus"]["choices"]["auto"]["size"] in [
         one["size"] for one in first["records"] if "auto" in first["roles"][one["vocabulary"]]
     ]
