@@ -65,7 +65,7 @@ def test_every_figure_of_a_vocabulary(folder):
     assert row.size == len(tokenizer)
     assert row.tokens == len(ids)
     assert row.tokens_per_word == pytest.approx(len(ids) / len(words))
-    whole = "\n".join(lines)
+    whole = (folder / "test").read_text(encoding="utf-8")
     assert row.bytes_per_token == pytest.approx(len(whole.encode()) / len(ids))
     assert row.entropy_per_character == pytest.approx(
         -sum(p * math.log(p) for p in shares) * len(ids) / len(whole)

@@ -182,9 +182,9 @@ def test_a_pretokenizer(native, text, tmp_path):
     with registered(PRETOKENIZERS, toy):
         assert "toy" in offered("learn", "pretokenizer")
         assert "toy" in offered("count", "pretokenizer")
-        assert "or toy." in shown_help("learn")
+        assert "toy or custom:REGEX." in shown_help("learn")
         assert "| `toy` | As in the toy. |" in registry_docs.pretokenizers()
-        assert "or toy." in cli_docs.table(cli_docs.commands()["count"])
+        assert "toy or custom:REGEX." in cli_docs.table(cli_docs.commands()["count"])
         run("learn", text, "--pretokenizer", "toy", "--merges", 5, "--criterion", "knee",
             "-o", tmp_path / "out")  # fmt: skip
         found = volt.load(tmp_path / "out")

@@ -10,18 +10,21 @@ import unicodedata
 
 CLASSES = {"L": 1, "M": 2, "N": 3}
 SPACE = 4
+SIGN = 32
 CASES = {"Lu": 8, "Lt": 8, "Ll": 16}
 BLOCK = 128
 
 
 def unicode_class(code_point: int) -> int:
     """0 other, 1 letter (L*), 2 mark (M*), 3 number (N*), 4 white space (property White_Space); a
-    letter of upper or title case 8 more, of lower case 16 more."""
+    letter of upper or title case 8 more, of lower case 16 more, punctuation and symbols (P*, S*) 32
+    more."""
     category = unicodedata.category(chr(code_point))
     # White_Space is all separators (Z*) and the controls TAB LF VT FF CR and NEL.
     if category[0] == "Z" or code_point in (9, 10, 11, 12, 13, 0x85):
         return SPACE
-    return CLASSES.get(category[0], 0) + CASES.get(category, 0)
+    signs = SIGN if category[0] in "PS" else 0
+    return CLASSES.get(category[0], 0) + CASES.get(category, 0) + signs
 
 
 def rows(values: list[int]) -> str:

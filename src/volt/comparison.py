@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.counting.marks import BYTES, SPACE, Marks
+from volt.counting.reading import lines_of
 from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
 from volt.foreign.opening import Opened, open_engine
@@ -130,7 +131,7 @@ def _names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def _lines(groups: Groups) -> dict[str, list[str]]:
-    return {name: [line for document in documents for line in document.split("\n")]
+    return {name: [line for document in documents for line in lines_of(document)]
             for name, documents in groups.items()}  # fmt: skip
 
 

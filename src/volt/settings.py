@@ -40,11 +40,11 @@ from volt.sample_settings import SampleSettings
 if TYPE_CHECKING:
     from volt.choosing.entropy import Length
     from volt.counting.decoding import OnInvalid
-    from volt.counting.words import MergeRule, Normalization, Unknown
+    from volt.counting.words import MergeRule, Normalization, Unit, Unknown
     from volt.proposing.base import Encoding
     from volt.proposing.proposal import SourceChoice
 else:  # names, which the stages of the pipeline know; nothing here imports these
-    Encoding = Length = MergeRule = Normalization = OnInvalid = Unknown = str
+    Encoding = Length = MergeRule = Normalization = OnInvalid = Unit = Unknown = str
 
 MOST = 10**9
 """The most characters of a word or token, and the most candidates."""
@@ -64,7 +64,9 @@ Select = Literal["merges", "transport"]
 Weight = float | str | Fraction
 
 criteria = registered("volt.choosing.criteria", "CRITERIA")
-pretokenizers = registered("volt.counting.words", "PRETOKENIZERS")
+pretokenizer_forms = late("volt.counting.words", "pretokenizer_forms")
+read_pretokenizer = late("volt.counting.words", "read_pretokenizer")
+units = registered("volt.counting.words", "Unit")
 normalizations = registered("volt.counting.words", "Normalization")
 on_invalids = registered("volt.counting.decoding", "OnInvalid")
 encodings = registered("volt.proposing.base", "Encoding")
@@ -108,8 +110,12 @@ class WordSettings(Settings):
     """How text is cut into words. By default as counts files among the inputs say."""
 
     pretokenizer: str | None = option(
-        None, "How lines are cut into words", one_of(pretokenizers),
+        None, "How text is cut into words", one_of(pretokenizer_forms, read_pretokenizer),
         group="Words", default_words="metaspace",
+    )  # fmt: skip
+    unit: Unit | None = option(
+        None, "What is cut: lines, or whole documents with their line ends", one_of(units),
+        group="Words", default_words="document for byte-level text, else line",
     )  # fmt: skip
     normalize: Normalization | None = option(
         None, "Unicode normalization", one_of(normalizations), group="Words", default_words="none"
@@ -471,6 +477,10 @@ class SearchSettings(QualitySettings, ComparedSizes):
 class EncodeSettings(Settings):
     """How text is encoded."""
 
+    unit: Unit | None = option(
+        None, "What is encoded by itself: lines, or whole documents with their line ends",
+        one_of(units), group="Input", default_words="as the vocabulary reads text",
+    )  # fmt: skip
     allowed_special: Literal["all"] | Collection[str] = option(
         (), 'Special tokens that may occur in the text, or "all".', listed(),
         group="Tokens", flag="allow-special",

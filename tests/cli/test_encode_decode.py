@@ -50,7 +50,7 @@ def whitespace(tmp_path_factory):
 @pytest.mark.parametrize("mode", ["metaspace", "byte_level"])
 def test_text_goes_through_pipes_and_comes_back(request, mode, form):
     folder = request.getfixturevalue(mode)
-    encoded = run("encode", "-m", folder, "--as", form, input=TEXT.encode())
+    encoded = run("encode", "-m", folder, "--as", form, "--unit", "line", input=TEXT.encode())
     assert (encoded.returncode, encoded.stderr) == (0, b"")
     lines = encoded.stdout.decode().split("\n")
     assert len(lines) == len(TEXT.split("\n"))
@@ -65,6 +65,14 @@ def test_text_goes_through_pipes_and_comes_back(request, mode, form):
     decoded = run("decode", "-m", folder / "volt.json", "--as", form, input=encoded.stdout)
     assert (decoded.returncode, decoded.stderr) == (0, b"")
     assert decoded.stdout == TEXT.encode()
+
+
+def test_a_document_is_one_line_of_ids(byte_level):
+    encoded = run("encode", "-m", byte_level, "--as", "ids", input=TEXT.encode())
+    assert [*map(int, encoded.stdout.split())] == volt.load(byte_level).encode(TEXT)
+    assert encoded.stdout.count(b"\n") == 1
+    decoded = run("decode", "-m", byte_level, "--as", "ids", input=encoded.stdout)
+    assert decoded.stdout == TEXT.encode() + b"\n"
 
 
 def test_numpy_files(metaspace, tmp_path):

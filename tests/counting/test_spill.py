@@ -77,8 +77,9 @@ def test_native_runs_equal_the_twin(tmp_path, text, pretokenizer, max_types, min
     path = save(tmp_path, "\n".join(text) + "\n")
     options = {"min_count": min_count, "max_types": max_types}
     count_small(
-        path, tmp_path / "out", 1, pretokenizer=pretokenizer, input_format="text", **options
-    )
+        path, tmp_path / "out", 1, pretokenizer=pretokenizer, input_format="text", unit="line",
+        **options,
+    )  # fmt: skip
     found = list(volt.count(tmp_path / "out").items())
     twin = reference.words.count_words_in_runs(
         "\n".join(text).split("\n"), pretokenizer, table=3, **options
@@ -332,7 +333,7 @@ def test_a_list_of_files_that_fills_the_memory_is_refused(tmp_path, monkeypatch)
 
 
 def test_the_estimate_of_memory_rises_with_the_words(tmp_path):
-    counter = _core.Counter("whitespace", 64, 1, 0)
+    counter = _core.Counter("whitespace", 64, 1, 0, "line")
     before = counter.memory(0)
     text = "".join(f"w{n} {n:020} {n:040}\n" for n in range(20_000)).encode()
     promised = counter.memory(len(text))

@@ -40,7 +40,7 @@ def test_an_unregistered_name_is_refused(tmp_path):
 def test_every_entry_is_complete(entry):
     assert entry.description.endswith(".")
     assert volt.count([["a b"]], pretokenizer=entry.name).rule.mode is entry
-    assert (entry.pattern is not None) == entry.byte_level
+    assert bool(entry.patterns) == entry.byte_level
     assert bool(entry.byte_tokens("byte")) == (not entry.byte_level)
     assert entry.byte_tokens("unk") == []
 

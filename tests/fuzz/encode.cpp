@@ -69,8 +69,8 @@ void add_raw(Tokens& tokens, Input& input) {
 }
 
 std::vector<uint32_t> by_lines(const volt::Encoder& encoder, const Input& text, const volt::Dropout& dropout,
-                               size_t step, unsigned threads) {
-  volt::LineEncoder lines(encoder, {}, dropout, threads);
+                               size_t step, unsigned threads, bool documents) {
+  volt::LineEncoder lines(encoder, {}, dropout, threads, documents);
   size_t done = 0, have = 0;
   for (bool last = false; !last;) {
     have += std::min(step, text.size - done - have);
@@ -135,9 +135,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     promise(ends.size() == texts.size(), "an end for every text");
     const std::vector<uint32_t> expected(ids.data(), ids.data() + ids.size());
     for (const uint32_t id : expected) promise(id < visible, "no hidden token comes out");
-    promise(by_lines(encoder, input, dropout, input.size + 1, 1) == expected, "lines are texts");
+    promise(by_lines(encoder, input, dropout, input.size + 1, 1, false) == expected, "lines are texts");
     const unsigned threads = step % 8 == 0 ? 2 : 1;  // they take long to start
-    promise(by_lines(encoder, input, dropout, step, threads) == expected, "parts and threads change nothing");
+    promise(by_lines(encoder, input, dropout, step, threads, false) == expected,
+            "parts and threads change nothing");
+    promise(by_lines(encoder, input, dropout, step, threads, true) ==
+                by_lines(encoder, input, dropout, input.size + 1, 1, true),
+            "nor do they in documents");
   } catch (const std::exception&) {
     // Refused, in words.
   }

@@ -178,7 +178,7 @@ def test_files_of_different_length_are_compared_per_line():
 
 
 def test_a_sample_is_the_first_lines_of_a_text(tmp_path, monkeypatch):
-    monkeypatch.setattr("volt.counting.count.SAMPLE", 1000)
+    monkeypatch.setattr("volt.counting.reading.SAMPLE", 1000)
     lines = corpus(1)
     text = "".join(f"{line}\n" for line in lines)
     (tmp_path / "text").write_text(text, encoding="utf-8")

@@ -150,7 +150,7 @@ def test_lines_of_a_file_are_cut_as_texts(tmp_path_factory, pretokenizer, parts,
     path = tmp_path_factory.getbasetemp() / "lines"
     path.write_bytes(text.encode())
     lines = text.split("\n")
-    ids, offsets = tok.encode_file(path)
+    ids, offsets = tok.encode_file(path, unit="line")
     expected = [tok.encode(line) for line in (lines if lines[-1] else lines[:-1])]
     assert ids.tolist() == [i for line in expected for i in line]
     assert np.diff(offsets).tolist() == [len(line) for line in expected]
@@ -275,8 +275,8 @@ def test_threads_memory_and_block_bounds_change_nothing(
         tok = Tokenizer(vocabulary, threads=threads)
         assert tok.encode_batch(lines) == expected
         assert tok.encode_batch(lines) == expected  # now from memory
-        monkeypatch.setattr("volt.tokenizing.tokenizer.BLOCK", block)
-        ids, offsets = tok.encode_file(path)
+        monkeypatch.setattr("volt.tokenizing.feeding.BLOCK", block)
+        ids, offsets = tok.encode_file(path, unit="line")
         assert ids.tolist() == [i for line in expected for i in line]
         assert np.diff(offsets).tolist() == [len(line) for line in expected]
 
@@ -305,7 +305,7 @@ def test_one_line_larger_than_all_blocks(sample, pretokenizer, tmp_path, monkeyp
         vocabulary = learned(sample, pretokenizer, symbols=symbols)
         expected = Tokenizer(vocabulary, threads=1).encode(line)
         for threads, block in ((1, 1 << 24), (2, 1000), (3, 300_000)):
-            monkeypatch.setattr("volt.tokenizing.tokenizer.BLOCK", block)
+            monkeypatch.setattr("volt.tokenizing.feeding.BLOCK", block)
             ids, offsets = Tokenizer(vocabulary, threads=threads).encode_file(path)
             assert ids.tolist() == expected
             assert offsets.tolist() == [0, len(expected)]

@@ -92,7 +92,7 @@ def test_files_are_encoded_as_texts(tmp_path_factory, vocabulary, texts):
     path = tmp_path_factory.getbasetemp() / "look-up-lines"
     path.write_bytes("\n".join(texts).encode() + b"\n")
     lines = "\n".join(texts).split("\n")
-    ids, offsets = tok.encode_file(path)
+    ids, offsets = tok.encode_file(path, unit="line")
     assert [
         ids[a:b].tolist() for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
     ] == [tok.encode(line) for line in lines]
@@ -300,7 +300,7 @@ def test_scores_go_with_unigram_only(tmp_path):
     assert np.isfinite(scored("float64", "space").tokens[3].score)
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_files_of_every_format_are_read(version):
     """Written once by the volt that brought the format, and never again."""
     path = Path(__file__).parents[1] / "golden" / f"volt-format-{version}.json"

@@ -338,18 +338,18 @@ def test_files_line_by_line(tok, content, tmp_path):
     lines = content.split("\n")
     if lines[-1] == "":
         lines.pop()
-    ids, offsets = tok.encode_file(path)
+    ids, offsets = tok.encode_file(path, unit="line")
     assert (ids.dtype, offsets.dtype) == (np.uint32, np.uint64)
     found = [ids[a:b].tolist() for a, b in pairwise(offsets.tolist())]
     assert found == [tok.encode(line) for line in lines] == tok.encode_batch(lines)
-    printed = b"".join(tok.encode_to_text([path]))
+    printed = b"".join(tok.encode_to_text([path], unit="line"))
     assert printed.count(b"\n") == content.count("\n")
     by_text = [
         [tok.token_to_id(read_printed(token)) for token in line.split()]
         for line in printed.decode().splitlines()
     ]
     assert by_text == found
-    numbers = b"".join(tok.encode_to_text([path], "ids")).decode()
+    numbers = b"".join(tok.encode_to_text([path], "ids", unit="line")).decode()
     assert [[int(i) for i in line.split()] for line in numbers.splitlines()] == found
 
 

@@ -81,7 +81,7 @@ def test_the_files_to_be_damaged_are_good():
 @pytest.mark.parametrize(
     ("path", "value", "words"),
     [
-        (("format",), 9, "format: 9; this volt reads up to 4"),
+        (("format",), 9, "format: 9; this volt reads up to 5"),
         (("format",), ..., "format: missing"),
         (("format",), True, "format: True is not of type int"),
         (("pretokenizer",), "gpt", "pretokenizer: 'gpt' is not one of"),

@@ -14,8 +14,10 @@ CharClass char_class(uint32_t code_point) {
 }
 
 LetterCase letter_case(uint32_t code_point) {
-  return static_cast<LetterCase>(kBlocks[kBlockIndex[code_point >> 7]][code_point & 127] >> 3);
+  return static_cast<LetterCase>(kBlocks[kBlockIndex[code_point >> 7]][code_point & 127] >> 3 & 3);
 }
+
+bool is_sign(uint32_t code_point) { return kBlocks[kBlockIndex[code_point >> 7]][code_point & 127] & 32; }
 
 const uint8_t* find_invalid_utf8(const uint8_t* p, const uint8_t* end) {
   while (p < end) {

@@ -17,6 +17,8 @@ enum class LetterCase : uint8_t { none = 0, upper = 1, lower = 2 };  // title ca
 
 LetterCase letter_case(uint32_t code_point);
 
+bool is_sign(uint32_t code_point);  // punctuation or a symbol: \p{P} or \p{S}
+
 struct Decoded {
   uint32_t code_point;
   uint32_t bytes;

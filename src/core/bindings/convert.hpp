@@ -6,10 +6,12 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "counting/pretokenizer.hpp"
@@ -23,7 +25,24 @@ inline volt::Pretokenizer pretokenizer_of(const std::string& name) {
   if (name == "byte-level:llama3") return volt::Pretokenizer::llama3;
   if (name == "byte-level:qwen2") return volt::Pretokenizer::qwen2;
   if (name == "byte-level:o200k") return volt::Pretokenizer::o200k;
+  if (name == "byte-level:deepseek") return volt::Pretokenizer::deepseek;
+  if (name == "byte-level:starcoder") return volt::Pretokenizer::starcoder;
+  if (name == "custom") return volt::Pretokenizer::custom;
   throw std::invalid_argument("unknown pre-tokenizer: " + name);
+}
+
+// What a text is: a line, or a whole document.
+inline bool reads_documents(const std::string& reads) {
+  if (reads != "line" && reads != "document") throw std::invalid_argument("unknown unit: " + reads);
+  return reads == "document";
+}
+
+// Where the documents of a text of so many bytes end.
+inline std::vector<uint64_t> document_ends(const ArrayIn<uint64_t>& ends, size_t bytes) {
+  std::vector<uint64_t> stops(ends.data(), ends.data() + ends.size());
+  if (!std::is_sorted(stops.begin(), stops.end()) || (stops.empty() ? 0 : stops.back()) != bytes)
+    throw std::invalid_argument("`ends` must ascend to the size of the text");
+  return stops;
 }
 
 inline volt::WordMark word_mark_of(const std::string& name) {

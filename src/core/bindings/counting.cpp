@@ -1,4 +1,5 @@
 // Text -> words with counts.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
@@ -21,6 +22,17 @@ nb::tuple feed(volt::Counter& self, nb::handle data, bool last, uint64_t weight)
     r = self.feed(buffer.data(), buffer.size(), last, weight);
   }
   return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
+}
+
+nb::tuple feed_documents(volt::Counter& self, nb::handle data, const ArrayIn<uint64_t>& ends, uint64_t weight) {
+  BufferView buffer(data);
+  const std::vector<uint64_t> stops = document_ends(ends, buffer.size());
+  volt::FeedResult r;
+  {
+    nb::gil_scoped_release release;
+    r = self.feed_documents(buffer.data(), stops, weight);
+  }
+  return nb::make_tuple(r.lines, r.invalid_at);
 }
 
 nb::tuple read_words(volt::Counter& self, nb::handle data, bool last, uint64_t weight) {
@@ -98,13 +110,21 @@ void register_counting(nb::module_& m) {
         "A number for each document by its content: document i is text[ends[i-1]:ends[i]]. If documents are\n"
         "lines, the line feed at their end does not count.");
 
+  m.def("cuts_of", [](std::string_view text, const std::string& pretokenizer) {
+    return volt::cuts_of(pretokenizer_of(pretokenizer), text);
+  }, "text"_a, "pretokenizer"_a, "Where a document may be cut in two, in bytes.");
+
   nb::class_<volt::Counter>(m, "Counter", "Counts the words of text that is fed in parts.")
       .def("__init__", [](volt::Counter* self, const std::string& pretokenizer, uint32_t max_word_length,
-                          unsigned threads, uint64_t max_types) {
-        new (self) volt::Counter(pretokenizer_of(pretokenizer), max_word_length, threads, max_types);
-      }, "pretokenizer"_a, "max_word_length"_a, "threads"_a, "max_types"_a)
+                          unsigned threads, uint64_t max_types, const std::string& reads) {
+        new (self) volt::Counter(pretokenizer_of(pretokenizer), max_word_length, threads, max_types,
+                                 reads_documents(reads));
+      }, "pretokenizer"_a, "max_word_length"_a, "threads"_a, "max_types"_a, "reads"_a)
       .def("feed", &feed, "data"_a, "last"_a, "weight"_a,
            "Returns (bytes consumed, lines, offset of invalid UTF-8 or -1).")
+      .def("feed_documents", &feed_documents, "text"_a, "ends"_a, "weight"_a,
+           "Whole documents: (lines, offset of invalid UTF-8 or -1).")
+      .def_prop_ro("between_texts", &volt::Counter::between_texts)
       .def("read_words", &read_words, "data"_a, "last"_a, "weight"_a,
            "Lines `word<TAB>count`: (bytes consumed, lines, problem or '').")
       .def("add_words", &add_words, "text"_a, "offsets"_a, "counts"_a, "weight"_a,

@@ -153,9 +153,10 @@ void make_print_table(volt::PrintTable* self, const ArrayIn<uint8_t>& text, cons
 }
 
 void make_line_encoder(volt::LineEncoder* self, const volt::Encoder& encoder, const nb::bytes& allowed,
-                       double dropout, uint64_t seed, unsigned threads) {
+                       double dropout, uint64_t seed, unsigned threads, const std::string& reads) {
   const uint8_t* mask = allowed_of(encoder, allowed);
-  new (self) volt::LineEncoder(encoder, {mask, mask + allowed.size()}, {dropout, seed}, threads);
+  new (self) volt::LineEncoder(encoder, {mask, mask + allowed.size()}, {dropout, seed}, threads,
+                               reads_documents(reads));
 }
 
 nb::tuple feed(volt::LineEncoder& self, nb::handle data, bool last) {
@@ -166,6 +167,17 @@ nb::tuple feed(volt::LineEncoder& self, nb::handle data, bool last) {
     r = self.feed(buffer.data(), buffer.size(), last);
   }
   return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
+}
+
+nb::tuple feed_documents(volt::LineEncoder& self, nb::handle data, const ArrayIn<uint64_t>& ends) {
+  BufferView buffer(data);
+  const std::vector<uint64_t> stops = document_ends(ends, buffer.size());
+  volt::FeedResult r;
+  {
+    nb::gil_scoped_release release;
+    r = self.feed_documents(buffer.data(), stops);
+  }
+  return nb::make_tuple(r.lines, r.invalid_at);
 }
 
 nb::bytes print(volt::LineEncoder& self, const volt::PrintTable& table) {
@@ -197,11 +209,13 @@ void register_encoding(nb::module_& m) {
   nb::class_<volt::PrintTable>(m, "PrintTable", "What each token looks like in a line of output.")
       .def("__init__", &make_print_table, "text"_a, "offsets"_a);
 
-  nb::class_<volt::LineEncoder>(m, "LineEncoder", "Encodes the lines of a file that is fed in parts.")
+  nb::class_<volt::LineEncoder>(m, "LineEncoder", "Encodes the lines or documents of files.")
       .def("__init__", &make_line_encoder, "encoder"_a, "allowed"_a, "dropout"_a, "seed"_a, "threads"_a,
-           nb::keep_alive<1, 2>())
+           "reads"_a, nb::keep_alive<1, 2>())
       .def("feed", &feed, "data"_a, "last"_a,
            "Returns (bytes consumed, lines, offset of invalid UTF-8 or -1).")
+      .def("feed_documents", &feed_documents, "text"_a, "ends"_a,
+           "Whole documents: (documents, offset of invalid UTF-8 or -1).")
       .def_prop_ro("unfinished", &volt::LineEncoder::unfinished)
       .def("print", &print, "table"_a, "What was fed last, as lines of tokens.")
       .def("collect", &volt::LineEncoder::collect, nb::call_guard<nb::gil_scoped_release>(),

@@ -18,6 +18,11 @@ void register_unicode(nb::module_& m) {
     return static_cast<int>(volt::letter_case(code_point));
   }, "code_point"_a, "0 none, 1 upper or title case, 2 lower case.");
 
+  m.def("is_sign", [](uint32_t code_point) {
+    if (code_point >= 0x110000) throw nb::value_error("not a code point");
+    return volt::is_sign(code_point);
+  }, "code_point"_a, "Is it punctuation or a symbol?");
+
   m.def("find_invalid_utf8", [](nb::handle data) {
     BufferView buffer(data);
     const uint8_t* found = volt::find_invalid_utf8(buffer.data(), buffer.data() + buffer.size());

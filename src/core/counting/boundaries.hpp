@@ -164,18 +164,23 @@ inline void bound_metaspace(bool at_spaces, const uint8_t* begin, const uint8_t*
   }
 }
 
-inline bool bound_byte_level(const uint8_t* begin, const uint8_t* end, bool lines,
+// `digits`: every number is a word, and takes no white space.
+inline bool bound_byte_level(const uint8_t* begin, const uint8_t* end, bool lines, bool digits,
                              std::vector<uint64_t>& bounds) {
   KindReader<byte_level_kind, true> reader(begin, end, lines);
   KindMasks last, now = reader.next();
+  const uint64_t all_numbers = digits ? ~uint64_t{0} : 0;
   for (uint64_t& bound : bounds) {
     const KindMasks next = reader.next();
     const uint64_t text = now.letter | now.number | now.other;
-    const uint64_t next_text = next.letter | next.number | next.other;
+    // What takes the white space before it.
+    const uint64_t takes = text & ~(now.number & all_numbers);
+    const uint64_t next_takes = (next.letter | next.number | next.other) & ~(next.number & all_numbers);
     const uint64_t after_space = before(now.space, last.space), after_blank = before(now.blank, last.blank);
     // The last white space before text is a word of its own; if it is a blank, it belongs to the text.
     bound = now.line_end | (text & kind_changes(now, last) & ~after_space) |
-            (text & after_space & ~after_blank) | (now.space & (~after_space | text >> 1 | next_text << 63));
+            (text & after_space & ~after_blank) | (now.number & now.start & all_numbers) |
+            (now.space & (~after_space | takes >> 1 | next_takes << 63));
     last = now;
     now = next;
   }
@@ -250,8 +255,11 @@ inline bool find_boundaries(Pretokenizer pretokenizer, const uint8_t* begin, con
   switch (pretokenizer) {
     case Pretokenizer::whitespace: bound_whitespace(begin, end, lines, bounds); return true;
     case Pretokenizer::metaspace: bound_metaspace(at_spaces, begin, end, lines, bounds); return true;
-    case Pretokenizer::byte_level: return bound_byte_level(begin, end, lines, bounds);
-    case Pretokenizer::o200k: return false;
+    case Pretokenizer::byte_level: return bound_byte_level(begin, end, lines, false, bounds);
+    case Pretokenizer::starcoder: return bound_byte_level(begin, end, lines, true, bounds);
+    case Pretokenizer::o200k:
+    case Pretokenizer::deepseek:
+    case Pretokenizer::custom: return false;
     default: return bound_pattern(pretokenizer, begin, end, lines, bounds);
   }
 }

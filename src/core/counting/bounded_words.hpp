@@ -79,7 +79,8 @@ void take_bounded_words(Pretokenizer pretokenizer, const uint8_t* text, const ui
   switch (pretokenizer) {
     case Pretokenizer::whitespace: return take.template operator()<Pretokenizer::whitespace>();
     case Pretokenizer::metaspace: return take.template operator()<Pretokenizer::metaspace>();
-    case Pretokenizer::byte_level: return take.template operator()<Pretokenizer::byte_level>();
+    case Pretokenizer::byte_level:
+    case Pretokenizer::starcoder: return take.template operator()<Pretokenizer::byte_level>();
     default: return take.template operator()<Pretokenizer::llama3>();  // the same for all patterns
   }
 }

@@ -8,6 +8,7 @@
 #include "base/parallel.hpp"
 #include "base/unicode.hpp"
 #include "counting/bounded_words.hpp"
+#include "counting/cuts.hpp"
 #include "counting/scan.hpp"
 
 namespace volt {
@@ -93,12 +94,21 @@ void scan_lines(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end,
   }
 }
 
+// Scan a document, or a part of it between two cuts.
+void scan_text(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end, LineState& state,
+               std::vector<uint64_t>& bounds, TableSink& sink) {
+  if (!state.continuing && find_boundaries(pretokenizer, p, end, false, bounds))
+    take_bounded_words<LineEnds::none>(pretokenizer, p, end, bounds, state.at_start, sink);
+  else
+    scan_words(pretokenizer, p, end, state, true, sink.max_length, sink);
+}
+
 }  // namespace
 
 Counter::Counter(Pretokenizer pretokenizer, uint32_t max_word_length, unsigned threads,
-                 uint64_t max_types)
+                 uint64_t max_types, bool documents)
     : pretokenizer_(pretokenizer), max_word_length_(max_word_length), max_types_(max_types),
-      tables_(std::max(1u, threads)) {
+      documents_(documents), tables_(std::max(1u, threads)) {
   if (max_word_length < 2) throw std::invalid_argument("max_word_length must be at least 2");
 }
 
@@ -117,22 +127,52 @@ void Counter::add_totals(uint64_t words, uint64_t cut_words, uint64_t reserved, 
 FeedResult Counter::feed(const uint8_t* data, size_t bytes, bool last, uint64_t weight) {
   FeedResult result;
   const uint8_t* end = data + bytes;
-  const uint8_t* lines_end = last ? end : last_line_end(data, end);
-  if (lines_end > data)
-    count_lines(data, lines_end, end, weight, result);
+  const uint8_t* stop = end;
+  if (!last) stop = documents_ ? last_cut(pretokenizer_, data, end) : last_line_end(data, end);
+  if (stop > data)
+    count_whole(data, stop, end, {static_cast<uint64_t>(stop - data)}, false, weight, result);
   else if (!last)
     count_part_of_line(data, end, weight, result);
   if (last) state_ = LineState{};
+  between_texts_ = last || stop > data;
   if (result.invalid_at < 0) limit_types();
   return result;
 }
 
-void Counter::count_lines(const uint8_t* data, const uint8_t* end, const uint8_t* readable,
-                          uint64_t weight, FeedResult& result) {
+FeedResult Counter::feed_documents(const uint8_t* data, const std::vector<uint64_t>& ends, uint64_t weight) {
+  FeedResult result;
+  if (ends.empty()) return result;
+  const uint8_t* end = data + ends.back();
+  count_whole(data, end, end, ends, true, weight, result);
+  // A last line without a line end.
+  uint64_t begin = 0;
+  for (const uint64_t stop : ends) {
+    if (result.invalid_at < 0 && stop > begin && data[stop - 1] != '\n') ++result.lines;
+    begin = stop;
+  }
+  if (result.invalid_at < 0) limit_types();
+  return result;
+}
+
+const uint8_t* Counter::cut_after(const uint8_t* begin, const uint8_t* p, const uint8_t* end) const {
+  return documents_ ? next_cut(pretokenizer_, begin, p, end) : next_line_end(p, end);
+}
+
+// Count texts that are complete, or end at a cut. `ends` of documents, in bytes from data on. Where lines
+// are read, `items` end like lines: a CR at the end does not count.
+void Counter::count_whole(const uint8_t* data, const uint8_t* end, const uint8_t* readable,
+                          const std::vector<uint64_t>& ends, bool items, uint64_t weight, FeedResult& result) {
   const unsigned threads = static_cast<unsigned>(tables_.size());
+  // One past p, where the document that p is in ends.
+  const auto document_end = [&](const uint8_t* p) {
+    return data + *std::upper_bound(ends.begin(), ends.end(), static_cast<uint64_t>(p - data));
+  };
   std::vector<const uint8_t*> bounds{data};
-  for (unsigned i = 1; i < threads; ++i)
-    bounds.push_back(std::max(bounds.back(), next_line_end(data + (end - data) * i / threads, end)));
+  for (unsigned i = 1; i < threads; ++i) {
+    const uint8_t* p = data + (end - data) * i / threads;
+    if (p < end) p = cut_after(data, p, document_end(p));
+    bounds.push_back(std::max(bounds.back(), p));
+  }
   bounds.push_back(end);
 
   std::vector<const uint8_t*> invalid(threads, nullptr);
@@ -143,11 +183,14 @@ void Counter::count_lines(const uint8_t* data, const uint8_t* end, const uint8_t
     LineState state = i == 0 ? state_ : LineState{};
     std::vector<uint64_t> word_bounds;
     for (const uint8_t* p = bounds[i]; p < bounds[i + 1];) {
-      const uint8_t* stop = bounds[i + 1];
-      if (stop - p > static_cast<ptrdiff_t>(kSegment)) stop = next_line_end(p + kSegment, stop);
+      const uint8_t* whole = document_end(p);
+      const uint8_t* stop = std::min(bounds[i + 1], whole);
+      if (stop - p > static_cast<ptrdiff_t>(kSegment)) stop = cut_after(p, p + kSegment, stop);
       if ((invalid[i] = find_invalid_utf8(p, stop))) return;
       line_counts[i] += count_line_ends(p, stop);
-      scan_lines(pretokenizer_, p, stop, state, word_bounds, sinks[i]);
+      const bool trims = items && !documents_ && stop == whole && stop[-1] == '\r';
+      (documents_ ? scan_text : scan_lines)(pretokenizer_, p, stop - trims, state, word_bounds, sinks[i]);
+      state = LineState{};
       p = stop;
     }
     tables_[i].flush();
@@ -175,6 +218,7 @@ void Counter::count_part_of_line(const uint8_t* data, const uint8_t* end, uint64
   }
   TableSink sink{tables_[0], end, max_word_length_, weight};
   result.consumed = scan_words(pretokenizer_, data, stop, state_, false, max_word_length_, sink) - data;
+  result.lines = count_line_ends(data, data + result.consumed);
   tables_[0].flush();
   add_totals(sink.words, sink.cut_words, sink.reserved_marks, weight);
 }

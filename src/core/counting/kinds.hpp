@@ -8,7 +8,11 @@
 
 namespace volt {
 
-enum Kind : uint8_t { kOther, kLetter, kNumber, kSpace, kMark, kLonger, kUpper, kLower, kCombining };
+enum Kind : uint8_t {
+  kOther, kLetter, kNumber, kSpace, kMark, kLonger, kUpper, kLower, kCombining, kSign,
+  kHan, kHanSign, kHanOther,  // Chinese and Japanese letters, signs, and what is neither
+  kTail,  // line breaks after signs, which belong to them
+};
 
 // Metaspace: letters with their marks, numbers, everything else; the space and U+2581 by themselves.
 inline Kind metaspace_kind(uint32_t c) {
@@ -47,6 +51,19 @@ inline Kind cased_kind(uint32_t c) {
     case CharClass::number: return kNumber;
     case CharClass::space: return kSpace;
     default: return kOther;
+  }
+}
+
+// Byte-level (DeepSeek V3): letters with marks, punctuation with symbols, and what is none of these, in
+// and outside of Chinese characters and kana; numbers and white space.
+inline Kind deepseek_kind(uint32_t c) {
+  const bool han = (c >= 0x4E00 && c <= 0x9FA5) || (c >= 0x3040 && c <= 0x30FF);
+  switch (char_class(c)) {
+    case CharClass::letter:
+    case CharClass::mark: return han ? kHan : kLetter;
+    case CharClass::number: return kNumber;
+    case CharClass::space: return kSpace;
+    default: return is_sign(c) ? (han ? kHanSign : kSign) : han ? kHanOther : kOther;
   }
 }
 

@@ -1,4 +1,4 @@
-// The pre-tokenizers: how a line is cut into words. docs/words.md has the exact rules,
+// The pre-tokenizers: how a line or document is cut into words. docs/words.md has the exact rules,
 // volt.reference.words the slow twins.
 #pragma once
 
@@ -8,7 +8,11 @@
 
 namespace volt {
 
-enum class Pretokenizer : uint8_t { whitespace, metaspace, byte_level, cl100k, llama3, qwen2, o200k };
+enum class Pretokenizer : uint8_t {
+  whitespace, metaspace, byte_level, cl100k, llama3, qwen2, o200k, deepseek, starcoder,
+  custom,  // text comes cut into words already
+};
+constexpr int kPretokenizers = 10;
 
 // Does the alphabet consist of bytes? The pre-tokenizers after byte_level, GPT-2's, differ from it in
 // the pattern that cuts words.

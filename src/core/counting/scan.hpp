@@ -1,12 +1,13 @@
-// The pre-tokenizers: lines -> words. Each scanner hands its words to a sink,
+// The pre-tokenizers: lines or documents -> words. Each scanner hands its words to a sink,
 //
 //     sink(begin, end, prefix, continued)
 //
 // where `prefix` says that the word starts with a space that is not in the text (metaspace, first word
-// of a line) and `continued` that the word is the rest of one that was cut. If the line is not
+// of a line) and `continued` that the word is the rest of one that was cut. If the text is not
 // complete, a scanner stops at the first word that might go on, and returns where that is.
 #pragma once
 
+#include "counting/scan_deepseek.hpp"
 #include "counting/scan_patterns.hpp"
 #include "counting/scan_spaces.hpp"
 
@@ -21,7 +22,12 @@ const uint8_t* scan_words(Pretokenizer pretokenizer, const uint8_t* p, const uin
     case Pretokenizer::metaspace:
       return at_spaces ? scan_spaced<space_kind>(p, end, state, complete, max_length, sink)
                        : scan_spaced<metaspace_kind>(p, end, state, complete, max_length, sink);
-    case Pretokenizer::byte_level: return scan_byte_level(p, end, state, complete, max_length, sink);
+    case Pretokenizer::byte_level: return scan_byte_level<false>(p, end, state, complete, max_length, sink);
+    case Pretokenizer::starcoder: return scan_byte_level<true>(p, end, state, complete, max_length, sink);
+    case Pretokenizer::deepseek: return scan_deepseek(p, end, state, complete, max_length, sink);
+    case Pretokenizer::custom:
+      if (p < end) sink(p, end, false, false);
+      return end;
     case Pretokenizer::o200k: return scan_cased(p, end, state, complete, max_length, sink);
     default: return scan_pattern(pretokenizer, p, end, state, complete, max_length, sink);
   }

@@ -25,7 +25,8 @@ inline ptrdiff_t any_case_contraction(const uint8_t* p, const uint8_t* end) {
 }
 
 // GPT-2's pattern 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-template <class Sink>
+// `digits`: StarCoder takes every \p{N} for a word first, and cuts what is between them by the pattern.
+template <bool digits, class Sink>
 const uint8_t* scan_byte_level(const uint8_t* p, const uint8_t* end, LineState& state, bool complete,
                                uint32_t max_length, Sink& sink) {
   const auto& kinds = KindTable<byte_level_kind>::get();
@@ -41,7 +42,7 @@ const uint8_t* scan_byte_level(const uint8_t* p, const uint8_t* end, LineState& 
       kind = kinds.at(q, bytes);
       if (*q == ' ' && !state.continuing && q + 1 < end) {
         const Kind next = kinds.at(q + 1, bytes);
-        if (next != kSpace) {
+        if (next != kSpace && !(digits && next == kNumber)) {
           kind = next;
           ++q;
         } else {
@@ -49,9 +50,9 @@ const uint8_t* scan_byte_level(const uint8_t* p, const uint8_t* end, LineState& 
         }
       }
       const uint8_t* run = q;
-      q = kinds.run_end(q + bytes, end, kind);
+      q = digits && kind == kNumber ? q + bytes : kinds.run_end(q + bytes, end, kind);
       // White space before a word leaves its last character to that word.
-      if (kind == kSpace && q < end) {
+      if (kind == kSpace && q < end && !(digits && kinds.at(q, bytes) == kNumber)) {
         const uint8_t* last = q - 1;
         while (is_continuation(*last)) --last;
         if (last > run) q = last;
@@ -78,6 +79,23 @@ inline const uint8_t* white_space_end(const uint8_t* p, const uint8_t* run, cons
   return q > p ? q : run;
 }
 
+// How far the white space [p, run), after which the data may end, is one word whatever comes next: to its
+// last line break; if it has none, all of it but for the last character, which `cut_unfinished` keeps.
+inline const uint8_t* sure_white_space(const uint8_t* p, const uint8_t* run) {
+  const uint8_t* q = run;
+  while (q > p && !is_line_break(q[-1])) --q;
+  return q > p ? q : run;
+}
+
+// The same as `cut_unfinished` for signs [p, signs) with the line breaks [signs, end) after them.
+template <class Sink>
+const uint8_t* cut_signs(const uint8_t* p, const uint8_t* signs, const uint8_t* end, Kind kind, LineState& state,
+                         uint32_t max_length, Sink& sink) {
+  const uint8_t* rest = cut_unfinished(p, end, kind, false, state, max_length, sink);
+  if (rest > p && rest >= signs) state.continuing = kTail + 1;
+  return rest;
+}
+
 // The pattern of Llama 3,
 //     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|
 //     \s*[\r\n]+|\s+(?!\S)|\s+
@@ -102,7 +120,10 @@ const uint8_t* scan_pattern(Pretokenizer pretokenizer, const uint8_t* p, const u
         seen = q += next_bytes;
       }
     }
-    if (suffix) {
+    if (state.continuing == kTail + 1) {
+      kind = kOther;
+      for (q = seen = p; q < end && is_line_break(*q);) ++q;
+    } else if (suffix) {
       seen = q = p + suffix;
     } else if (kind == kNumber) {
       for (int i = 1; i < most_numbers && q < end && kinds.at(q, bytes) == kNumber; ++i) q += bytes;
@@ -116,9 +137,10 @@ const uint8_t* scan_pattern(Pretokenizer pretokenizer, const uint8_t* p, const u
       }
     }
     if (!complete && end - std::max(q, seen) < kLookahead) {
-      // Where white space is cut depends on what comes after it.
-      if (suffix || kind == kNumber || kind == kSpace) return p;
-      return cut_unfinished(p, seen, kind, false, state, max_length, sink);
+      if (suffix || kind == kNumber) return p;
+      if (kind == kOther) return cut_signs(p, seen, q, kind, state, max_length, sink);
+      const uint8_t* sure = kind == kSpace ? sure_white_space(p, seen) : seen;
+      return cut_unfinished(p, sure, kind, false, state, max_length, sink);
     }
     sink(p, q, false, !starts);
     state.continuing = 0;
@@ -174,7 +196,10 @@ const uint8_t* scan_cased(const uint8_t* p, const uint8_t* end, LineState& state
     if (starts && kind == kCombining && word.capitals) word = cased_word(body = p, end, false);
     const uint8_t* q = p;     // where the word ends
     const uint8_t* seen = p;  // how far the text was looked at
-    if (state.continuing != kOther + 1 && word.run > body) {
+    if (state.continuing == kTail + 1) {
+      kind = kOther;
+      while (q < end && (is_line_break(*q) || *q == '/')) ++q;
+    } else if (state.continuing != kOther + 1 && word.run > body) {
       kind = kLetter;
       seen = word.run;
       q = word.end;
@@ -190,7 +215,6 @@ const uint8_t* scan_cased(const uint8_t* p, const uint8_t* end, LineState& state
       seen = q;
       if (q > body) {
         kind = kOther;
-        word.sure = q;
         while (q < end && (is_line_break(*q) || *q == '/')) ++q;
       } else {
         kind = kSpace;
@@ -199,8 +223,10 @@ const uint8_t* scan_cased(const uint8_t* p, const uint8_t* end, LineState& state
       }
     }
     if (!complete && end - std::max(q, seen) < kLookahead) {
-      if (kind == kNumber || kind == kSpace) return p;
-      const uint8_t* rest = cut_unfinished(p, word.sure, kind, false, state, max_length, sink);
+      if (kind == kNumber) return p;
+      if (kind == kOther) return cut_signs(p, seen, q, kind, state, max_length, sink);
+      const uint8_t* sure = kind == kSpace ? sure_white_space(p, seen) : word.sure;
+      const uint8_t* rest = cut_unfinished(p, sure, kind, false, state, max_length, sink);
       if (rest > p && kind == kLetter && word.small != nullptr && rest > word.small)
         state.continuing = kLower + 1;
       return rest;

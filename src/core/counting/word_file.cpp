@@ -32,10 +32,13 @@ bool unescape(std::string_view field, std::string& word) {
 }
 
 // Is this one word to the pre-tokenizer, or a piece that it cut from one?
-bool is_word(Pretokenizer pretokenizer, uint32_t max_word_length, const std::string& word) {
+bool is_word(const Counter& counter, const std::string& word) {
+  const Pretokenizer pretokenizer = counter.pretokenizer();
+  const uint32_t max_word_length = counter.max_word_length();
+  if (pretokenizer == Pretokenizer::custom) return true;  // only its pattern knows
   const uint8_t* begin = reinterpret_cast<const uint8_t*>(word.data());
   const uint8_t* end = begin + word.size();
-  if (std::memchr(begin, '\n', word.size())) return false;
+  if (!counter.documents() && std::memchr(begin, '\n', word.size())) return false;
   if (pretokenizer == Pretokenizer::metaspace && word[0] == ' ') return false;  // it is spelled '▁'
   LineState state;
   state.at_start = false;
@@ -62,10 +65,11 @@ bool is_word(Pretokenizer pretokenizer, uint32_t max_word_length, const std::str
   if (pretokenizer == Pretokenizer::o200k) {
     if (count_characters(begin, end) == max_word_length) return true;
     const uint8_t* signs = KindTable<byte_level_kind>::get().run_end(begin, end, kOther);
-    if (std::all_of(signs, end, [](uint8_t byte) { return byte == '\r' || byte == '/'; })) return true;
+    if (std::all_of(signs, end, [](uint8_t byte) { return byte == '\r' || byte == '\n' || byte == '/'; }))
+      return true;
   }
-  // Part of the white space up to a line break.
-  return pretokenizer != Pretokenizer::byte_level &&
+  // Part of the white space up to a line break, or of line breaks after signs.
+  return pretokenizer != Pretokenizer::byte_level && pretokenizer != Pretokenizer::starcoder &&
          KindTable<byte_level_kind>::get().run_end(begin, end, kSpace) == end;
 }
 
@@ -115,7 +119,7 @@ ReadResult read_words(Counter& counter, const uint8_t* data, size_t bytes, bool 
     if (find_invalid_utf8(begin, begin + tab)) return stop("the word is not valid UTF-8");
     if (!unescape(line.substr(0, tab), word)) return stop("a backslash that is not an escape");
     if (word.empty()) return stop("the word is empty");
-    if (!is_word(counter.pretokenizer(), counter.max_word_length(), word))
+    if (!is_word(counter, word))
       return stop("the pre-tokenizer would not give this as one word");
     const uint8_t* text = reinterpret_cast<const uint8_t*>(word.data());
     if (count_characters(text, text + word.size()) > counter.max_word_length())

@@ -1,5 +1,6 @@
 #include "counting/words.hpp"
 
+#include "counting/cuts.hpp"
 #include "counting/scan.hpp"
 
 namespace volt {
@@ -25,6 +26,14 @@ std::vector<std::string> words_of(Pretokenizer pretokenizer, std::string_view te
   const auto* begin = reinterpret_cast<const uint8_t*>(text.data());
   scan_words(pretokenizer, begin, begin + text.size(), state, true, 0xFFFFFFFF, sink);
   return std::move(sink.words);
+}
+
+std::vector<uint64_t> cuts_of(Pretokenizer pretokenizer, std::string_view text) {
+  std::vector<uint64_t> cuts;
+  const auto* begin = reinterpret_cast<const uint8_t*>(text.data());
+  for (size_t i = 1; i < text.size(); ++i)
+    if (may_cut(pretokenizer, begin, begin + i)) cuts.push_back(i);
+  return cuts;
 }
 
 }  // namespace volt

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/parallel.hpp"
+#include "counting/cuts.hpp"
 #include "tokenizing/worker_pool.hpp"
 
 namespace volt {
@@ -14,11 +15,12 @@ namespace volt {
 constexpr size_t kChunk = 64 * 1024;  // a thread takes about this much text at a time
 
 LineEncoder::LineEncoder(const Encoder& encoder, std::vector<uint8_t> allowed, Dropout dropout,
-                         unsigned threads)
+                         unsigned threads, bool documents)
     : encoder_(encoder),
       allowed_(std::move(allowed)),
       dropout_(dropout),
       threads_(threads),
+      documents_(documents),
       active_(encoder.tables().names.active(allowed_.empty() ? nullptr : allowed_.data())) {
   if (!allowed_.empty() && allowed_.size() != encoder.size())
     throw std::invalid_argument("`allowed` must have one byte per token");
@@ -32,65 +34,101 @@ void LineEncoder::on_threads(Work&& work) {
   crew_->run([&](unsigned) { work(); });
 }
 
-// Does a word surely end before p, inside a line, and the next begin with the space at p?
-bool LineEncoder::may_cut(const uint8_t* p) const {
-  return *p == ' ' && p[-1] > ' ' && p[-1] < 0x7F;
-}
-
-// May lines be cut between words? Names may contain spaces, dropout numbers the words of a line, and
-// sums of scores go on through a line.
-bool LineEncoder::cuts_lines() const {
+// May lines or documents be cut between words? Names may contain spaces, dropout numbers the words of a
+// text, and sums of scores go on through a text.
+bool LineEncoder::cuts_texts() const {
   const EncodeTables& tables = encoder_.tables();
-  return !needs_lines() && active_.longest == 0 && dropout_.probability == 0 &&
+  return !needs_texts() && active_.longest == 0 && dropout_.probability == 0 &&
          (tables.remembers || tables.matching.restart);
 }
 
-// A run of unknown characters may go on from word to word, so that no place in a line is sure.
-bool LineEncoder::needs_lines() const {
+// A run of unknown characters may go on from word to word, so that no place in a text is sure.
+bool LineEncoder::needs_texts() const {
   return encoder_.tables().fuse_unknown && encoder_.tables().pretokenizer != Pretokenizer::whitespace;
 }
 
 // A line end about kChunk after p, or in a long line a place between two words.
-const uint8_t* LineEncoder::chunk_end(const uint8_t* p, const uint8_t* end) const {
+const uint8_t* LineEncoder::line_chunk_end(const uint8_t* p, const uint8_t* end) const {
   if (end - p <= static_cast<ptrdiff_t>(kChunk)) return end;
   const uint8_t* stop = p + kChunk;
   const uint8_t* line_end = next_line_end(stop, end);
-  if (line_end - stop <= static_cast<ptrdiff_t>(kChunk) || !cuts_lines()) return line_end;
-  while (stop < line_end && !may_cut(stop)) ++stop;
-  return stop;
+  if (line_end - stop <= static_cast<ptrdiff_t>(kChunk) || !cuts_texts()) return line_end;
+  return next_cut(encoder_.tables().pretokenizer, p, stop, line_end);
 }
 
-void LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* end) {
+LineEncoder::Chunk& LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* end) {
   if (used_chunks_ == chunks_.size()) chunks_.push_back(std::make_unique<Chunk>());
   Chunk& chunk = *chunks_[used_chunks_++];
   chunk.begin = begin;
   chunk.end = end;
+  chunk.stops.clear();
   chunk.state = state_;
   chunk.invalid = nullptr;
   chunk.ids.clear();
   chunk.line_ends.clear();
   chunk.printed.clear();
   // How the next chunk begins.
-  if (end[-1] == '\n')
+  if (!documents_ && end[-1] == '\n')
     state_.next_line();
   else
-    state_.line.at_start = false;
-  if (dropout_.probability > 0) state_.number += count_line_ends(begin, end);
+    state_.line = {false, 0};
+  if (!documents_ && dropout_.probability > 0) state_.number += count_line_ends(begin, end);
+  return chunk;
 }
 
 void LineEncoder::encode_chunk(Chunk& chunk, EncodeWorker& worker) const {
   if ((chunk.invalid = find_invalid_utf8(chunk.begin, chunk.end))) return;
   worker.start(active_, dropout_, chunk.ids, chunk.line_ends);
-  worker.encode_lines(chunk.begin, chunk.end, chunk.end, chunk.state);
+  if (!documents_) {
+    worker.encode_lines(chunk.begin, chunk.end, chunk.end, chunk.state);
+  } else {
+    const uint8_t* p = chunk.begin;
+    for (const uint8_t* stop : chunk.stops) {
+      worker.encode_text(p, stop, chunk.end, true, chunk.state);
+      worker.end_line();
+      p = stop;
+    }
+    worker.encode_text(p, chunk.end, chunk.end, true, chunk.state);
+  }
   worker.flush();
 }
 
-void LineEncoder::encode_whole_lines(const uint8_t* data, const uint8_t* stop) {
+void LineEncoder::add_lines(const uint8_t* data, const uint8_t* stop) {
   for (const uint8_t* p = data; p < stop;) {
-    const uint8_t* next = chunk_end(p, stop);
+    const uint8_t* next = line_chunk_end(p, stop);
     add_chunk(p, next);
     p = next;
   }
+}
+
+// Documents that end at `ends`, and after them up to `stop` a part of one, which ends at a cut. A chunk
+// is many small documents, or a part of a large one.
+void LineEncoder::add_documents(const uint8_t* data, const uint8_t* stop, const std::vector<uint64_t>& ends) {
+  const bool cuts = cuts_texts();
+  const uint8_t* p = data;
+  Chunk* chunk = nullptr;
+  const auto extend = [&](const uint8_t* to) {
+    if (chunk == nullptr || chunk->end - chunk->begin >= static_cast<ptrdiff_t>(kChunk)) chunk = &add_chunk(p, to);
+    chunk->end = to;
+    p = to;
+  };
+  const auto add_text = [&](const uint8_t* end) {
+    while (cuts && end - p > static_cast<ptrdiff_t>(kChunk)) {
+      extend(next_cut(encoder_.tables().pretokenizer, p, p + kChunk, end));
+      chunk = nullptr;
+    }
+    if (p < end || chunk == nullptr) extend(end);
+  };
+  for (const uint64_t end : ends) {
+    add_text(data + end);
+    chunk->stops.push_back(p);
+    state_.next_line();
+    ++state_.number;
+  }
+  if (p < stop) add_text(stop);
+}
+
+void LineEncoder::encode_chunks() {
   std::atomic<size_t> next{0};
   on_threads([&] {
     WorkerPool::Borrowed worker(encoder_.workers());
@@ -118,16 +156,44 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
   FeedResult result;
   used_chunks_ = 0;
   const uint8_t* end = data + bytes;
-  const uint8_t* stop = last ? end : last_line_end(data, end);
-  if (!last && stop == data && cuts_lines())
-    // A line longer than the data: up to its last word.
-    for (stop = end - (bytes != 0); stop > data && !may_cut(stop); --stop) {}
-  if (stop > data) {
-    encode_whole_lines(data, stop);
-    result.consumed = stop - data;
-  } else if (!last && bytes > 0 && !needs_lines()) {
+  const uint8_t* stop = last ? end : documents_ ? data : last_line_end(data, end);
+  // A line or document longer than the data: up to its last word.
+  if (!last && stop == data && bytes > 0 && cuts_texts()) stop = last_cut(encoder_.tables().pretokenizer, data, end);
+  if (documents_ && last) {
+    add_documents(data, stop, {bytes});
+  } else if (stop > data) {
+    documents_ ? add_documents(data, stop, {}) : add_lines(data, stop);
+  } else if (!last && bytes > 0 && !needs_texts()) {
     result.consumed = encode_part_of_line(data, end);
   }
+  if (last || stop > data) {
+    encode_chunks();
+    result.consumed = stop - data;
+  }
+  end_parts(data, result);
+  if (result.consumed > 0) line_open_ = data[result.consumed - 1] != '\n';
+  unfinished_ = last && line_open_ && !documents_;
+  if (last) {
+    state_.number += unfinished_;
+    state_.next_line();
+    line_open_ = line_has_ids_ = false;
+  }
+  return result;
+}
+
+FeedResult LineEncoder::feed_documents(const uint8_t* data, const std::vector<uint64_t>& ends) {
+  FeedResult result;
+  used_chunks_ = 0;
+  if (ends.empty()) return result;
+  add_documents(data, data + ends.back(), ends);
+  encode_chunks();
+  result.consumed = ends.back();
+  end_parts(data, result);
+  return result;
+}
+
+// What the chunks say together.
+void LineEncoder::end_parts(const uint8_t* data, FeedResult& result) {
   for (size_t i = 0; i < used_chunks_; ++i) {
     Chunk& chunk = *chunks_[i];
     if (chunk.invalid) {
@@ -139,14 +205,6 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
     const uint64_t last_end = chunk.line_ends.empty() ? 0 : chunk.line_ends.back();
     line_has_ids_ = (chunk.line_ends.empty() && line_has_ids_) || chunk.ids.size() > last_end;
   }
-  if (result.consumed > 0) line_open_ = data[result.consumed - 1] != '\n';
-  unfinished_ = last && line_open_;
-  if (last) {
-    state_.number += line_open_;
-    state_.next_line();
-    line_open_ = line_has_ids_ = false;
-  }
-  return result;
 }
 
 void LineEncoder::collect() {

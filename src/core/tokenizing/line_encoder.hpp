@@ -1,4 +1,5 @@
-// Encodes a file line by line, fed in parts. A line is everything up to LF.
+// Encodes files that are fed in parts, line by line or document by document. A line is everything up to
+// LF. In a document line ends are text like any other.
 #pragma once
 
 #include <cstddef>
@@ -20,22 +21,25 @@ struct PrintTable {
 
 class LineEncoder {
  public:
-  LineEncoder(const Encoder& encoder, std::vector<uint8_t> allowed, Dropout dropout, unsigned threads);
+  LineEncoder(const Encoder& encoder, std::vector<uint8_t> allowed, Dropout dropout, unsigned threads,
+              bool documents = false);
   LineEncoder(const LineEncoder&) = delete;
   LineEncoder& operator=(const LineEncoder&) = delete;
 
   // Encode the next part of a file. Call until all is consumed, with `last` for the last part. The ids
   // of the part before are gone unless they were collected.
   FeedResult feed(const uint8_t* data, size_t bytes, bool last);
+  // Encode whole documents. `ends` do not descend; the last is the size of the data.
+  FeedResult feed_documents(const uint8_t* data, const std::vector<uint64_t>& ends);
 
-  // Did the file end in a line without a line end?
+  // Did the file end in a line without a line end? Documents always end.
   bool unfinished() const { return unfinished_; }
 
   // The last part as lines of tokens, separated by spaces.
   std::vector<uint8_t> print(const PrintTable& table);
 
-  // Keep the ids of the last part, and hand over all that were kept: ids, and where each line ends,
-  // counted in ids from the very first one.
+  // Keep the ids of the last part, and hand over all that were kept: ids, and where each line or
+  // document ends, counted in ids from the very first one.
   void collect();
   IdBuffer& collected() { return collected_; }
   std::vector<uint64_t>& line_ends() { return line_ends_; }
@@ -43,6 +47,7 @@ class LineEncoder {
  private:
   struct Chunk {
     const uint8_t *begin, *end;
+    std::vector<const uint8_t*> stops;  // where documents end in it
     TextState state;
     const uint8_t* invalid;
     IdBuffer ids;
@@ -51,12 +56,14 @@ class LineEncoder {
     std::vector<uint8_t> printed;
   };
 
-  bool may_cut(const uint8_t* p) const;
-  bool cuts_lines() const;
-  bool needs_lines() const;
-  const uint8_t* chunk_end(const uint8_t* p, const uint8_t* end) const;
-  void add_chunk(const uint8_t* begin, const uint8_t* end);
-  void encode_whole_lines(const uint8_t* data, const uint8_t* stop);
+  bool cuts_texts() const;
+  bool needs_texts() const;
+  const uint8_t* line_chunk_end(const uint8_t* p, const uint8_t* end) const;
+  Chunk& add_chunk(const uint8_t* begin, const uint8_t* end);
+  void add_lines(const uint8_t* data, const uint8_t* stop);
+  void add_documents(const uint8_t* data, const uint8_t* stop, const std::vector<uint64_t>& ends);
+  void encode_chunks();
+  void end_parts(const uint8_t* data, FeedResult& result);
   size_t encode_part_of_line(const uint8_t* data, const uint8_t* end);
   void encode_chunk(Chunk& chunk, EncodeWorker& worker) const;
   template <class Work>
@@ -67,6 +74,7 @@ class LineEncoder {
   const std::vector<uint8_t> allowed_;
   const Dropout dropout_;
   const unsigned threads_;
+  const bool documents_;
   const NameTable::Active active_;
 
   std::unique_ptr<Crew> crew_;

@@ -26,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt import _core
 from volt.adapting.checkpoint import Checkpoint, NewRows, RowMaker, open_checkpoint
 from volt.adapting.owned import (
     OwnedMerges,
@@ -336,6 +335,7 @@ def count_for(
         "pretokenizer": "whitespace" if spaced else rule.pretokenizer,
         "normalize": rule.normalize,
         "max_word_length": LONGEST_SPACED_WORD if spaced else rule.max_word_length,
+        "unit": rule.reads,
     }
     if clash := fixed.keys() & options.keys():
         raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
@@ -352,7 +352,7 @@ def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
     """Words between spaces as metaspace words: with a `▁` before them. A `▁` that is text is in no
     token, and left out, as in metaspace counts; words that become equal are added up."""
     words = [(SPACE_MARK + word.replace(SPACE_MARK, "")).encode() for word in counts.words]
-    counter = _core.Counter(rule.mode.native, rule.max_word_length, 1, 0)
+    counter = rule.counter()
     counter.add_words(*packed(words), counts.counts, 1)
     text, offsets, numbers = counter.finish(1)
     parts = [replace(part, counts=_after_spaces(part.counts, rule)) for part in counts.parts]

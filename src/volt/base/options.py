@@ -114,11 +114,15 @@ def choice(*names: str) -> ValueKind:
     return one_of(lambda: names)
 
 
-def one_of(names: Callable[[], Iterable[str]]) -> ValueKind:
-    """One of the names that a registry has when it is asked."""
+def one_of(
+    names: Callable[[], Iterable[str]], check: Callable[[str], Any] | None = None
+) -> ValueKind:
+    """One of the names that a registry has when it is asked, or of its forms if `check` knows."""
 
     def read(value: Any) -> str:
-        if value not in names():
+        if check is not None:
+            check(value)
+        elif value not in names():
             raise ValueError
         return cast(str, value)
 

@@ -109,7 +109,10 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
     """What was counted and, where anything was, what was lost."""
     totals = counts.totals
     words = totals.words / counts.unit
-    lines = [f"{totals.lines:,} lines, {words:,.0f} words, {len(counts):,} types"]
+    read = f"{totals.lines:,} lines"
+    if totals.documents:
+        read = f"{totals.documents:,} document{'s' * (totals.documents != 1)}, {read}"
+    lines = [f"{read}, {words:,.0f} words, {len(counts):,} types"]
     longest = counts.rule.max_word_length
     if totals.cut_words:
         lines.append(f"{totals.cut_words:,} words longer than {longest} characters were cut")

@@ -14,7 +14,8 @@ from volt.cli.console import progress_for, refuse, say
 from volt.settings import EncodeSettings
 
 NOT_WITH_SPARK = (
-    "form", "document_eos", "resume", "dropout", "seed", "on_invalid", "threads", "force",
+    "form", "unit", "document_eos", "resume", "dropout", "seed", "on_invalid", "threads",
+    "force",
 )  # fmt: skip
 
 

@@ -75,6 +75,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "residues": len(residues) if residues is not None else None,
         "longest_token": max((len(token.text) for token in texts), default=0),
         "pretokenizer": vocabulary.rule.pretokenizer,
+        "reads": f"{vocabulary.rule.reads}s",
         "normalize": vocabulary.rule.normalize,
         "normalizer": vocabulary.normalizer and vocabulary.normalizer.summary,
         "unicode": vocabulary.rule.unicode,

@@ -40,7 +40,7 @@ def merge(asked: MergeCommand, run: Run) -> None:
         rule = parts[0].rule
         counts = volt.count(
             asked.on, pretokenizer=rule.pretokenizer, normalize=rule.normalize,
-            max_word_length=rule.max_word_length, threads=run.threads,
+            max_word_length=rule.max_word_length, unit=rule.reads, threads=run.threads,
             progress=progress_for(run.quiet),
         )  # fmt: skip
     joined = volt.join(parts, counts=counts, merge_rule=asked.merge_rule, threads=run.threads)

@@ -45,7 +45,7 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
     unit = math.lcm(*((one.weight / one.counts.unit).denominator for one in weighted))
     if unit > MOST:
         raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
-    counter = _core.Counter(rule.mode.native, rule.max_word_length, threads, 0)
+    counter = rule.counter(threads)
     totals = CountTotals()
     parts: list[Part] = []
     for one in weighted:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import io
 import math
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any, BinaryIO, cast
 
 import numpy as np
@@ -23,8 +23,18 @@ from volt.base.options import accepts
 from volt.base.progress import Progress, Report
 from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
 from volt.counting.counts import COUNTS_HEAD, LARGEST, CountsHeader, CountTotals, WordCounts
-from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
+from volt.counting.decoding import BLOCK, OnInvalid
+from volt.counting.documents import Documents
 from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.reading import (
+    SAMPLE,
+    START,
+    AfterBlock,
+    BlockEnd,
+    Reader,
+    read_documents,
+    read_text,
+)
 from volt.counting.records import RecordOptions
 from volt.counting.sampling import Sample, Sampling, take_sample
 from volt.counting.shards import shard_of
@@ -33,8 +43,6 @@ from volt.settings import MOST, CountSettings, WordSettings
 
 CANDIDATES_HEAD = b"# volt candidates "
 LONGEST_HEADER = 1 << 16
-SAMPLE = 1 << 20
-"""Bytes of a text that are kept as its sample, at most."""
 SMALL_BLOCK = 2 * SAMPLE
 """How much is read at a time from smaller files. Compressed ones contain more than their size."""
 
@@ -154,9 +162,7 @@ def _count_planned(
     """`done`: bytes that were read before."""
     # 1. Count.
     rule = plan.rule
-    counter = _core.Counter(
-        rule.mode.native, rule.max_word_length, threads, min(settings.max_types or 0, LARGEST)
-    )
+    counter = rule.counter(threads, min(settings.max_types or 0, LARGEST))
     totals = CountTotals()
     lines_of: list[tuple[str, int]] = []
     samples: list[bytes] = []
@@ -187,20 +193,6 @@ def _count_planned(
         rule, text, offsets, counts, totals, plan.unit, lines_of, samples,
         None if any(one.is_counts for one in plan.inputs) else weighted_lines,
     )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class BlockEnd:
-    """How far the reading of a text has come after a block of it."""
-
-    offset: int = 0
-    """Bytes counted so far, of the text as the counter sees it."""
-    lines: int = 0
-    in_line: bool = False
-    """Did the block end in the middle of a line?"""
-
-
-AfterBlock = Callable[[BlockEnd], None]
 
 
 def report_blocks(report: Report, done: int, size: int | None, lines: int = 0) -> AfterBlock:
@@ -250,15 +242,21 @@ class CountPlan:
         counter: _core.Counter,
         after_block: AfterBlock,
         *,
-        start: BlockEnd = BlockEnd(),
+        start: BlockEnd = START,
     ) -> tuple[CountTotals, bytes]:
         """Count one input (a text from `start` on): its totals, and the first lines of a text."""
         weight = int(one.input.weight * self.unit / one.file_unit)
+        reader = Reader(
+            one.name, self.rule, self.on_invalid, one.input.normalizer, weight, self.buffer,
+            self.block,
+        )  # fmt: skip
         try:
+            if (documents := one.documents()) is not None:
+                return read_documents(reader, documents, counter, after_block)
             with one.stream() as stream:
                 if one.is_counts:
                     return _read_counts(one, stream, counter, weight, self, after_block), b""
-                return _read_text(one, stream, counter, weight, self, after_block, start)
+                return read_text(reader, stream, counter, after_block, start)
         except OverflowError:
             raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None
         except OSError as error:
@@ -296,7 +294,7 @@ def choose_inputs(
     """What of the inputs is counted: a sample of their documents, or one shard of all."""
     sampling = Sampling(
         cast(Any, settings.sample), cast(Any, settings.document_cap),
-        cast(Any, settings.mix) or {}, settings.seed, getattr(rule, "reads", "line"),
+        cast(Any, settings.mix) or {}, settings.seed, rule.reads,
     )  # fmt: skip
     asked = (settings.sample, settings.document_cap, settings.mix)
     if settings.shard is None and asked == (None, None, None):
@@ -343,6 +341,17 @@ class OpenedInput:
         self._kept: BinaryIO | None = None
 
     def look(self, input_format: str) -> None:
+        if self.input.batches is not None:
+            self.size = self.input.size()
+            return
+        if self.input.text is not None:
+            texts = iter(self.input.text)
+            first = list(islice(texts, 1))
+            if texts is self.input.text:  # it can be read only once
+                self.input = replace(self.input, text=chain(first, texts))
+            starts = str(first[0] if first else "").startswith(COUNTS_HEAD.decode())
+            if input_format != "counts" and not (starts and input_format == "auto"):
+                return
         stream = self.input.open()
         self.size = self.input.size()
         if self.size is None:
@@ -378,6 +387,10 @@ class OpenedInput:
             return self.input
         return replace(self.input, stream=self._kept, text=None)
 
+    def documents(self) -> Iterator[Documents] | None:
+        """Batches of its documents; None if it is one document, or a counts file."""
+        return None if self.is_counts else self.input.documents()
+
     def stream(self) -> BinaryIO:
         if self._kept is not None:
             return self._kept
@@ -389,8 +402,13 @@ class OpenedInput:
 
 def _common_rule(opened: list[OpenedInput], settings: WordSettings) -> WordRule:
     """The one rule that the settings and all counts files agree on."""
-    names = ("pretokenizer", "normalize", "max_word_length")
-    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    parameters = {"pretokenizer": "pretokenizer", "normalize": "normalize",
+                  "max_word_length": "max_word_length", "reads": "unit"}  # fmt: skip
+    given = {
+        name: value
+        for name, parameter in parameters.items()
+        if (value := getattr(settings, parameter)) is not None
+    }
     files = [(one.name, one.header.rule) for one in opened if one.header]
     if not files:
         return WordRule(**given)
@@ -398,8 +416,8 @@ def _common_rule(opened: list[OpenedInput], settings: WordSettings) -> WordRule:
     for name, value in given.items():
         if value != getattr(first, name):
             raise SettingsError(
-                f"{first_name} was counted with {name}={getattr(first, name)}, not {value}; leave "
-                f"`{name}` out, or count the text again"
+                f"{first_name} was counted with {parameters[name]}={getattr(first, name)}, not "
+                f"{value}; leave `{parameters[name]}` out, or count the text again"
             )
     for file, rule in files[1:]:
         for one in fields(WordRule):
@@ -410,83 +428,6 @@ def _common_rule(opened: list[OpenedInput], settings: WordSettings) -> WordRule:
                     f"({one.name}: {mine} and {theirs}); they can't be added up"
                 )
     return first
-
-
-# ----------------------------------------------------------------------------------------- reading
-
-
-def _read_text(
-    one: OpenedInput,
-    stream: BinaryIO,
-    counter: _core.Counter,
-    weight: int,
-    plan: CountPlan,
-    after_block: AfterBlock,
-    start: BlockEnd,
-) -> tuple[CountTotals, bytes]:
-    """Feed a text to the counter, block by block. Where blocks end depends on the text alone. The
-    first lines are returned as a sample."""
-    clean = None
-    head = cast(io.BufferedReader, stream).peek(3)[:3]
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{one.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
-    skip = 3 if head == b"\xef\xbb\xbf" else 0
-    stream.read(skip)
-    normalizer = one.input.normalizer
-    if plan.rule.normalize != "none" or plan.on_invalid != "error" or normalizer is not None:
-        clean = CleanText(
-            stream, one.name, plan.on_invalid, plan.rule.normalize, normalizer, offset=skip
-        )
-        stream = clean.reader(plan.block)
-    _skip(stream, start.offset, one.name)
-    buffer = plan.buffer
-    have, offset, lines = 0, start.offset, start.lines
-    open_line = False  # does what was fed so far end in the middle of a line?
-    sample: bytes | None = None
-    while True:
-        got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
-        have += got
-        if got and have < len(buffer):
-            continue
-        if sample is None:
-            # Whole lines, unless all of the text is kept.
-            end = have
-            if got or have > SAMPLE:
-                end = buffer.rfind(b"\n", 0, min(have, SAMPLE)) + 1
-            sample = bytes(memoryview(buffer)[:end])
-        consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, weight)
-        if invalid >= 0:
-            line = lines + buffer.count(b"\n", 0, invalid) + 1
-            raise invalid_utf8(one.name, line, skip + offset + invalid, buffer[invalid])
-        lines += ends
-        if consumed:
-            open_line = buffer[consumed - 1] != 0x0A
-        if not got:
-            break
-        offset += consumed
-        rest = have - consumed
-        if rest == len(buffer):
-            buffer = buffer + bytes(len(buffer))  # for a word that fills the block; not kept
-        else:
-            buffer[:rest] = buffer[consumed:have]
-        have = rest
-        after_block(BlockEnd(offset, lines, open_line))
-    totals = CountTotals(lines=lines + open_line)
-    if clean:
-        totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
-    return totals, sample or b""
-
-
-def _skip(stream: BinaryIO, size: int, name: str) -> None:
-    """Skip what was counted before."""
-    if stream.seekable():
-        stream.seek(size, os.SEEK_CUR)
-        return
-    while size:
-        skipped = len(stream.read(min(size, BLOCK)))
-        if not skipped:
-            raise InputError(f"{name}: the text is shorter than it was")
-        size -= skipped
 
 
 def _read_counts(

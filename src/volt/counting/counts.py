@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from volt.counting.sampling import SampleReport
 
 FORMAT_VERSION = 1
+DOCUMENT_FORMAT = 2
+"""For the words of whole documents, which may contain line ends."""
 COUNTS_HEAD = b"# volt counts "
 """The start of a counts file."""
 LARGEST = 1 << 63
@@ -54,6 +56,8 @@ class CountTotals:
     """Occurrences lost to `max_types` and `min_count`."""
     max_undercount: int = 0
     """No count is too low by more than this (lossy counting under `max_types`)."""
+    documents: int = 0
+    """Files, records or items; 0 if lines were read."""
 
     def __add__(self, other: CountTotals) -> CountTotals:
         both = zip(vars(self).values(), vars(other).values(), strict=True)
@@ -158,8 +162,13 @@ class CountsHeader:
     totals: CountTotals = field(default_factory=CountTotals)
 
     def line(self) -> bytes:
-        data = {"format": FORMAT_VERSION, "volt": __version__, **asdict(self.rule),
-                "unit": self.unit, "types": self.types, **asdict(self.totals)}  # fmt: skip
+        documents = self.rule.reads == "document"
+        totals = asdict(self.totals)
+        if not documents:
+            del totals["documents"]
+        data = {"format": DOCUMENT_FORMAT if documents else FORMAT_VERSION, "volt": __version__,
+                **self.rule.to_data(), "unit": self.unit, "types": self.types,
+                **totals}  # fmt: skip
         return COUNTS_HEAD + json.dumps(data).encode() + b"\n"
 
     @staticmethod
@@ -167,12 +176,16 @@ class CountsHeader:
         """Read the first line of the file `name`, which is not trusted."""
         try:
             data = json.loads(line[len(COUNTS_HEAD) :])
-            if data["format"] != FORMAT_VERSION:
+            if data["format"] not in (FORMAT_VERSION, DOCUMENT_FORMAT):
                 raise InputError(
-                    f"{name}: counts format {data['format']!r}; this volt reads {FORMAT_VERSION}"
+                    f"{name}: counts format {data['format']!r}; this volt reads up to "
+                    f"{DOCUMENT_FORMAT}"
                 )
-            totals = {one.name: data[one.name] for one in fields(CountTotals)}
             rule = read_rule(data)
+            if (rule.reads == "document") != (data["format"] == DOCUMENT_FORMAT):
+                raise ValueError("the format does not fit what was read")
+            data.setdefault("documents", 0)
+            totals = {one.name: data[one.name] for one in fields(CountTotals)}
             for key, value in {"unit": data["unit"], "types": data["types"], **totals}.items():
                 if type(value) is not int or not 0 <= value < LARGEST:
                     raise ValueError(f"{key} is not a count")

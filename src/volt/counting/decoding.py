@@ -193,6 +193,8 @@ class CleanText:
     normalize: Normalization
     normalizer: Callable[[str], str] | None = None
     """Applied line by line; lines are then read whole."""
+    whole: bool = False
+    """Is it applied to the text as a whole instead?"""
     offset: int = 0
     """The stream's position in the file."""
     skipped_lines: int = 0
@@ -208,7 +210,9 @@ class CleanText:
         while True:
             more = self.stream.read(block)
             data += more
-            cut = len(data) if not more else data.rfind(b"\n") + 1
+            cut = len(data) if not more else 0
+            if more and not (self.whole and self.normalizer):
+                cut = data.rfind(b"\n") + 1
             if cut == 0 and data and self.on_invalid != "skip-line" and not self.normalizer:
                 # A line that does not end in this block. To skip it, all of it would be needed.
                 cut = self._cut_in_line(data)
@@ -226,7 +230,8 @@ class CleanText:
         reason = (
             "too long for `on_invalid='skip-line'`; use `on_invalid='replace'`"
             if self.normalizer is None
-            else "too long for the tokenizer's normalizer, which needs whole lines; split it"
+            else "too long for the tokenizer's normalizer, which needs whole "
+            f"{'documents' if self.whole else 'lines'}; split it"
         )
         return InputError(
             f"{self.name}, line {line}: longer than {LONGEST_SKIPPED >> 20} MiB, {reason}"
@@ -247,6 +252,8 @@ class CleanText:
                 good = [one for one in found if _core.find_invalid_utf8(one) < 0]
                 self.skipped_lines += len(found) - len(good)
                 data = b"\n".join(good)
+        if self.normalizer is not None and self.whole:
+            return self.normalizer(data.decode()).encode()
         if self.normalizer is not None:
             lines = data.decode().split("\n")
             return "\n".join([self.normalizer(line) for line in lines]).encode()

@@ -54,7 +54,7 @@ class TextInput:
     path: Path | None = None
     text: Iterable[str] | None = None
     normalizer: Callable[[str], str] | None = None
-    """Applied to every line before its words are counted."""
+    """Applied to every line or document before its words are counted."""
     batches: Callable[[], Iterator[Documents]] | None = None
     """Opens an input that consists of many documents; `path` and `text` are not read then."""
     url: str = ""

@@ -34,7 +34,9 @@ from volt.base.extras import need
 from volt.base.options import options_of
 from volt.counting.counts import CountTotals, WordCounts
 from volt.counting.decoding import CleanText, OnInvalid
+from volt.counting.documents import documents_of
 from volt.counting.inputs import Weight, weight_in_name, weight_of_each
+from volt.counting.reading import Reader, read_documents
 from volt.counting.records import DEFAULT_FIELDS, MISSING, find_fields, member_of
 from volt.counting.words import WordRule
 from volt.settings import MOST, CountSettings, WordSettings
@@ -50,7 +52,8 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",  # a sum that does not fit 63 bits is an error
 }
 WORDS_IN_BATCH = 1 << 16
-TOTALS = ("lines", "words", "cut_words", "reserved", "replaced", "skipped_lines")
+TOTALS = ("lines", "words", "cut_words", "reserved", "replaced", "skipped_lines",
+          "documents")  # fmt: skip
 PARTIAL = "field string, word binary, count bigint"
 """What a partition has counted: rows for words have no field, rows for totals have no word."""
 
@@ -100,7 +103,8 @@ def count_on_spark(
     """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
 
     `options` are those of `volt.count`, except for `input_format` and `max_types`. Null is not
-    text. Each string ends like a line, and may contain several lines.
+    text. Each string, or file of text, is a document. Where lines are read (`unit`) it ends like a
+    line, and may contain several lines.
     """
     check_choice("form", form, get_args(InputForm))
     settings = CountSettings(**options)
@@ -108,6 +112,7 @@ def count_on_spark(
         if getattr(settings, name) is not None:
             raise SettingsError(f"Spark counts all of its inputs: leave `{name}` out")
     asked = {name: getattr(settings, name) for name in options_of(WordSettings)}
+    asked["reads"] = asked.pop("unit")
     rule = WordRule(**{name: value for name, value in asked.items() if value is not None})
     functions = need("pyspark.sql.functions", "spark")
 
@@ -115,17 +120,20 @@ def count_on_spark(
     groups: dict[tuple[str, Fraction], list[str]] = {}
     for path, weight in _weighted(inputs, settings.weights):
         groups.setdefault((_form_of(path) if form == "auto" else form, weight), []).append(path)
-    unit = math.lcm(*(weight.denominator for _, weight in groups))
-    if unit > MOST:
-        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    parts = math.lcm(*(weight.denominator for _, weight in groups))
+    if parts > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{parts}; give rounder ones")
 
     with spark_errors():
         # 2. Count each partition where its text is.
         frames = []
         for (kind, weight), paths in groups.items():
-            frame = _read(spark, kind, paths, settings.field, settings.glob)
+            whole = rule.reads == "document"
+            frame = _read(spark, kind, paths, settings.field, settings.glob, whole)
             members = _members(frame, settings.field, paths) if kind == "jsonl" else None
-            work = partial(_count_partition, rule, settings.on_invalid, int(weight * unit), members)
+            work = partial(
+                _count_partition, rule, settings.on_invalid, int(weight * parts), members
+            )
             frames.append((frame, work))
         counted = reduce(
             lambda some, more: some.union(more),
@@ -134,7 +142,7 @@ def count_on_spark(
 
         # 3. Add up, leave out rare words, sort: highest count first, then by bytes.
         total = functions.sum("count").alias("count")
-        least = min(settings.min_count * unit, 1 << 62) if settings.min_count > 1 else 1
+        least = min(settings.min_count * parts, 1 << 62) if settings.min_count > 1 else 1
         rows = (
             counted.groupBy("field", "word").agg(total)
             .where((functions.col("field") != "") | (functions.col("count") >= least))
@@ -145,7 +153,7 @@ def count_on_spark(
                 table = rows.toArrow()
         except InputError as error:
             raise _find_file(frames, error) from error
-    return _word_counts(table, rule, unit)
+    return _word_counts(table, rule, parts)
 
 
 def _weighted(
@@ -180,8 +188,11 @@ def _members(frame: Any, fields: Sequence[str], paths: list[str]) -> list[tuple[
     )
 
 
-def _read(spark: Any, form: str, paths: list[str], fields: Sequence[str], glob: str) -> Any:
-    """A frame of one column, `text`: lines as bytes, or the strings of a column as bytes."""
+def _read(
+    spark: Any, form: str, paths: list[str], fields: Sequence[str], glob: str, whole: bool
+) -> Any:
+    """A frame of one column, `text`: lines or `whole` files as bytes, or the strings of a column
+    as bytes."""
     functions = need("pyspark.sql.functions", "spark")
     for path in paths:
         if path.lower().endswith(".xz"):
@@ -196,7 +207,10 @@ def _read(spark: Any, form: str, paths: list[str], fields: Sequence[str], glob: 
     else:
         # Spark's strings are the bytes of the line, whatever they are: nothing is decoded. Only LF
         # ends a line here; the worker puts CR LF together again.
-        frame = reader.text(paths, lineSep="\n")
+        if whole and form == "text":
+            frame = reader.text(paths, wholetext=True)
+        else:
+            frame = reader.text(paths, lineSep="\n")
         column = functions.col("value")
     return frame.select(column.cast("binary").alias("text"))
 
@@ -277,13 +291,14 @@ def _count_partition(
 ) -> Iterator[Any]:
     """The words of one partition, and its totals."""
     arrow = need("pyarrow", "spark")
-    counter = _core.Counter(rule.mode.native, rule.max_word_length, 1, 0)
+    counter = rule.counter()
     totals = CountTotals()
     for batch in batches:
         totals += _feed(counter, batch.column(0), rule, on_invalid, weight, members)
     counted = counter.totals
     sums = {
         "lines": totals.lines,
+        "documents": totals.documents,
         "words": counted["words"],
         "cut_words": counted["cut_words"],
         "reserved": counted["reserved"],
@@ -326,7 +341,9 @@ def _feed(
     weight: int,
     members: Sequence[tuple[str, ...]] | None,
 ) -> CountTotals:
-    """Count one batch of lines, or of strings that end like lines."""
+    """Count one batch of documents, or of lines and strings that end like lines."""
+    if rule.reads == "document":
+        return _feed_documents(counter, strings, rule, on_invalid, weight, members)
     data = _as_lines(strings, members)
     clean = None
     if rule.normalize != "none" or on_invalid != "error":
@@ -343,6 +360,23 @@ def _feed(
     if clean is None:
         return CountTotals(lines=lines)
     return CountTotals(lines=lines, replaced=clean.replaced, skipped_lines=clean.skipped_lines)
+
+
+def _feed_documents(
+    counter: _core.Counter,
+    strings: Any,
+    rule: WordRule,
+    on_invalid: OnInvalid,
+    weight: int,
+    members: Sequence[tuple[str, ...]] | None,
+) -> CountTotals:
+    """Count one batch of strings, each of which is a document."""
+    texts = [text for text in strings.to_pylist() if text is not None]
+    if members is not None:
+        found = (_member(line, member) for line in texts for member in members)
+        texts = [text for text in found if text is not None]
+    reader = Reader("the text", rule, on_invalid, None, weight, bytearray())
+    return read_documents(reader, iter([documents_of(texts)]), counter, lambda _: None)[0]
 
 
 def _as_lines(strings: Any, members: Sequence[tuple[str, ...]] | None) -> bytes:

@@ -29,9 +29,10 @@ from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
 from volt.base.output import atomic_write, claim, make_folder
 from volt.base.progress import Progress
-from volt.counting.count import AfterBlock, BlockEnd, CountPlan, plan_count, report_blocks
+from volt.counting.count import CountPlan, plan_count, report_blocks
 from volt.counting.counts import CountsHeader, CountTotals
 from volt.counting.inputs import Text
+from volt.counting.reading import AfterBlock, BlockEnd
 from volt.counting.words import WordRule
 from volt.settings import CountSettings, SpillSettings
 
@@ -181,7 +182,7 @@ class _RunCounter:
     """A counter whose table goes to disk when it is full, with a checkpoint wherever possible."""
 
     def __init__(self, spilled: _Spill, plan: CountPlan, memory: int, threads: int) -> None:
-        self.counter = _core.Counter(plan.rule.mode.native, plan.rule.max_word_length, threads, 0)
+        self.counter = plan.rule.counter(threads)
         self.end = spilled.state.position
         self._inputs_done = spilled.state.inputs_done
         self._totals = spilled.state.totals  # without what the counter knows

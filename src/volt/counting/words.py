@@ -8,11 +8,14 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from volt import _core
+from volt.base.errors import SettingsError
+from volt.base.extras import need
 from volt.base.registry import Registry
 from volt.counting import marks
 from volt.counting.marks import Marks
@@ -21,6 +24,8 @@ from volt.settings import MOST
 Normalization = Literal["none", "nfc", "nfkc"]
 MergeRule = Literal["pairs", "concat"]
 Unknown = Literal["byte", "unk"]
+Unit = Literal["line", "document"]
+"""What a text is: a line, or a whole document such as a file."""
 
 DEFAULT_MAX_WORD_LENGTH = 64
 
@@ -41,11 +46,20 @@ O200K = "|".join(
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     ]
 )
+DEEPSEEK = (
+    r"\p{N}{1,3}",
+    "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+    r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
+    r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+)
+"""Patterns that cut one after the other, each what the one before has left."""
+STARCODER = (r"\p{N}", GPT2)
+CUSTOM = "custom:"
 
 
 @dataclass(frozen=True)
 class Pretokenizer:
-    """One way to cut lines into words."""
+    """One way to cut text into words."""
 
     name: str
     description: str
@@ -58,8 +72,24 @@ class Pretokenizer:
     """The merge rule of the toolkit that it mirrors (METHOD 7)."""
     unknown: tuple[Unknown, ...] = ("byte",)
     """What may become of characters outside the vocabulary; the default first."""
-    pattern: str | None = None
-    """The regular expression that does the same in other toolkits."""
+    patterns: tuple[str, ...] = ()
+    """The regular expressions that do the same in other toolkits. Each cuts what is left by the one
+    before: what it matches is a word, and so is what is between two matches."""
+
+    @property
+    def pattern(self) -> str | None:
+        """The regular expression, if there is exactly one."""
+        return self.patterns[0] if len(self.patterns) == 1 else None
+
+    @property
+    def custom(self) -> bool:
+        """Is text cut by a regular expression of the user, in Python?"""
+        return self.name.startswith(CUSTOM)
+
+    @property
+    def reads(self) -> Unit:
+        """What a text is, unless the user says otherwise."""
+        return "document" if self.byte_level else "line"
 
     @property
     def byte_level(self) -> bool:
@@ -89,7 +119,23 @@ class Pretokenizer:
             text = self.marks.text(token).decode()
         except UnicodeDecodeError:
             return False  # a part of a character
-        return len(_core.words_of(text, self.native)) > 1
+        return len(self.words(text)) > 1
+
+    def words(self, text: str) -> list[str]:
+        """The words of one text, in which a line end is text like any other."""
+        return list(self.matches(text)) if self.custom else _core.words_of(text, self.native)
+
+    def matches(self, text: str) -> Iterator[str]:
+        """What the custom pattern matches, and what is between two matches."""
+        end = 0
+        for match in _compiled(self.patterns[0]).finditer(text):
+            if match.start() > end:
+                yield text[end : match.start()]
+            if match.group():
+                yield match.group()
+            end = match.end()
+        if end < len(text):
+            yield text[end:]
 
     def byte_tokens(self, unknown: Unknown) -> list[str]:
         """The tokens that unknown characters are spelled in."""
@@ -97,13 +143,40 @@ class Pretokenizer:
         return marks.BYTE_TOKENS if spelled else []
 
 
-def _byte_level(name: str, pattern: str, of: str) -> Pretokenizer:
-    return Pretokenizer(
-        name, f"Bytes, cut into words by the pattern of {of}.", name, marks.BYTES, pattern=pattern
-    )
+@lru_cache
+def _compiled(pattern: str) -> Any:
+    regex = need("regex", "regex")
+    try:
+        return regex.compile(pattern)
+    except regex.error as error:
+        raise SettingsError(
+            f"`pretokenizer` {CUSTOM}{pattern}: not a pattern of the package regex: {error}"
+        ) from None
 
 
-PRETOKENIZERS = Registry(
+def _byte_level(name: str, of: str, *patterns: str) -> Pretokenizer:
+    described = f"Bytes, cut into words by the pattern of {of}."
+    return Pretokenizer(name, described, name, marks.BYTES, patterns=patterns)
+
+
+class _Pretokenizers(Registry[Pretokenizer]):
+    """Those that have a name, and `custom:REGEX`."""
+
+    def __getitem__(self, name: str) -> Pretokenizer:
+        if not name.startswith(CUSTOM):
+            return super().__getitem__(name)
+        pattern = name.removeprefix(CUSTOM)
+        _compiled(pattern)
+        about = "Bytes, cut into words by a regular expression; slower."
+        return Pretokenizer(name, about, "custom", marks.BYTES, patterns=(pattern,))
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (
+            isinstance(name, str) and len(name) > len(CUSTOM) and name.startswith(CUSTOM)
+        )
+
+
+PRETOKENIZERS = _Pretokenizers(
     "pretokenizer",
     [
         Pretokenizer(
@@ -121,13 +194,27 @@ PRETOKENIZERS = Registry(
             merge_rule="concat",
             unknown=("byte", "unk"),
         ),
-        _byte_level("byte-level", GPT2, "GPT-2"),
-        _byte_level("byte-level:cl100k", CL100K, "GPT-4"),
-        _byte_level("byte-level:llama3", LLAMA3, "Llama 3"),
-        _byte_level("byte-level:qwen2", QWEN2, "Qwen 2"),
-        _byte_level("byte-level:o200k", O200K, "GPT-4o"),
+        _byte_level("byte-level", "GPT-2", GPT2),
+        _byte_level("byte-level:cl100k", "GPT-4", CL100K),
+        _byte_level("byte-level:llama3", "Llama 3", LLAMA3),
+        _byte_level("byte-level:qwen2", "Qwen 2", QWEN2),
+        _byte_level("byte-level:o200k", "GPT-4o", O200K),
+        _byte_level("byte-level:deepseek", "DeepSeek V3", *DEEPSEEK),
+        _byte_level("byte-level:starcoder", "StarCoder, which cuts digits apart", *STARCODER),
     ],
 )
+
+
+def pretokenizer_forms() -> tuple[str, ...]:
+    """What `pretokenizer` may say."""
+    return *PRETOKENIZERS, f"{CUSTOM}REGEX"
+
+
+def read_pretokenizer(name: str) -> str:
+    """The name itself, or a ValueError if there is no such pre-tokenizer."""
+    if name not in PRETOKENIZERS:
+        raise ValueError(name)
+    return PRETOKENIZERS[name].name
 
 
 @dataclass(frozen=True)
@@ -138,19 +225,49 @@ class WordRule:
     normalize: Normalization = "none"
     max_word_length: int = DEFAULT_MAX_WORD_LENGTH
     unicode: str = _core.unicode_version
+    reads: Unit = ""  # type: ignore[assignment]
+    """What a text is. By default what the pre-tokenizer reads."""
+
+    def __post_init__(self) -> None:
+        if not self.reads:
+            object.__setattr__(self, "reads", self.mode.reads)
+        if self.reads == "document" != self.mode.reads:
+            raise SettingsError(
+                f"{self.pretokenizer} reads lines; `unit='document'` is for byte-level text"
+            )
 
     @property
     def mode(self) -> Pretokenizer:
         """The entry in the table."""
         return PRETOKENIZERS[self.pretokenizer]
 
+    def to_data(self) -> dict[str, Any]:
+        """For the header of a file. Files of older versions read lines and do not say so."""
+        data = asdict(self)
+        if self.reads == "line":
+            del data["reads"]
+        return data
+
+    def counter(self, threads: int = 1, max_types: int = 0) -> _core.Counter:
+        """Counts words by this rule."""
+        return _core.Counter(self.mode.native, self.max_word_length, threads, max_types, self.reads)
+
 
 def read_rule(data: Mapping[str, Any]) -> WordRule:
     """The rule in the header of a file, which is not trusted: a ValueError or KeyError if it is
     damaged."""
-    rule = WordRule(**{one.name: data[one.name] for one in fields(WordRule)})
-    if rule.pretokenizer not in PRETOKENIZERS or rule.normalize not in get_args(Normalization):
+    values = {one.name: data[one.name] for one in fields(WordRule) if one.name != "reads"}
+    if data["pretokenizer"] not in PRETOKENIZERS or data["normalize"] not in get_args(
+        Normalization
+    ):
         raise ValueError("unknown pre-tokenizer or normalization")
+    reads = data.get("reads", "line")
+    if reads not in get_args(Unit):
+        raise ValueError("reads neither lines nor documents")
+    try:
+        rule = WordRule(**values, reads=reads)
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
     if type(rule.max_word_length) is not int or not 2 <= rule.max_word_length <= MOST:
         raise ValueError("max_word_length out of range")
     if not isinstance(rule.unicode, str):

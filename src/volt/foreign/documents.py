@@ -10,8 +10,6 @@ from volt.base.errors import InputError, SettingsError
 from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import Text, find_inputs
 
-LONGEST_DOCUMENT = 1 << 20
-"""Characters. A longer file is several documents, cut after a line end."""
 GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 
 Groups = dict[str, list[str]]
@@ -21,33 +19,26 @@ On = Text | Iterable[Text] | Mapping[str, Text | Iterable[Text]]
 def read_documents(
     on: Text | Iterable[Text], *, glob: str | None = None, replace: bool = False
 ) -> list[str]:
-    """Every input is a document, without the line end at its end. `replace`: invalid UTF-8 becomes
-    U+FFFD, else it is an error."""
+    """Every file, record or item is a document, with the line end at its end. `replace`: invalid
+    UTF-8 becomes U+FFFD, else it is an error."""
     documents: list[str] = []
     for source in find_inputs(on, glob=glob or "*"):
         try:
-            with source.open() as stream:
-                data = stream.read()
+            batches = source.documents()
+            if batches is None:
+                with source.open() as stream:
+                    found = [stream.read().removeprefix(b"\xef\xbb\xbf")]
+            else:
+                found = [one for batch in batches for one in batch.split()]
         except OSError as error:
             raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
-        try:
-            text = data.decode(errors="replace" if replace else "strict").removeprefix("\ufeff")
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None
-        text = text.removesuffix("\n").removesuffix("\r")
-        documents += [part for part in _parts(text) if part]
-    return documents
-
-
-def _parts(text: str) -> Iterable[str]:
-    start = 0
-    while len(text) - start > LONGEST_DOCUMENT:
-        end = text.rfind("\n", start, start + LONGEST_DOCUMENT) + 1
-        end = end if end > start else start + LONGEST_DOCUMENT
-        yield text[start:end]
-        start = end
-    yield text[start:]
+        for data in found:
+            try:
+                documents.append(data.decode(errors="replace" if replace else "strict"))
+            except UnicodeDecodeError as error:
+                line = data.count(b"\n", 0, error.start) + 1
+                raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None
+    return [document for document in documents if document]
 
 
 def read_groups(on: On) -> Groups:

@@ -36,7 +36,7 @@ class Native(Engine):
             self.allowed = frozenset(vocabulary.of_kind("special")) & added
         # SentencePiece and Hugging Face do not tell a `▁` in the text from a space.
         self.mark_is_space = behind is not None and vocabulary.rule.mode.space_before
-        self.by_lines = behind is None and not vocabulary.rule.mode.byte_level
+        self.by_lines = behind is None and vocabulary.rule.reads == "line"
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if self.mark_is_space:

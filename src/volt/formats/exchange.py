@@ -82,7 +82,9 @@ def export(
         rule = vocabulary.rule
         counts = (
             check if isinstance(check, WordCounts)
-            else count(check, pretokenizer=rule.pretokenizer, normalize=rule.normalize)
+            else count(
+                check, pretokenizer=rule.pretokenizer, normalize=rule.normalize, unit=rule.reads
+            )
         )  # fmt: skip
     messages, found = _differences(vocabulary, form, counts)
     with atomic_files(*files, parents=True) as streams:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -32,7 +32,7 @@ def write_candidates(candidates: Candidates, stream: BinaryIO) -> None:
     """A row per symbol of the alphabet, then one per merge or piece, in order."""
     others = len(candidates) - candidates.alphabet_size
     header: dict[str, Any] = {
-        "format": FORMAT_VERSION, "volt": __version__, **asdict(candidates.rule),
+        "format": FORMAT_VERSION, "volt": __version__, **candidates.rule.to_data(),
         "unit": candidates.unit, "alphabet": candidates.alphabet_size, "merges": others,
         "unknown": candidates.unknown, "left_out": candidates.left_out,
         "fixed_rows": candidates.fixed_rows,

@@ -1,6 +1,7 @@
 """Text becomes words, and words are counted.
 
-A pre-tokenizer cuts a line into words. From there on only the words and their counts matter.
+A pre-tokenizer cuts a text, which is a line or a whole document, into words. From there on only the
+words and their counts matter.
 
 >>> words_of("Hello, world", "metaspace")
 ['▁Hello', ',', '▁world']
@@ -15,7 +16,7 @@ from __future__ import annotations
 import heapq
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from volt import _core
@@ -27,10 +28,13 @@ before it."""
 CONTRACTIONS = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d")
 
 
-def words_of(line: str, pretokenizer: str) -> list[str]:
-    """Cut one line, without its line end, into words."""
-    rules = {"whitespace": whitespace, "metaspace": metaspace, "byte-level": byte_level}
-    return rules[pretokenizer](line) if pretokenizer in rules else pattern(line, pretokenizer)
+def words_of(text: str, pretokenizer: str) -> list[str]:
+    """Cut one text into words: a line without its line end, or a document."""
+    rules = {
+        "whitespace": whitespace, "metaspace": metaspace, "byte-level": byte_level,
+        "byte-level:deepseek": deepseek, "byte-level:starcoder": starcoder,
+    }  # fmt: skip
+    return rules[pretokenizer](text) if pretokenizer in rules else pattern(text, pretokenizer)
 
 
 def whitespace(line: str) -> list[str]:
@@ -143,6 +147,73 @@ def pattern(line: str, pretokenizer: str) -> list[str]:
         found.append(line[start:end])
         start = end
     return found
+
+
+def starcoder(text: str) -> list[str]:
+    """Every digit is a word; what is between digits is cut by GPT-2's pattern."""
+    return [word for part in _runs(text, _is_number, 1) for word in byte_level(part)]
+
+
+def deepseek(text: str) -> list[str]:
+    r"""DeepSeek V3: first \p{N}{1,3} are parts, then [一-龥぀-ゟ゠-ヿ]+, and each part is cut by
+
+    [!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|
+     ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+
+    Each character is replaced by a letter for its class, so that Python's own regular expressions
+    can do the matching: `p` and `a` are the signs and letters of ASCII, `P` and `L` all others, `n`
+    line breaks, `s` other white space than the space. What nothing matches is a word as well.
+    """
+
+    def is_han(character: str) -> bool:
+        return "\u4e00" <= character <= "\u9fa5" or "\u3040" <= character <= "\u30ff"
+
+    def shown(character: str) -> str:
+        kind = _core.unicode_class(ord(character))
+        if character in "\r\n ":
+            return "n" if character != " " else " "
+        if kind in (LETTER, MARK):
+            return "a" if character.isascii() else "L"
+        if _core.is_sign(ord(character)):
+            return "p" if character.isascii() else "P"
+        return "s" if kind == SPACE else "-"
+
+    rule = r"pa+|[^naLpP]?[aL]+| ?[pP]+n*|[ sn]*n+|[ sn]+(?![^ sn])|[ sn]+|((?!pa|[^naLpP][aL])-)+"
+    found: list[str] = []
+    for numbers in _runs(text, _is_number, 3):
+        for part in _runs(numbers, is_han, len(text)):
+            classes = "".join(map(shown, part))
+            found += [part[m.start() : m.end()] for m in re.finditer(rule, classes)]
+    return found
+
+
+def _is_number(character: str) -> bool:
+    return _core.unicode_class(ord(character)) == NUMBER
+
+
+def _runs(text: str, belongs: Callable[[str], bool], most: int) -> list[str]:
+    """Parts of a text: runs of characters that belong together, at most so many, and the rest."""
+    parts: list[str] = []
+    for belonging, run in groupby(text, belongs):
+        characters = "".join(run)
+        step = most if belonging else len(characters)
+        parts += [characters[i : i + step] for i in range(0, len(characters), step)]
+    return parts
+
+
+def cuts_of(text: str) -> list[int]:
+    """Where byte-level text may be cut in two without changing its words, in characters: before a
+    space that follows neither white space nor a control character of ASCII, and before a line break
+    or an ASCII sign, but for the apostrophe, that follows a letter or number."""
+    kinds = [_core.unicode_class(ord(character)) for character in text]
+    is_control = re.compile("[\\x00-\\x1f\\x7f]").match
+    signs = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\r\n'
+    return [
+        i
+        for i in range(1, len(text))
+        if (text[i] == " " and kinds[i - 1] != SPACE and not is_control(text[i - 1]))
+        or (text[i] in signs and kinds[i - 1] in (LETTER, NUMBER))
+    ]
 
 
 def _contraction(line: str, start: int) -> int:

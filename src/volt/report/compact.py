@@ -47,6 +47,7 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
     return {
         "size": len(vocabulary),
         "pretokenizer": rule.pretokenizer,
+        "reads": rule.reads,
         "normalize": rule.normalize,
         "encoding": vocabulary.encoding,
         "mark": vocabulary.look_up.mark if vocabulary.look_up else "",

@@ -304,7 +304,11 @@ def _first_lines(sample: bytes, room: int) -> list[str]:
 
 
 def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
-    """Lines, words between spaces, tokens, and how many words are one token."""
+    """Lines, words between spaces, tokens, and how many words are one token. Where documents are
+    read, line ends are text and in tokens."""
+    texts = lines
+    if tokenizer.vocabulary.rule.reads == "document":
+        texts = ["".join(line + "\n" for line in lines)]
     words = Counter(word for line in lines for word in line.split())
     prefix = " " if tokenizer.vocabulary.rule.mode.byte_level else ""
     alone = tokenizer.encode_batch([prefix + word for word in words])
@@ -312,8 +316,8 @@ def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     return {
         "sampled_lines": len(lines),
         "words": words.total(),
-        "characters": sum(map(len, lines)),
-        "bytes": sum(len(line.encode()) for line in lines),
-        "tokens": sum(map(len, tokenizer.encode_batch(lines))),
+        "characters": sum(map(len, texts)),
+        "bytes": sum(len(text.encode()) for text in texts),
+        "tokens": sum(map(len, tokenizer.encode_batch(texts))),
         "single_token_words": single,
     }

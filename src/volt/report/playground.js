@@ -90,11 +90,11 @@ const VoltPlayground = (() => {
   }
   function cutText() {
     const text = find("text").value.toWellFormed ? find("text").value.toWellFormed() : find("text").value;
-    const lines = text.split("\n");
+    const texts = packed.reads === "document" ? [text] : text.split("\n");
     const words = text.split(/\s+/).filter((word) => word).length;
     find("cuts").replaceChildren(...encoders.map(({ name, encoder }) => {
       let count = 0;
-      const cut = make("div", lines.map((line) => make("span", encoder.encode(line).map((id) => {
+      const cut = make("div", texts.map((one) => make("span", encoder.encode(one).map((id) => {
         const token = encoder.pool[id];
         const strange = token.kind === "byte" || id === encoder.unknownId;
         const known = id < packed.size && encoder === encoders[0].encoder ? `id ${id}` : `token ${token.text}`;
@@ -113,7 +113,7 @@ const VoltPlayground = (() => {
       for (const one of find("playground").querySelectorAll("label, textarea")) one.hidden = true;
       return;
     }
-    say("playground-lead", "Type, and see it cut as volt encode would, line by line" + (bpe ? ", and beside it by plain BPE of other sizes from the same text. " : ". ") +
+    say("playground-lead", `Type, and see it cut as volt encode would, ${packed.reads === "document" ? "line ends included" : "line by line"}` + (bpe ? ", and beside it by plain BPE of other sizes from the same text. " : ". ") +
       (bpe && data.shortened ? `${data.shortened} ` : "") +
       (packed.normalize !== "none" ? `Text is normalised first (${packed.normalize.toUpperCase()}, by the browser's own Unicode tables). ` : "") +
       "A dashed frame is a character that the vocabulary lacks.");

@@ -21,6 +21,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
 
@@ -30,24 +31,20 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
-from volt.base.progress import Progress, Report
+from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
-from volt.counting.decoding import CleanText, invalid_utf8
-from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.inputs import Text
+from volt.counting.words import Unit
 from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import lone_surrogate, native_encoder
+from volt.tokenizing.feeding import CustomEncoder, Feeder, OnInvalid
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
-OnInvalid = Literal["error", "replace"]
-"""What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
-
-BLOCK = 1 << 22
-"""How much of a file is read at a time."""
 Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -83,6 +80,8 @@ class Tokenizer(Decodes):
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
         self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
         self._merges = vocabulary.look_up is None
+        mode = vocabulary.rule.mode
+        self._cuts = mode if mode.custom else None
         self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> Tokenizer:
@@ -189,6 +188,8 @@ class Tokenizer(Decodes):
             self._check_dropout(dropout, seed)
         text = self._normalized(text, allowed_special)
         try:
+            if self._cuts is not None:
+                return self._encode_custom(text, frozenset(allowed_special), dropout, seed)
             return self._encoder.encode(text, mask, dropout, seed)
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
@@ -213,6 +214,8 @@ class Tokenizer(Decodes):
             raise InputError("encode_batch takes a list of texts; encode takes one")
         batch = [self._normalized(text, allowed) for text in texts]
         try:
+            if self._cuts is not None:
+                return [self._encode_custom(text, allowed, dropout, seed) for text in batch]
             return self._encoder.encode_batch(batch, mask, dropout, seed, self.threads)
         except UnicodeEncodeError as error:
             number = next(i for i, text in enumerate(batch) if text == error.object)
@@ -231,6 +234,8 @@ class Tokenizer(Decodes):
             return np.array(self.encode(text, allowed_special=allowed), np.uint32)
         text = self._normalized(text, allowed)
         try:
+            if self._cuts is not None:
+                return np.array(self._encode_custom(text, allowed, 0.0, 0), np.uint32)
             return self._encoder.encode_array(text, self._allowed(allowed))
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
@@ -248,6 +253,8 @@ class Tokenizer(Decodes):
         mask = self._allowed(allowed_special) if allowed_special else b""
         text = self._normalized(text, allowed_special)
         try:
+            if self._cuts is not None:
+                return len(self._encode_custom(text, frozenset(allowed_special), 0.0, 0))
             return self._encoder.count(text, mask)
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
@@ -302,6 +309,19 @@ class Tokenizer(Decodes):
         from volt.formats.huggingface import to_transformers
 
         return to_transformers(self.vocabulary)
+
+    def _encode_custom(
+        self, text: str, allowed: frozenset[str], dropout: float, seed: int
+    ) -> list[int]:
+        """By a pattern of the user: the native code gets words and names one by one."""
+        assert self._cuts is not None
+        names = self._name_pattern(allowed)
+        pieces: list[str] = []
+        for i, part in enumerate(names.split(text) if names else [text]):
+            pieces += [part] if i % 2 else self._cuts.matches(part)
+        mask = self._allowed(allowed)
+        found = self._encoder.encode_batch(pieces, mask, dropout, seed, self.threads)
+        return list(chain.from_iterable(found))
 
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of every word type, one after the other, and where each word begins: word `w` is
@@ -362,7 +382,11 @@ class Tokenizer(Decodes):
             ids, spans = self._apart.encode_with_offsets(text, allowed_special=allowed)
             return fused(ids, spans, self.vocabulary.unknown_id)
         try:
-            ids = self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
+            ids = (
+                self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
+                if self._cuts is None
+                else self._encode_custom(text, allowed, 0.0, 0)
+            )
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
         return ids, token_spans(self.vocabulary, self._decoder.pieces, text, ids, allowed)
@@ -390,16 +414,19 @@ class Tokenizer(Decodes):
         dropout: float = 0.0,
         seed: int = 0,
         on_invalid: OnInvalid = "error",
+        unit: Unit | None = None,
         progress: Progress | None = None,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """The ids of a file, line by line: line `i` is `ids[offsets[i]:offsets[i + 1]]`. A line is
-        everything before its line feed. No Python object is made per token.
+        """The ids of a file. Text `i` is `ids[offsets[i]:offsets[i + 1]]`.
+
+        A text is a document (the file, or each record of it) or a line: everything before its line
+        feed. By default it is what the vocabulary reads. No Python object is made per token.
 
         >>> ids, offsets = tokenizer.encode_file("train.txt")  # doctest: +SKIP
         """
         allowed = self.special_names(allowed_special)
-        encoder = self._line_encoder(allowed, dropout, seed)
-        for _ in self._feed(encoder, path, allowed, on_invalid, progress):
+        encoder, fed = self._file_encoder(path, allowed, dropout, seed, on_invalid, unit, progress)
+        for _ in fed:
             encoder.collect()
         ids, ends = encoder.take()
         return ids, np.concatenate([np.zeros(1, np.uint64), ends])
@@ -412,18 +439,22 @@ class Tokenizer(Decodes):
         dropout: float = 0.0,
         seed: int = 0,
         on_invalid: OnInvalid = "error",
+        unit: Unit | None = None,
         progress: Progress | None = None,
     ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
-        """The ids of files of any size, block by block: the next ids, and where lines end among all
-        ids so far. A line may continue in the next block.
+        """The ids of files of any size, block by block: the next ids, and where texts (lines or
+        documents, see `encode_file`) end among all ids so far. A text may continue in the next
+        block.
 
         >>> for ids, ends in tokenizer.encode_to_arrays([["low", "slow"]]):
         ...     print(len(ids), ends.tolist())
         4 [1, 4]
         """
         allowed = self.special_names(allowed_special)
-        encoder = self._line_encoder(allowed, dropout, seed)
-        for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
+        encoder, fed = self._file_encoder(
+            inputs, allowed, dropout, seed, on_invalid, unit, progress
+        )
+        for _ in fed:
             encoder.collect()
             yield encoder.take()
 
@@ -436,20 +467,25 @@ class Tokenizer(Decodes):
         dropout: float = 0.0,
         seed: int = 0,
         on_invalid: OnInvalid = "error",
+        unit: Unit | None = None,
         progress: Progress | None = None,
     ) -> Iterator[bytes]:
         """Files of any size as lines of tokens (see `printed`) or ids, separated by spaces, block
-        by block. A last line without a line end has none here either.
+        by block: a line per text, which is a line or a document (see `encode_file`). A last line
+        without a line end has none here either.
 
         >>> b"".join(tokenizer.encode_to_text([["low", "slow"]])).decode()
         '▁low\\n▁ s low\\n'
         """
         check_choice("form", form, ("tokens", "ids"))
-        table = print_table(self.printed if form == "tokens" else map(str, range(len(self))))
+        names = self.printed if form == "tokens" else [*map(str, range(len(self)))]
+        table: Any = print_table(names) if self._cuts is None else names
         allowed = self.special_names(allowed_special)
-        encoder = self._line_encoder(allowed, dropout, seed)
+        encoder, fed = self._file_encoder(
+            inputs, allowed, dropout, seed, on_invalid, unit, progress
+        )
         unfinished = False
-        for _ in self._feed(encoder, inputs, allowed, on_invalid, progress):
+        for _ in fed:
             block = encoder.print(table)
             if unfinished and block:
                 yield b"\n"  # the last line of a file does not go on in the next file
@@ -466,81 +502,34 @@ class Tokenizer(Decodes):
         """
         return [printed_token(token) for token in self.tokens]
 
-    def _line_encoder(
-        self, allowed: frozenset[str], dropout: float, seed: int
-    ) -> _core.LineEncoder:
-        self._check_dropout(dropout, seed)
-        mask = self._allowed(allowed)
-        return _core.LineEncoder(self._encoder, mask, dropout, seed, self.threads)
-
-    def _feed(
+    def _file_encoder(
         self,
-        encoder: _core.LineEncoder,
         inputs: Text | Iterable[Text],
         allowed: frozenset[str],
+        dropout: float,
+        seed: int,
         on_invalid: OnInvalid,
+        unit: Unit | None,
         progress: Progress | None,
-    ) -> Iterator[None]:
-        """Feed files to the encoder; yields after every block, when it is encoded."""
+    ) -> tuple[Any, Iterator[None]]:
+        """An encoder, and an iterator that feeds it: after each step a block is encoded."""
+        self._check_dropout(dropout, seed)
+        rule = self.vocabulary.rule
+        reads = rule.reads if unit is None else unit
+        check_choice("unit", reads, get_args(Unit))
         check_choice("on_invalid", on_invalid, get_args(OnInvalid))
-        sources = find_inputs(inputs)
-        for source in sources:
-            if source.weight != 1:
-                raise SettingsError(f"{source.name}: a weight is for counting; leave it out")
-        sizes = [source.size() for source in sources]
-        known = sum(size for size in sizes if size is not None)
-        total = known if None not in sizes else None
-        with (progress or Progress()).stage("Encoding", total, "B") as report:
-            done = 0
-            for source, size in zip(sources, sizes, strict=True):
-                try:
-                    yield from self._feed_one(encoder, source, allowed, on_invalid, report, done)
-                except OSError as error:
-                    raise InputError(
-                        f"cannot read {source.name}: {error.strerror or error}"
-                    ) from error
-                done += size or 0
-                report(done)
-
-    def _feed_one(
-        self,
-        encoder: _core.LineEncoder,
-        source: TextInput,
-        allowed: frozenset[str],
-        on_invalid: OnInvalid,
-        report: Report,
-        done: int,
-    ) -> Iterator[None]:
-        normalize = self.vocabulary.rule.normalize
-        with source.open() as stream:
-            if self._normalizes or on_invalid != "error":
-                apply = partial(self._normalized, allowed=allowed)
-                normalizer = apply if self.vocabulary.normalizer is not None else None
-                clean = CleanText(stream, source.name, on_invalid, normalize, normalizer)
-                stream = clean.reader()
-            buffer = bytearray(BLOCK)
-            have, offset, lines = 0, 0, 0
-            while True:
-                got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
-                have += got
-                if got and have < len(buffer):
-                    continue
-                consumed, ends, invalid = encoder.feed(memoryview(buffer)[:have], got == 0)
-                if invalid >= 0:
-                    line = lines + buffer.count(b"\n", 0, invalid) + 1
-                    raise invalid_utf8(source.name, line, offset + invalid, buffer[invalid])
-                yield
-                if not got:
-                    return
-                lines += ends
-                offset += consumed
-                rest = have - consumed
-                if rest == len(buffer):
-                    buffer.extend(bytes(len(buffer)))  # for a word that fills the buffer
-                else:
-                    buffer[:rest] = buffer[consumed:have]
-                have = rest
-                report(done + offset)
+        mask = self._allowed(allowed)
+        encoder: Any
+        if self._cuts is None:
+            encoder = _core.LineEncoder(self._encoder, mask, dropout, seed, self.threads, reads)
+        else:
+            encode = partial(self._encode_custom, allowed=allowed, dropout=dropout, seed=seed)
+            encoder = CustomEncoder(encode, reads)
+        normalizer = None
+        if self.vocabulary.normalizer is not None:
+            normalizer = partial(self._normalized, allowed=allowed)
+        feeder = Feeder(encoder, rule.normalize, reads, on_invalid, normalizer)
+        return encoder, feeder.feed(inputs, progress or Progress())
 
     def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:
         if not isinstance(text, str):

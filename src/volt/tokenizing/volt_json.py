@@ -23,7 +23,14 @@ from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
-from volt.counting.words import PRETOKENIZERS, MergeRule, Normalization, Unknown, WordRule
+from volt.counting.words import (
+    PRETOKENIZERS,
+    MergeRule,
+    Normalization,
+    Unit,
+    Unknown,
+    WordRule,
+)
 from volt.proposing.base import Encoding
 from volt.proposing.merges import MergeEncoding
 from volt.proposing.tokens import (
@@ -48,6 +55,13 @@ NORMALIZER_FORMAT = 3
 before they merge."""
 ROLES_FORMAT = 4
 """For vocabularies whose special tokens were given roles."""
+DOCUMENT_FORMAT = 5
+"""For vocabularies that read whole documents, and for pre-tokenizers that volt 0.1 does not have.
+Without the field `reads`, a vocabulary reads lines."""
+NEWEST_FORMAT = DOCUMENT_FORMAT
+OLD_PRETOKENIZERS = ("whitespace", "metaspace", "byte-level", "byte-level:cl100k",
+                     "byte-level:llama3", "byte-level:qwen2", "byte-level:o200k")  # fmt: skip
+"""Those of the formats before."""
 MOST_TOKENS = 10_000_000
 MOST_BYTES = 2_000_000_000
 
@@ -77,11 +91,14 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
         else LOOK_UP_FORMAT if look_up
         else FORMAT_VERSION
     )  # fmt: skip
+    rule = vocabulary.rule
+    if rule.reads == "document" or rule.pretokenizer not in OLD_PRETOKENIZERS:
+        version = DOCUMENT_FORMAT
     head = {
         "format": version,
         "volt": __version__,
         "signature": vocabulary.signature,
-        **asdict(vocabulary.rule),
+        **vocabulary.rule.to_data(),
         "encoding": vocabulary.encoding,
         "merge_rule": vocabulary.merge_rule,
         "unknown": vocabulary.unknown,
@@ -196,26 +213,35 @@ class _Reader:
             raise self._fail(place, "a lone surrogate is not text")
         return value
 
-    def _choice(self, key: str, choices: tuple[str, ...]) -> Any:
-        value = self._get("", self._data, key, str)
+    def _pretokenizer(self) -> str:
+        name: str = self._get("", self._data, "pretokenizer", str)
+        if name in PRETOKENIZERS:
+            return PRETOKENIZERS[name].name
+        return str(self._choice("pretokenizer", tuple(PRETOKENIZERS)))
+
+    def _choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> Any:
+        value = self._get("", self._data, key, str, default)
         if value not in choices:
             raise self._fail(key, f"{_brief(value)} is not one of {', '.join(choices)}")
         return value
 
     def vocabulary(self) -> Vocabulary:
         version = self._get("", self._data, "format", int)
-        if not FORMAT_VERSION <= version <= ROLES_FORMAT:
-            raise self._fail("format", f"{version}; this volt reads up to {ROLES_FORMAT}")
+        if not FORMAT_VERSION <= version <= NEWEST_FORMAT:
+            raise self._fail("format", f"{version}; this volt reads up to {NEWEST_FORMAT}")
+        if "reads" in self._data and version < DOCUMENT_FORMAT:
+            raise self._fail("reads", f"not in format {version}")
         for key in ("word_ends", "whole_words", "normalizer"):
             if key in self._data and version < NORMALIZER_FORMAT:
                 raise self._fail(key, f"not in format {version}")
         if "roles" in self._data and version < ROLES_FORMAT:
             raise self._fail("roles", f"not in format {version}")
         rule = WordRule(
-            pretokenizer=self._choice("pretokenizer", tuple(PRETOKENIZERS)),
+            pretokenizer=self._pretokenizer(),
             normalize=self._choice("normalize", get_args(Normalization)),
             max_word_length=self._get("", self._data, "max_word_length", int),
             unicode=self._get("", self._data, "unicode", str),
+            reads=self._choice("reads", get_args(Unit), "line"),
         )
         size = self._get("", self._data, "size", int)
         rows = self._get("", self._data, "tokens", list)

@@ -6,6 +6,7 @@ from typing import Any
 
 from volt.counting.marks import SPACE_MARK
 from volt.counting.normalizers import CutPlace
+from volt.counting.words import GPT2, STARCODER, Pretokenizer
 
 ANY_LENGTH = 1_000_000_000
 """`max_input_chars_per_word` for words of any length."""
@@ -31,8 +32,18 @@ BYTE_LEVEL = {
     "trim_offsets": True,
     "use_regex": True,
 }
+DIGITS = {"type": "Digits", "individual_digits": True}
 BYTES = BYTE_LEVEL | {"use_regex": False}
 """Writes bytes as letters and no more: after a split by another pattern than GPT-2's."""
+
+
+def cutting_parts(mode: Pretokenizer) -> list[dict[str, Any]]:
+    """The steps of a pre-tokenizer that cuts bytes by patterns."""
+    if mode.patterns == (GPT2,):
+        return [BYTE_LEVEL]
+    if mode.patterns == STARCODER:
+        return [DIGITS, BYTE_LEVEL]
+    return [*map(split_part, mode.patterns), BYTES]
 
 
 def split_part(pattern: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from volt.base.errors import InputError
 from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
-from volt.counting.words import Normalization
+from volt.counting.words import PRETOKENIZERS, Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.files import read_json
@@ -23,10 +23,10 @@ from volt.formats.huggingface.parts import (
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
+    cutting_parts,
     split_part,
 )
 from volt.formats.huggingface.steps import read_step
-from volt.formats.patterns import known_patterns
 from volt.proposing.tokens import Kind
 from volt.tokenizing.pairs import Pair
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
@@ -171,16 +171,22 @@ def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: s
     if not steps and before == [SPLIT_AT_BLANKS]:
         return "whitespace"
     before = [_as_written(one) for one in before]
-    if not steps and before == [BYTE_LEVEL]:
-        return "byte-level"
-    if not steps and before[1:] == [BYTES]:
-        known = known_patterns().items()
-        return next((rule for text, rule in known if before[0] == split_part(text)), None)
-    return None
+    known = reversed([mode for mode in PRETOKENIZERS.values() if mode.patterns])
+    rules = [
+        mode.name
+        for mode in known
+        if not steps and before in (cutting_parts(mode), [*map(split_part, mode.patterns), BYTES])
+    ]
+    return rules[-1] if rules else None
 
 
 def _as_written(step: dict[str, Any]) -> dict[str, Any]:
     """A step as volt writes it, if that comes to the same. `trim_offsets` changes no ids."""
+    pattern = step.get("pattern")
+    if step.get("type") == "Split" and isinstance(pattern, dict) and "Regex" in pattern:
+        # Line breaks may be written as themselves.
+        shown = str(pattern["Regex"]).replace("\r", "\\r").replace("\n", "\\n")
+        step = step | {"pattern": {"Regex": shown}}
     if step.get("type") == "Split" and (step.get("behavior"), step.get("invert")) == (
         "Removed",
         True,

@@ -11,7 +11,6 @@ from typing import Any, cast
 from volt.base.errors import SettingsError
 from volt.counting.marks import END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, SentencePiece
-from volt.counting.words import GPT2
 from volt.formats import reasons
 from volt.formats.base import Files
 from volt.formats.huggingface.folder import (
@@ -24,13 +23,12 @@ from volt.formats.huggingface.folder import (
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
     BYTE_LEVEL,
-    BYTES,
     CUTS,
     PREPEND_MARK,
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
-    split_part,
+    cutting_parts,
 )
 from volt.formats.huggingface.steps import WRITTEN
 from volt.tokenizing.pairs import merge_list
@@ -180,11 +178,10 @@ def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
         steps = CUTS[cast(Cut, vocabulary.normalizer.last).at]
         return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
     mode = vocabulary.rule.mode
-    if mode.pattern is None:
+    if not mode.patterns:
         return SPLIT_AT_MARK if mode.space_before else SPLIT_AT_BLANKS
-    if mode.pattern == GPT2:
-        return BYTE_LEVEL
-    return {"type": "Sequence", "pretokenizers": [split_part(mode.pattern), BYTES]}
+    parts = cutting_parts(mode)
+    return parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts}
 
 
 def _prepend(names: list[str]) -> dict[str, Any]:

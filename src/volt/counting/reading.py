@@ -1,0 +1,302 @@
+"""Reading: the text of an input goes to the counter, block by block or document by document."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import BinaryIO, cast
+
+import numpy as np
+
+from volt import _core
+from volt.base.errors import InputError
+from volt.counting.counts import CountTotals
+from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
+from volt.counting.documents import Documents
+from volt.counting.words import Pretokenizer, WordRule
+
+SAMPLE = 1 << 20
+"""Bytes of a text that are kept as its sample, at most."""
+LONGEST_CUSTOM = 1 << 28
+"""Bytes of the longest document that a custom pattern can cut."""
+WORDS_AT_ONCE = 1 << 17
+"""How many words of a custom pattern are counted together."""
+
+
+@dataclass(frozen=True)
+class BlockEnd:
+    """How far the reading of a text has come after a block of it."""
+
+    offset: int = 0
+    """Bytes counted so far, of the text as the counter sees it."""
+    lines: int = 0
+    in_line: bool = False
+    """Can counting not go on from here in another process? It can between lines, and in a document
+    where it may be cut in two."""
+
+
+START = BlockEnd()
+AfterBlock = Callable[[BlockEnd], None]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How text is read."""
+
+    name: str
+    """Of the input, for messages."""
+    rule: WordRule
+    on_invalid: OnInvalid
+    normalizer: Callable[[str], str] | None
+    weight: int
+    buffer: bytearray
+    """What is read at a time fits into it."""
+    block: int = BLOCK
+
+    @property
+    def cleans(self) -> bool:
+        """Has text to be repaired or normalized before it is counted?"""
+        return (
+            self.rule.normalize != "none"
+            or self.on_invalid != "error"
+            or self.normalizer is not None
+        )
+
+    def clean(self, stream: BinaryIO, offset: int = 0) -> CleanText:
+        return CleanText(
+            stream, self.name, self.on_invalid, self.rule.normalize, self.normalizer,
+            offset=offset, whole=self.rule.reads == "document",
+        )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------- one document: a file
+
+
+def read_text(
+    reader: Reader,
+    stream: BinaryIO,
+    counter: _core.Counter,
+    after_block: AfterBlock,
+    start: BlockEnd = START,
+) -> tuple[CountTotals, bytes]:
+    """Feed a text to the counter, block by block. Where blocks end depends on the text alone. The
+    first lines are returned as a sample."""
+    head = cast(io.BufferedReader, stream).peek(3)[:3]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{reader.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
+    skip = 3 if head == b"\xef\xbb\xbf" else 0
+    stream.read(skip)
+    clean = reader.clean(stream, skip) if reader.cleans else None
+    if clean is not None:
+        stream = clean.reader(reader.block)
+    if reader.rule.mode.custom:
+        totals, sample = _read_custom(reader, stream, counter)
+    else:
+        _skip(stream, start.offset, reader.name)
+        totals, sample = _read_blocks(reader, stream, counter, after_block, start, skip)
+    if clean is not None:
+        totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
+    return totals, sample
+
+
+def _read_blocks(
+    reader: Reader,
+    stream: BinaryIO,
+    counter: _core.Counter,
+    after_block: AfterBlock,
+    start: BlockEnd,
+    skip: int,
+) -> tuple[CountTotals, bytes]:
+    buffer = reader.buffer
+    documents = reader.rule.reads == "document"
+    have, offset, lines = 0, start.offset, start.lines
+    open_line = False  # does what was fed so far end in the middle of a line?
+    sample: bytes | None = None
+    while True:
+        got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
+        have += got
+        if got and have < len(buffer):
+            continue
+        if sample is None:
+            sample = _sample(buffer, have, got == 0)
+        consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, reader.weight)
+        if invalid >= 0:
+            line = lines + buffer.count(b"\n", 0, invalid) + 1
+            raise invalid_utf8(reader.name, line, skip + offset + invalid, buffer[invalid])
+        lines += ends
+        if consumed:
+            open_line = buffer[consumed - 1] != 0x0A
+        if not got:
+            break
+        offset += consumed
+        rest = have - consumed
+        if rest == len(buffer):
+            buffer = buffer + bytes(len(buffer))  # for a word that fills the block; not kept
+        else:
+            buffer[:rest] = buffer[consumed:have]
+        have = rest
+        inside = not counter.between_texts if documents else open_line
+        after_block(BlockEnd(offset, lines, inside))
+    return CountTotals(lines=lines + open_line, documents=int(documents)), sample or b""
+
+
+def _sample(buffer: bytes | bytearray, have: int, whole: bool) -> bytes:
+    """Whole lines, unless all of the text is kept."""
+    end = have
+    if not whole or have > SAMPLE:
+        end = buffer.rfind(b"\n", 0, min(have, SAMPLE)) + 1
+    return bytes(memoryview(buffer)[:end])
+
+
+def _skip(stream: BinaryIO, size: int, name: str) -> None:
+    """Skip what was counted before."""
+    if stream.seekable():
+        stream.seek(size, os.SEEK_CUR)
+        return
+    while size:
+        skipped = len(stream.read(min(size, BLOCK)))
+        if not skipped:
+            raise InputError(f"{name}: the text is shorter than it was")
+        size -= skipped
+
+
+# ------------------------------------------------------------------------ documents: records, items
+
+
+def read_documents(
+    reader: Reader,
+    batches: Iterator[Documents],
+    counter: _core.Counter,
+    after_block: AfterBlock,
+) -> tuple[CountTotals, bytes]:
+    """Feed batches of whole documents to the counter. If lines are read, a document ends like a
+    line, and an empty one is an empty line."""
+    totals, sample = CountTotals(), b""
+    number, offset = 1, 0
+    for batch in batches:
+        number = batch.first or number
+        fed = batch
+        if reader.cleans:
+            fed, lost = clean_documents(reader, batch)
+            totals += lost
+        weight = reader.weight * fed.times
+        if reader.rule.mode.custom:
+            lines = _feed_custom(reader, fed, counter, weight)
+        else:
+            lines, invalid = counter.feed_documents(fed.text, fed.ends, weight)
+            if invalid >= 0:
+                raise _invalid_document(reader.name, number, fed, invalid)
+        documents = len(fed.ends)
+        if reader.rule.reads == "line":
+            totals += CountTotals(lines=lines + int((fed.sizes() == 0).sum()))
+        else:
+            totals += CountTotals(lines=lines, documents=documents)
+        if not offset:
+            sample = _first_documents(fed)
+        number += documents
+        offset += len(memoryview(batch.text).cast("B"))
+        position = getattr(batches, "position", None)
+        after_block(BlockEnd(offset if position is None else position, totals.lines, in_line=True))
+    return totals, sample
+
+
+def _first_documents(batch: Documents) -> bytes:
+    """A sample of some documents, each of which ends like a line."""
+    view = memoryview(batch.text).cast("B")
+    number = int(np.searchsorted(batch.ends, min(SAMPLE, len(view)), "right"))
+    first = Documents(view[: int(batch.ends[number - 1])] if number else b"", batch.ends[:number])
+    return b"".join(one if one.endswith(b"\n") else one + b"\n" for one in first.split())
+
+
+def _invalid_document(name: str, first: int, batch: Documents, invalid: int) -> InputError:
+    number = first + int(np.searchsorted(batch.ends, invalid, "right"))
+    byte = memoryview(batch.text).cast("B")[invalid]
+    return InputError(
+        f"{name}, record {number:,}: invalid UTF-8 (byte 0x{byte:02X}); fix it, or use "
+        "`on_invalid='replace'`"
+    )
+
+
+def clean_documents(reader: Reader, batch: Documents) -> tuple[Documents, CountTotals]:
+    """The documents of a batch, repaired and normalized each by itself, and what was lost."""
+    found: list[bytes] = []
+    lost = CountTotals()
+    first = batch.first or 1
+    for number, document in enumerate(batch.split(), first):
+        one = replace(reader, name=f"{reader.name}, record {number:,}")
+        clean = one.clean(cast(BinaryIO, io.BytesIO(document)))
+        found.append(b"".join(clean.blocks(len(document) + 1)))
+        lost += CountTotals(skipped_lines=clean.skipped_lines, replaced=clean.replaced)
+    ends = np.cumsum([0, *map(len, found)]).astype(np.uint64)[1:]
+    return batch._replace(text=b"".join(found), ends=ends), lost
+
+
+# ---------------------------------------------------------------------------------- custom patterns
+
+
+def _read_custom(
+    reader: Reader, stream: BinaryIO, counter: _core.Counter
+) -> tuple[CountTotals, bytes]:
+    """A file whose words a pattern of the user finds: all of it is in memory, or one line."""
+    data = read_whole(stream, reader.name)
+    if (invalid := _core.find_invalid_utf8(data)) >= 0:
+        line = data.count(b"\n", 0, invalid) + 1
+        raise invalid_utf8(reader.name, line, invalid, data[invalid])
+    documents = Documents(data, np.array([len(data)], np.uint64))
+    lines = _feed_custom(reader, documents, counter, reader.weight)
+    totals = CountTotals(lines=lines, documents=int(reader.rule.reads == "document"))
+    return totals, _sample(data, len(data), True)
+
+
+def read_whole(stream: BinaryIO, name: str) -> bytes:
+    """A document that a custom pattern will cut."""
+    data = stream.read(LONGEST_CUSTOM + 1)
+    if len(data) > LONGEST_CUSTOM:
+        raise InputError(
+            f"{name}: a custom pattern needs whole documents, of at most {LONGEST_CUSTOM >> 20} "
+            "MiB; split it, or use another pre-tokenizer"
+        )
+    return data
+
+
+def _feed_custom(reader: Reader, batch: Documents, counter: _core.Counter, weight: int) -> int:
+    """Feed documents to the counter word by word. Returns how many lines there are."""
+    lines = 0
+    for number, document in enumerate(batch.split(), batch.first or 1):
+        try:
+            text = document.decode()
+        except UnicodeDecodeError:
+            raise _invalid_document(
+                reader.name, number, Documents(document, np.array([len(document)], np.uint64)),
+                _core.find_invalid_utf8(document),
+            ) from None  # fmt: skip
+        lines += text.count("\n") + (text[-1:] not in ("", "\n"))
+        texts = [text] if reader.rule.reads == "document" else lines_of(text)
+        for words in word_batches(reader.rule.mode, texts):
+            counter.feed_documents(words.text, words.ends, weight)
+    return lines
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends, LF or CR LF."""
+    found = text.split("\n")
+    return [line.removesuffix("\r") for line in found[:-1]] + [line for line in found[-1:] if line]
+
+
+def word_batches(mode: Pretokenizer, texts: list[str]) -> Iterator[Documents]:
+    """The words that a custom pattern finds, as documents: to the native code each is one word."""
+    some: list[bytes] = []
+    for word in chain.from_iterable(map(mode.matches, texts)):
+        some.append(word.encode())
+        if len(some) == WORDS_AT_ONCE:
+            yield _joined(some)
+            some = []
+    if some:
+        yield _joined(some)
+
+
+def _joined(words: list[bytes]) -> Documents:
+    return Documents(b"".join(words), np.cumsum([len(word) for word in words]).astype(np.uint64))

@@ -1,0 +1,180 @@
+"""Feeding: files and documents go to an encoder, block by block."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt import _core
+from volt.base.errors import InputError, SettingsError
+from volt.base.progress import Progress, Report
+from volt.counting.decoding import CleanText, invalid_utf8
+from volt.counting.documents import Documents
+from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.reading import read_whole
+from volt.counting.words import Normalization, Unit
+
+OnInvalid = Literal["error", "replace"]
+"""What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
+
+BLOCK = 1 << 22
+"""How much of a file is read at a time."""
+
+
+@dataclass(frozen=True)
+class Feeder:
+    """Feeds texts to an encoder of lines or documents."""
+
+    encoder: Any
+    """A `_core.LineEncoder`, or a `CustomEncoder`."""
+    normalize: Normalization
+    reads: Unit
+    on_invalid: OnInvalid
+    normalizer: Callable[[str], str] | None
+
+    def feed(self, inputs: Text | Iterable[Text], progress: Progress) -> Iterator[None]:
+        """Yields after every block, when it is encoded."""
+        sources = find_inputs(inputs)
+        for source in sources:
+            if source.weight != 1:
+                raise SettingsError(f"{source.name}: a weight is for counting; leave it out")
+        sizes = [source.size() for source in sources]
+        known = sum(size for size in sizes if size is not None)
+        total = known if None not in sizes else None
+        with progress.stage("Encoding", total, "B") as report:
+            done = 0
+            for source, size in zip(sources, sizes, strict=True):
+                try:
+                    yield from self._feed_one(source, report, done)
+                except OSError as error:
+                    raise InputError(
+                        f"cannot read {source.name}: {error.strerror or error}"
+                    ) from error
+                done += size or 0
+                report(done)
+
+    def _feed_one(self, source: TextInput, report: Report, done: int) -> Iterator[None]:
+        if (batches := source.documents()) is not None:
+            yield from self._feed_documents(source.name, batches, report, done)
+            return
+        with source.open() as stream:
+            if isinstance(self.encoder, CustomEncoder):
+                data = read_whole(self._clean(stream, source.name), source.name)
+                whole = Documents(data, np.array([len(data)], np.uint64))
+                yield from self._feed_documents(source.name, iter([whole]), report, done)
+                return
+            yield from self._feed_blocks(
+                source.name, self._clean(stream, source.name), report, done
+            )
+
+    def _clean(self, stream: BinaryIO, name: str) -> BinaryIO:
+        """The stream, repaired and normalized if that has to be done."""
+        if self.normalize == "none" and self.normalizer is None and self.on_invalid == "error":
+            return stream
+        clean = CleanText(
+            stream, name, self.on_invalid, self.normalize, self.normalizer,
+            whole=self.reads == "document",
+        )  # fmt: skip
+        return clean.reader()
+
+    def _feed_blocks(
+        self, name: str, stream: BinaryIO, report: Report, done: int
+    ) -> Iterator[None]:
+        buffer = bytearray(BLOCK)
+        have, offset, lines = 0, 0, 0
+        while True:
+            got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
+            have += got
+            if got and have < len(buffer):
+                continue
+            consumed, _, invalid = self.encoder.feed(memoryview(buffer)[:have], got == 0)
+            if invalid >= 0:
+                line = lines + buffer.count(b"\n", 0, invalid) + 1
+                raise invalid_utf8(name, line, offset + invalid, buffer[invalid])
+            yield
+            if not got:
+                return
+            lines += buffer.count(b"\n", 0, consumed)
+            offset += consumed
+            rest = have - consumed
+            if rest == len(buffer):
+                buffer.extend(bytes(len(buffer)))  # for a word that fills the buffer
+            else:
+                buffer[:rest] = buffer[consumed:have]
+            have = rest
+            report(done + offset)
+
+    def _feed_documents(
+        self, name: str, batches: Iterator[Documents], report: Report, done: int
+    ) -> Iterator[None]:
+        number, offset = 1, 0
+        for batch in batches:
+            number = batch.first or number
+            fed = batch.split()
+            if self.normalize != "none" or self.normalizer or self.on_invalid != "error":
+                fed = [
+                    self._clean(cast(BinaryIO, io.BytesIO(one)), f"{name}, record {i:,}").read()
+                    for i, one in enumerate(fed, number)
+                ]
+            if self.reads == "line":  # a document ends like a line
+                fed = [one if one.endswith(b"\n") else one + b"\n" for one in fed]
+            ends = np.cumsum([0, *map(len, fed)]).astype(np.uint64)[1:]
+            text = b"".join(fed)
+            if self.reads == "line" and not isinstance(self.encoder, CustomEncoder):
+                _, _, invalid = self.encoder.feed(text, True)
+            else:
+                _, invalid = self.encoder.feed_documents(text, ends)
+            if invalid >= 0:
+                record = number + int(np.searchsorted(ends, invalid, "right"))
+                raise InputError(
+                    f"{name}, record {record:,}: invalid UTF-8 (byte 0x{text[invalid]:02X}); fix "
+                    "it, or use `on_invalid='replace'`"
+                )
+            yield
+            number += len(fed)
+            offset += len(text)
+            position = getattr(batches, "position", None)
+            report(done + (offset if position is None else position))
+
+
+class CustomEncoder:
+    """What `_core.LineEncoder` does, for vocabularies with a custom pattern."""
+
+    unfinished = False
+
+    def __init__(self, encode: Callable[[str], list[int]], reads: Unit) -> None:
+        self._encode = encode
+        self._reads = reads
+        self._fed: list[list[int]] = []
+        self._kept: list[list[int]] = []
+        self._total = 0
+
+    def feed_documents(self, text: bytes, ends: NDArray[np.uint64]) -> tuple[int, int]:
+        self._fed = []
+        if (invalid := _core.find_invalid_utf8(text)) >= 0:
+            return 0, invalid
+        for document in Documents(text, ends).split():
+            whole = document.decode()
+            lines = whole.removesuffix("\n").split("\n") if whole else []
+            texts = [whole] if self._reads == "document" else lines
+            self._fed += map(self._encode, texts)
+        return len(self._fed), -1
+
+    def print(self, names: Sequence[str]) -> bytes:
+        rows = (" ".join(names[i] for i in ids) + "\n" for ids in self._fed)
+        return "".join(rows).encode()
+
+    def collect(self) -> None:
+        self._kept += self._fed
+
+    def take(self) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        ends = np.cumsum([self._total, *map(len, self._kept)]).astype(np.uint64)[1:]
+        self._total += sum(map(len, self._kept))
+        ids = np.array([i for row in self._kept for i in row], np.uint32)
+        self._kept = []
+        return ids, ends
