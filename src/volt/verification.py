@@ -7,11 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from volt.base.errors import VoltError
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import built_in
 from volt.foreign.documents import read_documents
+from volt.foreign.native import Native
 from volt.foreign.opening import open_engine
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
 
 MOST_SHOWN = 10
 AROUND = 3
@@ -116,3 +120,21 @@ def _difference(
 def _named(engine: Engine, ids: list[int], at: int) -> list[str]:
     some = ids[max(0, at - AROUND) : at + AROUND + 1]
     return [f"{i}:{engine.names[i]}" for i in some]
+
+
+def verify_conversion(
+    vocabulary: Vocabulary, path: str | os.PathLike[str], form: str | None = None
+) -> str:
+    """How a vocabulary of volt and a file of another toolkit, one converted from the other, encode
+    the built-in texts: a sentence that says how many are equal."""
+    try:
+        own = open_engine(path, form=form, native=False).engine
+    except VoltError as error:
+        return f"not verified: {error}"
+    if own.library == "volt":
+        return "not verified: there is no library to compare with"
+    found = verify_engines(Native(Tokenizer(vocabulary), own.kind, own), own)
+    return (
+        f"verified: {found.equal:,} of {found.documents:,} built-in texts have the same ids in "
+        f"{own.library}"
+    )

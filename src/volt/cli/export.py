@@ -36,6 +36,10 @@ def export(model: Model, asked: ExportCommand, roles: UseSettings, shown: Told) 
         inputs=[model.file], **vars(roles),
     )  # fmt: skip
     say(shown.quiet, *(f"wrote {file}" for file in result.files), *result.messages)
+    if not shown.quiet and volt.formats.FORMATS[asked.to].merge_rule is not None:
+        from volt.verification import verify_conversion
+
+        say(shown.quiet, verify_conversion(vocabulary, result.files[0], asked.to))
     if result.check is not None:
         say(shown.quiet, f"encoded otherwise: {result.check}")
     if shown.json:

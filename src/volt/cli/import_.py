@@ -35,7 +35,10 @@ def import_(asked: ImportCommand, shown: Told) -> None:
     rule = vocabulary.rule.pretokenizer
     merges = vocabulary.look_up is None
     how = f"rule {vocabulary.merge_rule}" if merges else f"encoding {vocabulary.encoding}"
-    say(shown.quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages)
+    from volt.verification import verify_conversion
+
+    verified = verify_conversion(vocabulary, asked.file, asked.form)
+    say(shown.quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages, verified)
     if shown.json:
         print_json(
             {
@@ -47,5 +50,6 @@ def import_(asked: ImportCommand, shown: Told) -> None:
                 "hidden": len(vocabulary.hidden),
                 "unreachable": len(vocabulary.unreachable),
                 "messages": messages,
+                "verified": verified,
             }
         )
