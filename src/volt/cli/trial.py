@@ -58,8 +58,8 @@ class TrialCommand(Settings):
 
 @command(
     "volt trial --task lm train.txt --heldout valid.txt --vocab out --vocab bpe:8k -o trials/\n"
-    "  volt trial --source train.de --target train.en --valid valid.de valid.en \\\n"
-    "             --test test.de test.en --vocab out --vocab bpe:8k -o trials/"
+    "volt trial --source train.de --target train.en --valid valid.de valid.en \\\n"
+    "           --test test.de test.en --vocab out --vocab bpe:8k -o trials/"
 )
 def trial(
     asked: TrialCommand, held_out: HeldOut, settings: TrialSettings, run: Run, given: Given
