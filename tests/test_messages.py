@@ -9,7 +9,7 @@ import pytest
 import volt
 
 SOURCE = Path(volt.__file__).parent
-SPEAK_OF_FLAGS = ("cli/", "report/", "settings.py")
+SPEAK_OF_FLAGS = ("cli/", "report/", "settings/")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 

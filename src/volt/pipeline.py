@@ -29,7 +29,6 @@ from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
 from volt.proposing.pieces import LearnedPieces
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
-from volt.role_settings import DEFAULT_SPECIAL
 from volt.settings import (
     GONE,
     CandidateSettings,
@@ -37,6 +36,7 @@ from volt.settings import (
     LanguageSettings,
     LearnSettings,
 )
+from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.build import TokenizerPlan, build_tokenizer
 from volt.tokenizing.roles import learned_roles
 from volt.tokenizing.signature import learn_signature

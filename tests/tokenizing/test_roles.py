@@ -7,8 +7,8 @@ import pytest
 
 import volt
 from volt.base.errors import InputError, SettingsError
-from volt.role_settings import UseSettings
 from volt.settings import LearnSettings
+from volt.settings.roles import UseSettings
 from volt.tokenizing.chat import TEMPLATES
 from volt.tokenizing.roles import Roles, with_roles
 

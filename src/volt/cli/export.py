@@ -10,7 +10,7 @@ from volt.base.options import Settings, flag, many, one_of, option, path
 from volt.cli.arguments import REPLACE, Model, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
-from volt.role_settings import UseSettings
+from volt.settings.roles import UseSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ from volt.formats.merges import (
     overlapping_tokens,
 )
 from volt.formats.registry import FORMATS
-from volt.role_settings import UseSettings
+from volt.settings.roles import UseSettings
 from volt.tokenizing.roles import with_roles
 from volt.tokenizing.vocabulary import Vocabulary
 

@@ -17,7 +17,7 @@ from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import parsed_count, read_lines
 from volt.formats.gpt2 import HEAD, read_pairs
-from volt.role_settings import DEFAULT_SPECIAL
+from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 

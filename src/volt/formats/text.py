@@ -15,7 +15,7 @@ from volt.counting.marks import BYTE_TOKENS, UNKNOWN
 from volt.formats.assembly import LONGEST_TOKEN, Parsed, guess_pretokenizer
 from volt.formats.base import Files, Format
 from volt.formats.files import read_lines, read_token
-from volt.role_settings import DEFAULT_SPECIAL
+from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary

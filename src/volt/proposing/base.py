@@ -22,7 +22,7 @@ from volt.counting.words import PRETOKENIZERS, Pretokenizer, Unknown, WordRule
 from volt.proposing.curve import Curve
 from volt.proposing.cuts import Cuts
 from volt.proposing.tokens import Tokens
-from volt.role_settings import DEFAULT_SPECIAL
+from volt.settings.roles import DEFAULT_SPECIAL
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -16,7 +16,7 @@ from volt.counting.marks import SPACE_MARK, UNKNOWN
 from volt.counting.words import MergeRule, Pretokenizer, Unknown
 from volt.proposing.base import Candidates, resolve_unknown
 from volt.proposing.tokens import Kind, Tokens
-from volt.role_settings import DEFAULT_SPECIAL
+from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.check import measure
 from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.tokenizer import Tokenizer

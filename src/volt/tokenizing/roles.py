@@ -11,7 +11,7 @@ from volt.base.errors import SettingsError
 from volt.tokenizing.chat import read_template, template_names, template_roles
 
 if TYPE_CHECKING:
-    from volt.role_settings import RoleSettings, UseSettings
+    from volt.settings.roles import RoleSettings, UseSettings
     from volt.tokenizing.vocabulary import Vocabulary
 
 RoleName = Literal["bos", "eos", "pad", "unk", "mask", "sep", "cls"]

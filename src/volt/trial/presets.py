@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from volt.base.errors import SettingsError
-from volt.settings import MOST_TOKENS as MOST_TOKENS
 from volt.settings import TrialSettings
+from volt.settings.training import MOST_TOKENS as MOST_TOKENS
 
 CHARACTERS_PER_TOKEN = 4
 """About: where something must not depend on the vocabulary."""

@@ -1,4 +1,4 @@
-"""Options of samples, caps, mixtures and shards; `settings.py` has all others."""
+"""Options of samples, caps, mixtures and shards."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Which special tokens a vocabulary has, and what each is for; the settings of docs/cli.md's groups
-`learn` and `export` that name them."""
+"""Options of special tokens: which there are, and what each is for."""
 
 from __future__ import annotations
 
