@@ -62,17 +62,26 @@ def test_text_goes_through_pipes_and_comes_back(request, mode, form):
     else:
         assert lines[0].split(" ") == [tok.tokens[i] for i in tok.encode("the lowest")]
         assert all(line.split() == line.split(" ") for line in lines if line)
-    decoded = run("decode", "-m", folder / "volt.json", "--as", form, input=encoded.stdout)
+    decoded = run("decode", "-m", folder / "volt.json", "--as", form, "--unit", "line",
+                  input=encoded.stdout)  # fmt: skip
     assert (decoded.returncode, decoded.stderr) == (0, b"")
     assert decoded.stdout == TEXT.encode()
 
 
-def test_a_document_is_one_line_of_ids(byte_level):
+def test_a_document_is_one_line_of_ids_and_comes_back(byte_level, tmp_path):
     encoded = run("encode", "-m", byte_level, "--as", "ids", input=TEXT.encode())
     assert [*map(int, encoded.stdout.split())] == volt.load(byte_level).encode(TEXT)
     assert encoded.stdout.count(b"\n") == 1
     decoded = run("decode", "-m", byte_level, "--as", "ids", input=encoded.stdout)
-    assert decoded.stdout == TEXT.encode() + b"\n"
+    assert decoded.stdout == TEXT.encode()
+    texts = [TEXT.encode() + end for end in (b"", b"\n", b"\n\n")]
+    files = [tmp_path / str(number) for number in range(3)]
+    for file, text in zip(files, texts, strict=True):
+        file.write_bytes(text)
+    encoded = run("encode", "-m", byte_level, *files)
+    assert encoded.stdout.count(b"\n") == 3
+    decoded = run("decode", "-m", byte_level, input=encoded.stdout)
+    assert decoded.stdout == b"".join(texts)
 
 
 def test_numpy_files(metaspace, tmp_path):

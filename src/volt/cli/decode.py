@@ -1,4 +1,4 @@
-"""volt decode: tokens or ids back to text, line by line."""
+"""volt decode: tokens or ids back to text."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import volt
 from volt.base.errors import InputError
-from volt.base.options import Settings, choice, flag, option
+from volt.base.options import Settings, choice, flag, one_of, option
 from volt.cli.arguments import File, Model, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say
+from volt.settings import units
 from volt.tokenizing.training_files import offsets_path
 
 if TYPE_CHECKING:
@@ -25,15 +26,21 @@ class DecodeCommand(Settings):
     form: str = option(
         "tokens", "How ids are written", choice("tokens", "ids", "npy"), group="Input", flag="as"
     )
+    unit: str | None = option(
+        None, "What a line of ids stands for: a line, or a whole document with its line ends",
+        one_of(units), group="Input", default_words="as the vocabulary reads text",
+    )  # fmt: skip
     skip_special: bool = option(False, "Leave special tokens out.", flag(), group="Tokens")
 
 
 @command("volt decode -m out test.tok -o test.txt")
 def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet) -> None:
-    """Decode what `volt encode` wrote, line by line."""
+    """Decode what `volt encode` wrote."""
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
-    decoder = _Decoder(volt.load(model.model), asked.skip_special)
+    tokenizer = volt.load(model.model)
+    decoder = _Decoder(tokenizer, asked.skip_special)
+    documents = (asked.unit or tokenizer.vocabulary.rule.reads) == "document"
     if asked.form == "npy":
         lines = _npy_lines(inputs.files)
     else:
@@ -42,7 +49,9 @@ def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, show
     def write(stream: BinaryIO) -> None:
         block: list[bytes] = []
         for before, ids, after in lines:
-            block += [before, decoder.decode(ids), after]
+            decoded = decoder.decode(ids)
+            # The line ends of a document are among its tokens.
+            block += [decoded] if documents else [before, decoded, after]
             if len(block) >= 10_000:
                 stream.write(b"".join(block))
                 block.clear()
