@@ -231,7 +231,7 @@ BAD = {
     "candidates text --json": "-o",
     "curve candidates -o out": "candidates",
     "curve text --sizes 1:2": "'1:2'",
-    "curve text --sizes 1000000 -o out": "no size between",
+    "curve text --sizes 1000000 -o out": "--sizes names none from ",
     "curve text -o missing/out": "cannot write missing/out",
 }  # fmt: skip
 

@@ -644,7 +644,7 @@ class RecordedProgress(Progress):
     @contextmanager
     def stage(self, name, total=None, unit=""):
         self.total, self.done = total, []
-        yield self.done.append
+        yield lambda done, note="": self.done.append(done)
 
 
 def test_progress_rises_to_the_size_of_all_files(tmp_path):

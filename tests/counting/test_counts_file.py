@@ -128,8 +128,8 @@ def test_the_header_records_the_rule_the_versions_and_the_totals():
     }
 
 
-def test_the_header_records_what_was_mended(save):
-    path = save(b"good\nb\xffd \xfe\n")
+def test_the_header_records_what_was_replaced_or_skipped(save):
+    path = save(b"good\nb\xffd \xfe\n", "text")
     replaced = header_of(written(volt.count(path, on_invalid="replace")))
     skipped = header_of(written(volt.count(path, on_invalid="skip-line")))
     assert (replaced["replaced"], replaced["skipped_lines"], replaced["lines"]) == (2, 0, 2)
@@ -266,7 +266,7 @@ def test_a_file_without_header_is_read_as_counts_when_asked(save):
     found = volt.count(path, input_format="counts", pretokenizer="whitespace")
     assert found.to_dict() == {"the": 11, "cat": 3, "\\n": 2}
     assert found.totals == volt.CountTotals(words=16)
-    as_text = volt.count(path, pretokenizer="whitespace")
+    as_text = volt.count(path, input_format="text", pretokenizer="whitespace")
     assert as_text.to_dict()["the"] == 2
 
 

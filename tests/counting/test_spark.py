@@ -110,8 +110,11 @@ def test_kinds_of_files_and_weights_are_added_up(cluster, tmp_path):
 
     with pytest.raises(InputError, match=r"no column 'text'; there are: doc"):
         spark.count_on_spark(cluster, [names[0]])
-    with pytest.raises(InputError, match=r"rows\.jsonl: a line that is not a JSON object"):
+    with pytest.raises(InputError, match=r"rows\.jsonl: no field named text.*; there are: doc"):
         spark.count_on_spark(cluster, [names[1]])
+    (tmp_path / "cut.jsonl").write_text('{"doc": "a"}\n{"doc": "b\n')
+    with pytest.raises(InputError, match=r"cut\.jsonl"):
+        spark.count_on_spark(cluster, [str(tmp_path / "cut.jsonl")], field="doc")
     with pytest.raises(InputError, match="does not exist"):
         spark.count_on_spark(cluster, [str(tmp_path / "nothing")])
     with pytest.raises(InputError, match="does not read xz"):

@@ -478,7 +478,7 @@ def test_without_sentencepiece(monkeypatch):
 
 def test_min_share_says_what_it_needs():
     texts = {"en": [[ENGLISH] * 3], "he": [[SCRIPTS["Hebrew"]] * 3]}
-    with pytest.raises(SettingsError, match=r"^min_share exchanges tokens that are merged"):
+    with pytest.raises(SettingsError, match=r"^`min_share` exchanges tokens that are merged"):
         volt.learn_languages(texts, candidates="substring:90", min_share=0.2, **fast([ENGLISH]))
 
 
