@@ -20,6 +20,10 @@ TOUCHES = {"open", "os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmt
 """Events of the interpreter, each before it touches the disk."""
 
 
+RESUMED = [*COMMANDS["npy"], "text", "text", "--resume"]
+"""Several files: there is a journal of what is done."""
+
+
 def rerun(command: str) -> list[str]:
     return [*COMMANDS[command], *(["--resume"] if command == "spill" else [])]
 
@@ -83,6 +87,29 @@ def dies(arguments: list[str], moment: int, folder: str) -> bool:
     except SystemExit as exit:
         os._exit(exit.code or 0)
     os._exit(1)
+
+
+def test_killed_with_a_journal_the_next_run_goes_on(work):
+    """Whatever stays of the run that was killed: the folder to go on with is the only one."""
+    assert run(*RESUMED, cwd=work).returncode == 0
+    expected = outputs(work)
+    moment = kept = 0
+    while True:
+        remove_outputs()
+        died = dies(RESUMED, moment, str(work))
+        partial = work / "out.npy.partial"
+        kept += (partial / "journal.json").is_file()
+        found = {n: d for n, d in outputs(work).items() if not n.startswith(partial.name)}
+        assert all(expected[name] == data for name, data in found.items())
+        for name in found:
+            (work / name).unlink()
+        assert not dies(RESUMED, 1 << 30, str(work))  # it comes to its end
+        assert outputs(work) == expected
+        assert not partial.exists()
+        if not died:
+            break
+        moment += 1
+    assert kept > 5
 
 
 @pytest.mark.parametrize("command", COMMANDS)

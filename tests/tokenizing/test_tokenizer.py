@@ -277,11 +277,15 @@ def test_offsets_cover_the_text_in_order(tok, text, everything):
     assert all(tok is WHITESPACE and text[i] in " \t\r\n" for i in left)
 
 
-def test_offsets_are_those_of_the_normalised_text():
+def test_offsets_are_those_of_the_text_before_it_is_normalised():
     tok = make(normalize="nfc")
     text = "ü" + unicodedata.normalize("NFD", "ü") + "low"
     ids, offsets = tok.encode_with_offsets(text)
-    assert offsets[-1][1] == len(unicodedata.normalize("NFC", text)) == len(text) - 1
+    assert offsets[-1][1] == len(text) == len(unicodedata.normalize("NFC", text)) + 1
+    assert [text[start:end] for start, end in offsets] == [text[0], text[1:3], "lo", "w"]
+    pieces = [tok.vocabulary.plain_text(tok.tokens[token]).decode() for token in ids]
+    spans = [unicodedata.normalize("NFC", text[start:end]) for start, end in offsets]
+    assert [" " + spans[0], *spans[1:]] == pieces
     assert tok.encode(text) == ids == tok.encode(unicodedata.normalize("NFC", text))
     assert tok.encode_batch([text]) == [ids]
 

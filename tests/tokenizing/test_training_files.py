@@ -25,9 +25,9 @@ def tokenizer(pretokenizer="byte-level", **options):
     return volt.Tokenizer(build_vocabulary(found, range(len(found)), **options), threads=2)
 
 
-def expected(tok, lines, eos=True):
-    """Ids and ends of the documents that have tokens."""
-    documents = [tok.encode(line) for line in lines]
+def expected(tok, texts, eos=True):
+    """The ids of the documents that have tokens."""
+    documents = [tok.encode(text) for text in texts]
     return [ids + [tok.special_ids["</s>"]] * eos for ids in documents if ids]
 
 
@@ -85,20 +85,27 @@ READERS = {
 @pytest.mark.parametrize(
     ("form", "reader"), [(form, one) for form in FORMS for one in READERS[form]]
 )
-@pytest.mark.parametrize("pretokenizer", ["byte-level", "metaspace", "whitespace"])
-def test_what_is_read_is_what_was_encoded(form, reader, pretokenizer, tmp_path):
+@pytest.mark.parametrize(
+    ("pretokenizer", "unit"),
+    [("byte-level", None), ("byte-level", "line"), ("metaspace", None), ("whitespace", None)],
+)
+def test_what_is_read_is_what_was_encoded(form, reader, pretokenizer, unit, tmp_path):
+    """A byte-level vocabulary reads whole files, line ends and all, unless it is told otherwise."""
     tok = tokenizer(pretokenizer)
     file = tmp_path / "text.txt"
     file.write_text("\n".join(LINES), encoding="utf-8")
     more = tmp_path / "more.txt"
     more.write_text("low\n\nnew\n")
-    found = encode_to_files(tok, [file, more], tmp_path / READERS_PATH[form], form)
-    documents = expected(tok, [*LINES, "low", "new"])
+    found = encode_to_files(tok, [file, more], tmp_path / READERS_PATH[form], form, unit=unit)
+    if pretokenizer == "byte-level" and unit is None:
+        documents = expected(tok, ["\n".join(LINES), "low\n\nnew\n"])
+    else:
+        documents = expected(tok, [*LINES, "low", "new"])
     assert reader(tmp_path) == documents
     assert found.documents == len(documents)
     assert found.tokens == sum(map(len, documents))
     assert not list(tmp_path.glob("*.partial"))
-    lengths = np.load(tmp_path / "token_bytes.npy")
+    lengths = np.load(tmp_path / "token_bytes.npy", allow_pickle=False)
     assert lengths.tolist() == token_lengths(tok).tolist()
 
 
@@ -140,14 +147,19 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("form", [*FORMS, "npy"])
-def test_a_run_that_was_killed_goes_on(form, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("pretokenizer", "number"), [("metaspace", 1), ("byte-level", 12)], ids=["lines", "files"]
+)
+def test_a_run_that_was_killed_goes_on(form, pretokenizer, number, tmp_path, monkeypatch):
+    """After some lines of a file, or after a file if files are read as a whole."""
     monkeypatch.setattr(training_files, "PART", 200)
-    tok = tokenizer()
-    file = tmp_path / "text.txt"
-    file.write_text("\n".join(LINES), encoding="utf-8")
+    tok = tokenizer(pretokenizer)
+    texts = [tmp_path / f"{i}.txt" for i in range(number)]
+    for i, text in enumerate(texts):
+        text.write_text("\n".join(LINES[i:]), encoding="utf-8")
     (tmp_path / "whole").mkdir()
     (tmp_path / "x").mkdir()
-    whole = encode_to_files(tok, file, tmp_path / "whole" / "x", form)
+    whole = encode_to_files(tok, texts, tmp_path / "whole" / "x", form)
     parts = 0
     save = training_files._Partial.save
 
@@ -161,10 +173,10 @@ def test_a_run_that_was_killed_goes_on(form, tmp_path, monkeypatch):
     monkeypatch.setattr(training_files._Partial, "save", killed)
     for _ in range(2):
         with pytest.raises(Killed):
-            encode_to_files(tok, file, tmp_path / "x" / "x", form, resume=True)
+            encode_to_files(tok, texts, tmp_path / "x" / "x", form, resume=True)
         with (next((tmp_path / "x").glob("*.partial")) / "ids").open("ab") as stream:
             stream.write(b"what was written after the last entry of the journal")
-    found = encode_to_files(tok, file, tmp_path / "x" / "x", form, resume=True)
+    found = encode_to_files(tok, texts, tmp_path / "x" / "x", form, resume=True)
     assert found.tokens == whole.tokens
     assert parts > 5
     for one, other in zip(whole.files, found.files, strict=True):
@@ -174,8 +186,18 @@ def test_a_run_that_was_killed_goes_on(form, tmp_path, monkeypatch):
 
 def test_another_task_is_not_gone_on_with(tmp_path, monkeypatch):
     monkeypatch.setattr(training_files, "PART", 200)
+    tok = tokenizer("metaspace")
     file = tmp_path / "text.txt"
     file.write_text("\n".join(LINES), encoding="utf-8")
+    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", resume=True)
+    assert (tmp_path / "x.bin.partial" / "journal.json").is_file()
+    file.write_text("\n".join(LINES[:9]), encoding="utf-8")
+    encode_to_files(tok, file, tmp_path / "x.bin", resume=True)
+    assert read_bin(tmp_path) == expected(tok, LINES[:9])
+    assert not (tmp_path / "x.bin.partial").exists()
+
+
+def killed_after_a_part(monkeypatch, tok, file, path, **options):
     save = training_files._Partial.save
 
     def killed(self, journal):
@@ -185,10 +207,41 @@ def test_another_task_is_not_gone_on_with(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(training_files._Partial, "save", killed)
         with pytest.raises(Killed):
-            encode_to_files(tokenizer(), file, tmp_path / "x.bin")
-    file.write_text("\n".join(LINES[:9]), encoding="utf-8")
-    encode_to_files(tokenizer(), file, tmp_path / "x.bin", resume=True)
-    assert read_bin(tmp_path) == expected(tokenizer(), LINES[:9])
+            encode_to_files(tok, file, path, **options)
+
+
+def test_what_is_kept_is_what_resume_kept(tmp_path, monkeypatch):
+    """A run without it leaves nothing, and deletes what another kept only after it succeeded."""
+    monkeypatch.setattr(training_files, "PART", 200)
+    tok = tokenizer("metaspace")
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin")
+    assert list(tmp_path.iterdir()) == [file]
+    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", resume=True)
+    kept = tmp_path / "x.bin.partial"
+    journal = (kept / "journal.json").read_bytes()
+    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin")
+    assert (kept / "journal.json").read_bytes() == journal
+    assert set(tmp_path.iterdir()) == {file, kept}
+    encode_to_files(tok, file, tmp_path / "x.bin")
+    assert read_bin(tmp_path) == expected(tok, LINES)
+    assert not kept.exists()
+
+
+def test_a_folder_that_lost_its_ids_is_not_gone_on_with(tmp_path, monkeypatch):
+    monkeypatch.setattr(training_files, "PART", 200)
+    tok = tokenizer("metaspace")
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    for name in ("ids", "ends"):
+        killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", resume=True)
+        (tmp_path / "x.bin.partial" / name).unlink()
+        (tmp_path / "x.bin.partial" / ".volt-0123456789ab-0.tmp").touch()  # of the journal
+        encode_to_files(tok, file, tmp_path / "x.bin", resume=True)
+        assert read_bin(tmp_path) == expected(tok, LINES)
+        (tmp_path / "x.bin").unlink()
+        (tmp_path / "x.bin.json").unlink()
 
 
 def test_files_are_not_replaced_by_accident(tmp_path):
@@ -216,4 +269,9 @@ def test_a_vocabulary_without_eos(tmp_path):
         encode_to_files(tok, file, tmp_path / "x.bin")
     found = encode_to_files(tok, file, tmp_path / "x.bin", document_eos=False)
     ids = np.fromfile(tmp_path / "x.bin", found.dtype)
+    assert ids.tolist() == tok.encode("low\nnew\n")
+    assert found.documents == 1
+    found = encode_to_files(tok, file, tmp_path / "y.bin", document_eos=False, unit="line")
+    ids = np.fromfile(tmp_path / "y.bin", found.dtype)
     assert ids.tolist() == tok.encode("low") + tok.encode("new")
+    assert found.documents == 2

@@ -33,8 +33,9 @@ class IdForm(Settings):
         True, "Token files: put eos after every document.", flag(), group="Output"
     )
     resume: bool = option(
-        False, "Token files: go on with a run that was killed.", flag(), group="Output"
-    )
+        False, "Token files: keep what is done if the run is stopped, and go on with it.", flag(),
+        group="Output",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -458,6 +458,7 @@ class Spool:
         at, end = 0, self._file.seek(0, 2)
         while at < end:
             self._file.seek(at)
-            ends, text = np.load(self._file), np.load(self._file)
+            ends = np.load(self._file, allow_pickle=False)
+            text = np.load(self._file, allow_pickle=False)
             at = self._file.tell()
             yield Documents(text, ends)

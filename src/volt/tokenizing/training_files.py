@@ -1,8 +1,9 @@
 """Token files that training programs read: ids one after the other, with an eos after each
 document, and where documents end.
 
-The ids grow in `OUT.partial`, a folder beside the output, together with a journal. After every part
-of the input the journal is replaced. A run that was killed goes on after the last part (`resume`).
+The ids grow in a hidden folder beside the output, which is deleted if the run fails. With `resume`
+the folder is `OUT.partial`, which stays, and has a journal that is replaced after every part of the
+input: the next run with `resume` goes on after the last part.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.checks import check_choice
-from volt.base.drafts import place_files
+from volt.base.drafts import new_draft, place_files
 from volt.base.errors import InputError, SettingsError
+from volt.base.manifest import TEMPORARY
 from volt.base.output import atomic_write, claim
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
@@ -254,10 +256,10 @@ def _task(tokenizer: Tokenizer, parts: list[list[TextInput]], settings: Any) -> 
 
 
 class _Partial:
-    """The folder with the ids so far, the ends of the documents, and the journal."""
+    """The folder with the ids so far, the ends of the documents, and the journal if it is kept."""
 
-    def __init__(self, folder: Path, task: str, itemsize: int, header: int) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, task: str, itemsize: int, header: int, *, kept: bool) -> None:
+        self.folder, self._kept = folder, kept
         self.ids, self.ends = folder / "ids", folder / "ends"
         self._journal = folder / "journal.json"
         self._itemsize, self._header = itemsize, header
@@ -272,7 +274,7 @@ class _Partial:
         if found.task != self.done.task:
             return False
         sizes = self._sizes(found)
-        if any(file.stat().st_size < size for file, size in sizes.items() if file.exists()):
+        if any(not file.exists() or file.stat().st_size < size for file, size in sizes.items()):
             return False
         for file, size in sizes.items():
             os.truncate(file, size)
@@ -280,15 +282,7 @@ class _Partial:
         return True
 
     def start(self) -> None:
-        """With nothing."""
-        if self.folder.exists():
-            known = ("ids", "ends", "journal", ".journal")
-            if not self.folder.is_dir() or any(
-                not one.name.startswith(known) for one in self.folder.iterdir()
-            ):
-                raise InputError(f"{self.folder} is not a folder that volt encode left: remove it")
-            shutil.rmtree(self.folder)
-        self.folder.mkdir()
+        """With nothing, in an empty folder."""
         self.ids.write_bytes(bytes(self._header))
         self.ends.write_bytes(b"")
 
@@ -299,9 +293,51 @@ class _Partial:
         }
 
     def save(self, journal: _Journal) -> None:
-        with atomic_write(self._journal) as stream:
-            stream.write(json.dumps(asdict(journal)).encode())
+        if self._kept:
+            with atomic_write(self._journal) as stream:
+                stream.write(json.dumps(asdict(journal)).encode())
         self.done = journal
+
+    def finish(self) -> None:
+        """From now on files leave the folder, and it is not one to go on with."""
+        self._journal.unlink(missing_ok=True)
+
+
+def _check_left(folder: Path) -> None:
+    """Refuse a folder that is not one that a run left."""
+    if folder.is_symlink() or folder.exists():
+        known = ("ids", "ends", "journal")
+        if not folder.is_dir() or any(
+            not one.name.startswith(known) and not TEMPORARY.fullmatch(one.name)
+            for one in folder.iterdir()
+        ):
+            raise InputError(f"{folder} is not a folder that volt encode left: remove it")
+
+
+def _delete_left(folder: Path) -> None:
+    _check_left(folder)
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def _partial(target: Path, resume: bool, *about: Any) -> Iterator[_Partial]:
+    """Where the ids grow. It is gone at the end; with `resume` it stays if the block fails."""
+    left = _beside(target, ".partial")
+    _check_left(left)
+    if resume:
+        partial = _Partial(left, *about, kept=True)
+        if not partial.resume():
+            _delete_left(left)
+            left.mkdir()
+            partial.start()
+        yield partial
+    else:
+        with new_draft(Path(os.path.realpath(target)), Path.mkdir) as draft:
+            partial = _Partial(draft, *about, kept=False)
+            partial.start()
+            yield partial
+    _delete_left(left)
 
 
 # -------------------------------------------------------------------------------------------- write
@@ -323,8 +359,8 @@ def encode_to_files(
     them `token_bytes.npy`, the bytes of text that each token stands for.
 
     An eos follows every document, except in `npy`, and documents without a token are left out.
-    `resume` goes on with a run that was killed. Other options are those of
-    `Tokenizer.encode_to_arrays`.
+    With `resume`, what is done is kept if the run is stopped, and the next run with `resume` goes
+    on with it. Other options are those of `Tokenizer.encode_to_arrays`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -341,7 +377,7 @@ def encode_to_files(
     new_table = kind.ends and not _has(lengths, table)
     claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
     dropout = options.get("dropout")  # is drawn by the number of the line in all of the text
-    reads = options.get("unit") or getattr(tokenizer.vocabulary.rule, "reads", "line")
+    reads = options.get("unit") or tokenizer.vocabulary.rule.reads
     parts = [sources] if dropout else [[one] for one in input_parts(sources, reads == "line")]
     dtype = kind.dtype(len(tokenizer))
     name = tokenizer.vocabulary.role("eos") if kind.ends and document_eos else None
@@ -355,18 +391,16 @@ def encode_to_files(
         raise SettingsError("`resume` needs files: what was read from stdin is gone")
     task = _task(tokenizer, parts, (form, eos, sorted(options.items(), key=str)))
     itemsize = np.dtype(dtype).itemsize
-    partial = _Partial(_beside(files[0], ".partial"), task, itemsize, kind.header)
-    if not (resume and partial.resume()):
-        partial.start()
-    with _one_stage(progress, parts, partial.done.parts) as inner:
-        options["progress"] = inner
-        _encode_parts(tokenizer, parts, partial, dtype, eos, kind, options)
-    ends = np.fromfile(partial.ends, "<u8")
-    done = partial.done
-    found = Encoded(
-        [*files, *([lengths] if kind.ends else [])], done.tokens, done.documents, dtype, eos
-    )
-    _place(partial, kind, found, ends, table if new_table else None)
+    with _partial(files[0], resume, task, itemsize, kind.header) as partial:
+        with _one_stage(progress, parts, partial.done.parts) as inner:
+            options["progress"] = inner
+            _encode_parts(tokenizer, parts, partial, dtype, eos, kind, options)
+        ends = np.fromfile(partial.ends, "<u8")
+        done = partial.done
+        found = Encoded(
+            [*files, *([lengths] if kind.ends else [])], done.tokens, done.documents, dtype, eos
+        )
+        _place(partial, kind, found, ends, table if new_table else None)
     return found
 
 
@@ -464,8 +498,8 @@ def _place(
             stream.flush()
             os.fsync(stream.fileno())
         drafts.append((draft, target))
+    partial.finish()
     place_files(drafts)
-    shutil.rmtree(partial.folder)
 
 
 # ---------------------------------------------------------------------------------- bytes of tokens
