@@ -463,7 +463,8 @@ def test_the_comparison_page(learned, open_page, tmp_path):
     assert [row[0] for row in table] == ["out", name]
     for row, one in zip(table, found.rows, strict=True):
         assert number(row[1]) == one.size
-        assert float(row[2]) == pytest.approx(one.tokens_per_word, abs=5e-4)
+        assert number(row[2]) == one.tokens
+        assert float(row[3]) == pytest.approx(one.tokens_per_word, abs=5e-4)
     assert len(page.query_selector_all("figure svg")) == 4
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     page.check_quiet()

@@ -89,6 +89,13 @@ def test_a_figure_needs_no_report_json(folder, tmp_path):
         (["plot", "missing", "-o", "curve.svg"], "cannot read missing"),
         (["info", "missing"], "cannot read missing"),
         (["compare", "out", "--on", "missing"], "no such file: missing"),
+        (["compare", "out", "--on", "train.en", "--on", "missing"], "no such file: missing"),
+        (["compare", "out", "--on", "en=train.en,de=missing"], "no such file: missing"),
+        (["verify", "out", "out", "--on", "missing"], "no such file: missing"),
+        (
+            ["export", "-m", "out", "--to", "hf", "-o", "hf", "--check", "missing"],
+            "no such file: missing",
+        ),
         (["compare", "missing", "--on", "train.en"], "no such file or folder: missing"),
         (["compare", "out"], "--on"),
     ],

@@ -104,7 +104,11 @@ def test_broken_files_are_refused(tmp_path):
         ("[1]", good[1], "table"),
         (json.dumps({**table, "Ġ": "x"}), good[1], "table"),
         (json.dumps({**table, "new": 3}), good[1], "ids"),
-        (json.dumps({t: i for t, i in table.items() if i < 100}), good[1], "no token"),
+        (
+            json.dumps({t: i for t, i in table.items() if i < 100}),
+            good[1],
+            "is not in the vocabulary",
+        ),
         (good[0], good[1] + "a b c\n", "merges.txt: line"),
         (good[0], good[1] + "a nowhere\n", "nowhere"),
         (good[0], None, "merges.txt"),

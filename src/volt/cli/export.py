@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import volt
-from volt.base.options import Settings, flag, many, one_of, option, path
+from volt.base.options import Settings, file_list, flag, one_of, option, path
 from volt.cli.arguments import REPLACE, Model, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -23,7 +23,7 @@ class ExportCommand(Settings):
     force: bool = option(False, REPLACE, flag(), group="Output")
     check: Sequence[str] = option(
         (), "Count the words of this text that the toolkit encodes differently; may be given "
-        "several times.", many(path()), group="Input",
+        "several times.", file_list(), group="Input",
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import volt
-from volt.base.options import argument, flag, many, option, path
+from volt.base.options import argument, file_list, flag, option, path
 from volt.cli.arguments import Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -20,7 +20,7 @@ class VerifyCommand(Pattern):
     second: str = argument(..., "Another.", path(), metavar="B")
     on: Sequence[str] = option(
         (), "Text to encode besides the 2,000 built-in texts; may be given several times.",
-        many(path()), group="Input",
+        file_list(), group="Input",
     )  # fmt: skip
     texts: bool = option(
         False, "Compare the texts of the tokens, not their ids.", flag(), group="Tokens"

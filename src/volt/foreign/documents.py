@@ -9,6 +9,7 @@ from pathlib import Path
 from volt.base.errors import InputError, SettingsError
 from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import Text, find_inputs
+from volt.counting.objects import Files
 
 GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 
@@ -56,7 +57,7 @@ def parse_groups(named: Iterable[str]) -> On:
     """What the command line says: files, or `code=FILE,en=FILE`."""
     listed = list(named)
     if not any(GROUP.fullmatch(one) and not Path(one).exists() for one in listed):
-        return listed
+        return Files(listed)
     groups: dict[str, list[str]] = {}
     for one in listed:
         for part in re.split(r",(?=[\w.+-]+=)", one):
@@ -64,4 +65,4 @@ def parse_groups(named: Iterable[str]) -> On:
             if found is None:
                 raise SettingsError(f"`on`: {part!r}: name all kinds of text, as in code=FILE")
             groups.setdefault(found[1], []).append(found[2])
-    return groups
+    return {name: Files(files) for name, files in groups.items()}

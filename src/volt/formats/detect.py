@@ -150,7 +150,8 @@ def _of_file(path: Path) -> str:
     if rank.isdigit() and token:
         if token.endswith(b":"):
             return "marian"
-        return "tiktoken" if len(token) % 4 == 0 and _base64_lines(data) else "fairseq"
+        ranks = len(token) % 4 == 0 and (path.name.endswith(".tiktoken") or _base64_lines(data))
+        return "tiktoken" if ranks else "fairseq"
     if path.name.endswith(".tiktoken"):
         return "tiktoken"
     if path.name == "dict.txt":
