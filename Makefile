@@ -1,7 +1,7 @@
 # make demo         build, install, and learn a vocabulary from text that every machine with Python has
 # make test         all tests
 # make lint         ruff, mypy and import-linter
-# make large        install what some tests need and what takes hundreds of megabytes: torch, Spark, playwright
+# make large        install what some tests need and what takes hundreds of megabytes: torch, Spark, Ray, playwright
 # make test-newest  all tests with the newest version of everything, not the locked ones
 # make oldest       tests with the oldest versions of what volt depends on
 # make lock         lock the newest versions of everything in requirements/*.txt
@@ -56,7 +56,7 @@ $(TOOLS): $(INSTALLED)
 # A peer that can't be installed is named, and its tests skip.
 $(LARGE): $(TOOLS) requirements/large.in requirements/large.txt
 	@$(PREPARE) 4
-	@for peer in torch pyspark playwright atheris; do \
+	@for peer in torch pyspark playwright atheris datatrove megatron-core ray; do \
 	  echo "Installing $$peer ..."; \
 	  $(PIP) -c requirements/large.txt $$peer || echo "$$peer can't be installed here: what needs it will be skipped"; \
 	done
