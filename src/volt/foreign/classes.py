@@ -42,7 +42,7 @@ def open_pair(folder: Path, pattern: str | None) -> HuggingFace:
               if line and not (number == 0 and line.startswith("#version"))]  # fmt: skip
     for line in merges:
         if len(line.split(" ")) != 2:
-            raise InputError(f"{folder / names[1]}: {line[:60]!r} is no pair of tokens")
+            raise InputError(f"{folder / names[1]}: {line[:60]!r} is not a pair of tokens")
     config = _config(folder)
     parts, said = _parts(folder, names, config, pattern)
     model = {"type": "BPE", "vocab": vocab, "merges": merges, **parts.pop("model", {})}
