@@ -26,7 +26,7 @@ TRANSLATION = (
 SHAPE: dict[str, Any] = {"width": 128, "inner": 512, "heads": 4, "decoder_layers": 2}
 TRAINING: dict[str, Any] = {
     "batch": 2400, "checkpoints": 20, "average": 5, "patience": 5, "dropout": 0.1,
-    "learning_rate": 3e-3, "warmup": 300,
+    "learning_rate": 3e-3, "warmup": 300, "precision": "bfloat16",
 }  # fmt: skip
 
 
@@ -63,14 +63,8 @@ _LITTLE = {"batch": 1200}
 _EUROPARL = ("auto", "bpe:1000", "bpe:4000", "bpe:12000", "bpe:19000")
 
 EXPERIMENTS = (
-    # 1. Is it too few updates, long sentences, or the constants?
+    # 1. The text on which the first probes disagreed with `auto`.
     Experiment("lm-europarl-de-10k", "europarl-de-en", ("de",), 3400, _EUROPARL, lines=10_000),
-    Experiment("lm-europarl-de-10k-half", "europarl-de-en", ("de",), 1700, _EUROPARL,
-               lines=10_000, question="schedule", of="lm-europarl-de-10k"),
-    Experiment("lm-europarl-de-10k-double", "europarl-de-en", ("de",), 6800, _EUROPARL,
-               lines=10_000, question="schedule", of="lm-europarl-de-10k"),
-    Experiment("lm-europarl-de-short", "europarl-de-en", ("de",), 3400, _EUROPARL,
-               lines=20_000, longest=90, question="length", of="lm-europarl-de-10k"),
     # 2. Little text, then more.
     Experiment("lm-tatoeba-de-5k", "tatoeba-de-en", ("de",), 2000, lines=5000, training=_LITTLE),
     Experiment("lm-tatoeba-tr", "tatoeba-tr-en", ("tr",), 4000, training=_LITTLE),
@@ -83,16 +77,21 @@ EXPERIMENTS = (
     Experiment("lm-tatoeba-ja", "tatoeba-ja-en", ("ja",), 5000),
     Experiment("lm-tatoeba-de", "tatoeba-de-en", ("de",), 6000, lines=60_000),
     Experiment("lm-europarl-de", "europarl-de-en", ("de",), 6000, lines=20_000),
-    # 3. Is twice as long the same ranking?
+    # 3. Why did they? Too few updates, long sentences, or the constants?
+    Experiment("lm-europarl-de-10k-half", "europarl-de-en", ("de",), 1700, _EUROPARL,
+               lines=10_000, question="schedule", of="lm-europarl-de-10k"),
+    Experiment("lm-europarl-de-10k-double", "europarl-de-en", ("de",), 6800, _EUROPARL,
+               lines=10_000, question="schedule", of="lm-europarl-de-10k"),
+    Experiment("lm-europarl-de-short", "europarl-de-en", ("de",), 3400, _EUROPARL,
+               lines=20_000, longest=90, question="length", of="lm-europarl-de-10k"),
+    # 4. Is twice as long the same ranking?
     Experiment("lm-multi30k-de-double", "multi30k", ("de",), 10_000, question="schedule",
                of="lm-multi30k-de"),
-    Experiment("lm-tatoeba-tr-double", "tatoeba-tr-en", ("tr",), 8000, training=_LITTLE,
-               question="schedule", of="lm-tatoeba-tr"),
-    # 4. Does a larger model prefer another size?
+    # 5. Does a larger model prefer another size?
     Experiment("lm-multi30k-de-large", "multi30k", ("de",), 5000, question="capacity",
                of="lm-multi30k-de", shape={"width": 256, "inner": 1024, "decoder_layers": 4},
                training={"learning_rate": 1.5e-3}),
-    # 5. Translation.
+    # 6. Translation.
     Experiment("mt-de-en", "multi30k", ("de", "en"), 6000,
                (*TRANSLATION, "bpe:1000", "wordpiece", "select")),
     Experiment("mt-tr-en", "tatoeba-tr-en", ("tr", "en"), 5000, TRANSLATION, training=_LITTLE),

@@ -93,6 +93,16 @@ def test_the_rate_rises_and_falls():
     assert learning_rate(training, 400, 0.4) == pytest.approx(1e-3)
 
 
+def test_precision_is_of_training_alone():
+    exact, rounded = (run(settings(precision=one)) for one in ("float32", "bfloat16"))
+    assert digest(exact.model) != digest(rounded.model)
+    assert all(one.dtype == torch.float32 for one in rounded.model.parameters())
+    valid = encode_text(VALID, VOCABULARY)
+    measured = bits_per_byte(rounded.model, valid, settings(), CPU)
+    assert rounded.bits_per_byte == measured
+    assert measured == pytest.approx(exact.bits_per_byte, rel=0.01)
+
+
 def test_the_cosine_ends_at_zero():
     training = settings(learning_rate=2e-3, warmup=100)
     assert training.schedule == "cosine"

@@ -67,6 +67,11 @@ class TrialSettings(Settings):
         None, "Number of batches per update.", whole(1), group="Training",
         default_words="by preset",
     )  # fmt: skip
+    precision: str | None = option(
+        None, "What matrices are multiplied in while training; bfloat16 is faster on most "
+        "processors", one_of(registered("volt.trial.presets", "Precision")), group="Training",
+        default_words="float32",
+    )  # fmt: skip
     dropout: float | None = option(
         None, "Dropout probability.", chance(), group="Training", default_words="by preset"
     )

@@ -23,6 +23,7 @@ PresetName = Literal["tiny", "small", "base", "big"]
 BatchUnit = Literal["tokens", "characters"]
 TaskName = Literal["translation", "lm"]
 Schedule = Literal["cosine", "inverse-sqrt"]
+Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Training:
     adam_betas: tuple[float, float] = (0.9, 0.98)
     clip_norm: float = 0.0
     """Longest gradient; 0 for no limit."""
+    precision: Precision = "float32"
+    """What matrices are multiplied in while training. Losses are always measured in float32."""
     updates: int | None = None
     epochs: float | None = None
     minutes: float | None = None

@@ -308,8 +308,10 @@ def _update(
     count = sum(len(text.target[i]) + 1 for batch in group for i in batch.tolist())
     total = 0.0
     state.optimizer.zero_grad(set_to_none=True)
+    faster = torch.autocast(device.type, torch.bfloat16, settings.precision == "bfloat16")
     for batch in group:
-        loss = _losses(model, text, batch, device, settings.label_smoothing).sum()
+        with faster:
+            loss = _losses(model, text, batch, device, settings.label_smoothing).sum()
         (loss / count).backward()
         total += loss.item()
         state.sentences += len(batch)
