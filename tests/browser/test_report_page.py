@@ -2,14 +2,20 @@
 
 import json
 import random
+import unicodedata
+from dataclasses import replace
 
 import pytest
 from pages import corpus, figures, learn, number, rows
 
 import volt
+from volt.counting.marks import BYTE_TOKENS, byte_of
+from volt.counting.normalizers import Cut, Lowercase, Normalizer
+from volt.counting.words import PRETOKENIZERS
+from volt.proposing.tokens import SPELLED
 from volt.report.answer import answer
 from volt.report.data import load_report
-from volt.report.page import MOST_BYTES, load_material, make_comparison_page, make_page
+from volt.report.page import MOST_BYTES, Material, load_material, make_comparison_page, make_page
 from volt.settings import in_flags
 from volt.tokenizing.build import build_vocabulary
 
@@ -280,8 +286,9 @@ SETTINGS = [
     {"pretokenizer": "whitespace"},
     {"pretokenizer": "whitespace", "merge_rule": "concat", "encoding": "split",
      "symbols": ["<2de>"]},
-    {"pretokenizer": "byte-level"},
     {"pretokenizer": "byte-level", "merge_rule": "concat", "encoding": "split"},
+    *({"pretokenizer": name} for name in PRETOKENIZERS if name.startswith("byte-level")),
+    {"pretokenizer": r"custom:\p{Lu}?\p{Ll}+|[一-龥]|\s+"},
 ]  # fmt: skip
 
 
@@ -293,7 +300,7 @@ def test_the_playground_encodes_as_the_library_does(settings, open_page, tmp_pat
     texts = strings(300)
     found = page.evaluate(
         """(texts) => voltReport.encoders.map(({encoder}) =>
-             texts.map((text) => encoder.encode(text).map((id) => encoder.pool[id].text)))""",
+             texts.map((text) => encoder.encode(text).map(({id}) => encoder.pool[id].text)))""",
         texts,
     )
     kept = ("merge_rule", "unknown", "symbols")
@@ -308,10 +315,56 @@ def test_the_playground_encodes_as_the_library_does(settings, open_page, tmp_pat
         tokenizer = volt.Tokenizer(vocabulary)
         for text, tokens in zip(texts, cut, strict=True):
             assert tokens == [tokenizer.tokens[i] for i in tokenizer.encode(text)], text
-    ids = page.evaluate(
-        "(texts) => texts.map((text) => voltReport.encoders[0].encoder.encode(text))", texts
+    check_spans(page, volt.load(tmp_path / "out"), texts)
+    page.check_quiet()
+
+
+def check_spans(page, tokenizer, texts):
+    """Ids, offsets and bytes of the first encoder are those of Python."""
+    found = page.evaluate(
+        """(texts) => { const {encoder} = voltReport.encoders[0]; return texts.map((text) =>
+             encoder.encode(text).map(({id, start, end}) =>
+               [id, start, end, encoder.bytesOf(encoder.pool[id])])); }""",
+        texts,
     )
-    assert ids == volt.load(tmp_path / "out").encode_batch(texts)
+    normalize = tokenizer.vocabulary.rule.normalize
+    plain = tokenizer.vocabulary.plain_text
+    for text, cut in zip(texts, found, strict=True):
+        if normalize != "none":
+            text = unicodedata.normalize(normalize.upper(), text)
+        ids, spans = tokenizer.encode_with_offsets(text)
+        assert [one[0] for one in cut] == ids, text
+        assert [(start, end) for _, start, end, _ in cut] == spans, text
+        for token, _, _, data in cut:
+            name = tokenizer.tokens[token]
+            spelled = tokenizer.vocabulary.tokens[token].kind in SPELLED
+            if spelled or token != tokenizer.vocabulary.unknown_id:
+                expected = plain(name) if spelled else byte_or_name(name)
+                assert bytes(data) == expected, (text, name)
+
+
+def byte_or_name(name):
+    return bytes([byte_of(name)]) if name in BYTE_TOKENS else name.encode()
+
+
+LOOKED_UP = {
+    "select": {"select": "transport", "size": 450},
+    "select-bytes": {"select": "transport", "size": 450, "pretokenizer": "byte-level:o200k"},
+    "longest": {"candidates": "wordpiece:300", "sizes": "400,450"},
+    "longest-words": {"candidates": "wordpiece:300", "sizes": "400,450",
+                      "pretokenizer": "whitespace"},
+    "unigram": {"candidates": "unigram:300", "sizes": "400,450", "symbols": ["<2de>"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_the_playground_looks_tokens_up(name, open_page, tmp_path):
+    volt.learn([corpus(3)], **LOOKED_UP[name]).save(tmp_path / "out")
+    tokenizer = volt.load(tmp_path / "out")
+    assert tokenizer.vocabulary.look_up is not None
+    page = open_page(tmp_path / "out" / "report.html")
+    assert len(page.query_selector_all("#cuts .cut-panel")) == 1
+    check_spans(page, tokenizer, strings(200))
     page.check_quiet()
 
 
@@ -412,7 +465,15 @@ def test_a_folder_of_an_imported_vocabulary_has_a_page_too(learned, open_page, t
     page.check_quiet()
 
 
-def test_a_vocabulary_that_looks_tokens_up_has_a_page_without_playground(open_page, tmp_path):
+def imported_page(vocabulary, folder, open_page):
+    vocabulary.save(folder / "volt.json")
+    path = folder / "report.html"
+    path.write_bytes(make_page(load_material(folder)))
+    return open_page(path)
+
+
+def test_a_sentencepiece_model_has_a_playground(open_page, tmp_path):
+    """Scores are added in float32 through the whole text, and unknown characters are fused."""
     import sentencepiece
 
     (tmp_path / "train").write_text("\n".join(corpus(1)) + "\n", encoding="utf-8")
@@ -422,14 +483,34 @@ def test_a_vocabulary_that_looks_tokens_up_has_a_page_without_playground(open_pa
         remove_extra_whitespaces=False,
     )  # fmt: skip
     vocabulary, _ = volt.import_vocabulary(tmp_path / "plain.model")
-    vocabulary.save(tmp_path / "volt.json")
-    path = tmp_path / "report.html"
-    path.write_bytes(make_page(load_material(tmp_path)))
-    page = open_page(path)
-    assert "it does not know the encoding unigram" in page.text("#playground-lead")
+    assert vocabulary.fuse_unknown and vocabulary.look_up.arithmetic == "float32"
+    page = imported_page(vocabulary, tmp_path, open_page)
+    check_spans(page, volt.load(tmp_path), strings(200))
     page.click("#tokens th button >> text=id")
     for row in rows(page, "#tokens"):
         assert row[1] == vocabulary.texts[int(row[0])].replace("▁", "␣")
+    page.check_quiet()
+
+
+def test_what_changes_text_first_has_no_playground(open_page, tmp_path, learned):
+    normalizer = Normalizer((Lowercase(), Cut("metaspace")))
+    vocabulary = replace(
+        volt.load(learned[0]).vocabulary, normalizer=normalizer, self_test=[], word_ends="spaces"
+    )
+    page = imported_page(vocabulary, tmp_path, open_page)
+    assert "changes text before it cuts it" in page.text("#playground-lead")
+    assert not page.is_visible("#playground-body")
+    page.check_quiet()
+
+
+def test_a_playground_that_would_be_wrong_is_not_shown(open_page, tmp_path, learned):
+    """The page encodes the self-test first."""
+    vocabulary = volt.load(learned[0]).vocabulary
+    text, ids = vocabulary.self_test[-1]
+    path = tmp_path / "report.html"
+    path.write_bytes(make_page(Material(replace(vocabulary, self_test=[(text, ids[:-1])]))))
+    page = open_page(path)
+    assert "reads the pattern of this vocabulary otherwise" in page.text("#playground-lead")
     page.check_quiet()
 
 
@@ -487,5 +568,5 @@ def test_other_candidates_say_what_there_is(tmp_path, open_page, source):
     page.check_quiet()
     assert "between them nothing is known" in page.text("#sizes-lead")
     assert "not those of BPE" in page.text("#overlap-lead")
-    assert result.vocabulary.encoding in page.text("#playground-lead")
+    check_spans(page, volt.load(tmp_path / "out"), strings(50))
     assert f"H of {result.curve_name}" in page.text("#paper-legend")

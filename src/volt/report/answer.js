@@ -3,7 +3,7 @@
 
 const VoltAnswer = (() => {
   const { data, figures, find, fixed, make, percent, plural, say, whole } = VoltPage;
-  const { isText, size, tokens } = VoltVocabulary;
+  const { isText, size, tokens } = VoltTokens;
   const { answer, choices: learned, corpus } = data;
 
   function section() {

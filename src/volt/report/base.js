@@ -27,12 +27,21 @@ const VoltPage = (() => {
     if (n === null || n === undefined) return "-";
     return n !== 0 && (Math.abs(n) < 1e-3 || Math.abs(n) >= 1e6) ? n.toExponential(3) : String(Number(n.toPrecision(4)));
   };
+  const shortNumber = (n) => {
+    const [unit, letter] = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "K"]].find(([unit]) => n >= unit) || [1, ""];
+    return `${Number((n / unit).toPrecision(4))}${letter}`;
+  };
   const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
   const figures = (list, entries) => list.replaceChildren(
     ...entries.filter((entry) => entry).map(([name, value, more]) =>
       make("div", [make("dt", name), make("dd", more ? [`${value} `, make("small", more)] : value)])));
   const say = (id, text) => { find(id).textContent = text; };
-  const chips = (list) => make("div", list.map(([text, title]) => make("span", text, { class: "token", title })), { class: "chips", tabindex: "0" });
+  // Tokens in a row; the box can be scrolled with the keyboard.
+  const chips = (list, label) => make("div", list.map(([text, title]) => make("span", text, { class: "token", title })),
+    { class: "chips", tabindex: "0", role: "group", "aria-label": label });
+  // Spaces, line ends and what does not print, made visible.
+  const SIGNS = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍" };
+  const visible = (text) => text.replace(/[\p{C}\p{Zl}\p{Zp}\p{Zs}]/gu, (c) => SIGNS[c] ?? `\\u{${c.codePointAt(0).toString(16).toUpperCase()}}`);
 
   // Labels must differ to be two rows of a chart.
   function labels(texts) {
@@ -85,5 +94,5 @@ const VoltPage = (() => {
     return result.view;
   }
 
-  return { chips, data, draw, figures, find, fixed, key, labels, line, make, percent, plural, say, short, star, views, whole };
+  return { chips, data, draw, figures, find, fixed, key, labels, line, make, percent, plural, say, short, shortNumber, star, views, visible, whole };
 })();

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from volt.counting.words import PRETOKENIZERS
 from volt.tokenizing.vocabulary import Vocabulary
 
 
@@ -34,6 +35,10 @@ def packed_signed(values: NDArray[np.int64]) -> str:
     return packed(np.where(values < 0, -2 * values - 1, 2 * values))
 
 
+def packed_reals(values: list[float]) -> str:
+    return base64.b64encode(np.array(values, "<f8").tobytes()).decode()
+
+
 def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
     """The vocabulary for the page: runs of kinds, the texts of what is not merged, the parents of
     what is. Texts of merged tokens follow from these."""
@@ -43,33 +48,46 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
     order = np.argsort(np.array([token.rank for token in merged], np.int64), kind="stable")
     place = np.empty(len(merged), np.int64)
     place[order] = np.arange(len(merged))
-    rule = vocabulary.rule
+    scored = vocabulary.encoding == "unigram"
+    scores = [token.score for token in pool if token.kind in ("character", "piece")]
     return {
         "size": len(vocabulary),
-        "pretokenizer": rule.pretokenizer,
-        "reads": rule.reads,
-        "normalize": rule.normalize,
-        "encoding": vocabulary.encoding,
-        "mark": vocabulary.look_up.mark if vocabulary.look_up else "",
-        "mergeRule": vocabulary.merge_rule,
-        "unknown": vocabulary.unknown,
-        "unknownToken": vocabulary.unknown_token,
-        "fuseUnknown": vocabulary.fuse_unknown,
-        "foreign": (
-            vocabulary.normalizer is not None
-            or vocabulary.word_ends != "kinds"
-            or vocabulary.whole_words
-            or ":" in vocabulary.rule.pretokenizer
-        ),
+        "rule": encoding_rule(vocabulary),
+        "selfTest": vocabulary.self_test,
         "unit": vocabulary.unit,
         "kinds": [[kind, len(list(run))] for kind, run in groupby(token.kind for token in pool)],
         "texts": [token.text for token in pool if token.kind not in ("merged", "byte")],
         "left": packed(parents[:, 0]),
         "right": packed(parents[:, 1]),
         "order": packed_signed(np.diff(place, prepend=-1)),
+        "scores": packed_reals(scores) if scored else None,
         "frequency": packed([token.frequency for token in vocabulary.tokens]),
         "scaffolds": packed(_gaps([i for i, token in enumerate(pool) if token.scaffold])),
         "unreachable": packed(_gaps(sorted(vocabulary.unreachable))),
+    }
+
+
+def encoding_rule(vocabulary: Vocabulary) -> dict[str, Any]:
+    """How text becomes words and words become tokens, with the names of volt.json."""
+    return {
+        **vocabulary.rule.to_data(),
+        "encoding": vocabulary.encoding,
+        "merge_rule": vocabulary.merge_rule,
+        "unknown": vocabulary.unknown,
+        "unknown_token": vocabulary.unknown_token,
+        "fuse_unknown": vocabulary.fuse_unknown,
+        "look_up": vocabulary.look_up and asdict(vocabulary.look_up),
+        "word_ends": vocabulary.word_ends,
+        "whole_words": vocabulary.whole_words,
+        "normalizer": vocabulary.normalizer and vocabulary.normalizer.summary,
+    }
+
+
+def pretokenizers() -> dict[str, dict[str, Any]]:
+    """The table of pre-tokenizers: their patterns and how their tokens are marked."""
+    return {
+        name: {"patterns": one.patterns, "marks": one.marks.name}
+        for name, one in PRETOKENIZERS.items()
     }
 
 

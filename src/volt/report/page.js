@@ -3,7 +3,7 @@
 
 (() => {
   const { data, say, views } = VoltPage;
-  const sections = [VoltAnswer, VoltSizes, VoltVocabulary, VoltFiles, VoltPlayground, VoltPaper];
+  const sections = [VoltAnswer, VoltSizes, VoltTokens, VoltVocabulary, VoltFiles, VoltPlayground, VoltOther, VoltPaper];
   async function drawAll() {
     for (const one of sections) if (one.draw) await one.draw();
   }
@@ -11,6 +11,7 @@
   say("footer", `Made by volt ${data.version}. This page is one file, works without a network and sends nothing.`);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
   const { choice, moveMarker, rows } = VoltSizes;
-  const { table, tokens } = VoltVocabulary;
-  window.voltReport = { choice, data, encoders: VoltPlayground.encoders, moveMarker, rows, table, tokens, views, ready: drawAll() };
+  const { table } = VoltVocabulary;
+  const { tokens } = VoltTokens;
+  window.voltReport = { choice, data, encoders: VoltPlayground.encoders, other: VoltOther, moveMarker, rows, table, tokens, views, ready: drawAll() };
 })();

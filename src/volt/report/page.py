@@ -22,7 +22,7 @@ from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
 from volt.report.answer import answer, criterion_rows, marginal_line
 from volt.report.bundle import vega_bundle
-from volt.report.compact import packed, packed_excerpt, packed_vocabulary
+from volt.report.compact import packed, packed_excerpt, packed_vocabulary, pretokenizers
 from volt.report.data import load_report
 from volt.settings import in_flags
 from volt.tokenizing.vocabulary import Vocabulary
@@ -31,14 +31,15 @@ from volt.tokenizing.volt_json import load_vocabulary
 if TYPE_CHECKING:
     from volt.comparison import Comparison
 
-MOST_BYTES = 3_000_000
+MOST_BYTES = 2_000_000
 """A page is kept below this; what is left out is said in it."""
 EXCERPT = 30_000
 """Merged tokens of a vocabulary that is too large to be listed."""
 FILES = Path(__file__).parent
 SCRIPTS = [
-    "encoder.js", "charts.js", "base.js", "choice.js", "vocabulary.js", "answer.js", "sizes.js",
-    "playground.js", "paper.js", "page.js",
+    "packed.js", "words.js", "encoder.js", "charts.js", "base.js", "choice.js", "tokens.js",
+    "vocabulary.js", "answer.js", "sizes.js", "files.js", "playground.js", "other.js", "paper.js",
+    "page.js",
 ]  # fmt: skip
 
 
@@ -98,10 +99,10 @@ def make_page(material: Material) -> bytes:
     for shorter in (
         {},
         {"bpe": plain and _packed_bpe(plain, same),
-         "shortened": "BPE of twice the size is left out to keep this page below 3 MB."},
-        {"bpe": None, "shortened": "Plain BPE is left out to keep this page below 3 MB."},
+         "shortened": "BPE of twice the size is left out to keep this page below 2 MB."},
+        {"bpe": None, "shortened": "Plain BPE is left out to keep this page below 2 MB."},
         {"vocabulary": EXCERPT,
-         "shortened": "The vocabulary is too large for a page below 3 MB: plain BPE and the "
+         "shortened": "The vocabulary is too large for a page below 2 MB: plain BPE and the "
          "playground are left out, and only the most frequent tokens are listed."},
     ):  # fmt: skip
         data |= shorter
@@ -124,6 +125,7 @@ def page_data(material: Material) -> dict[str, Any]:
         "vocabulary": packed_vocabulary(material.vocabulary),
         "scaffolds": material.vocabulary.scaffolds,
         "classes": unicode_ranges(),
+        "pretokenizers": pretokenizers(),
         "choices": choices,
         "answer": choices and answer_data(choices),
         "models": [model.summary() for model in MODELS.values()],
@@ -135,6 +137,8 @@ def page_data(material: Material) -> dict[str, Any]:
         "transport": report.get("transport"),
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
         "files": report.get("files"),
+        "typical": report.get("typical"),
+        "residues": report.get("residues"),
         "uses": uses(material.vocabulary),
         "shortened": None,
     }

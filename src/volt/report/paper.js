@@ -3,7 +3,7 @@
 
 const VoltPaper = (() => {
   const { chips, data, draw, find, key, labels, line, make, percent, plural, say, short, star, whole } = VoltPage;
-  const { shownText } = VoltVocabulary;
+  const { shownText } = VoltTokens;
   const { rows } = VoltSizes;
   const learned = data.choices;
 
@@ -85,7 +85,7 @@ const VoltPaper = (() => {
     } else {
       dropped.append(make("h3", `${plural(transport.dropped, "token")} dropped`),
         make("p", "They got less than the threshold of what they ask for." + (transport.dropped > transport.dropped_tokens.length ? ` The first ${transport.dropped_tokens.length} by what they ask for:` : "")),
-        chips(transport.dropped_tokens.map((token) => [shownText(token.text), `asked ${short(token.asked)}, got ${short(token.got)}`])));
+        chips(transport.dropped_tokens.map((token) => [shownText(token.text), `asked ${short(token.asked)}, got ${short(token.got)}`]), "Dropped tokens"));
     }
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 const VoltSizes = (() => {
-  const { data, draw, figures, find, fixed, key, line, make, percent, say, star, views, whole } = VoltPage;
+  const { data, draw, figures, find, fixed, key, line, make, percent, say, shortNumber, star, views, whole } = VoltPage;
   const { corpus, curve, choices: learned, models } = data;
   const unit = data.vocabulary.unit;
   const quality = (learned && learned.quality) || null;
@@ -31,10 +31,6 @@ const VoltSizes = (() => {
 
   const more = (share) => `${fixed(share * 100, share < 0.1 ? 2 : 1)}%`;
   const above = (share) => `${more(share)} above`;
-  const shortNumber = (n) => {
-    const [unit, letter] = [[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "K"]].find(([unit]) => n >= unit) || [1, ""];
-    return `${Number((n / unit).toPrecision(4))}${letter}`;
-  };
 
   function nearestRow(size) {
     let best = 0;

@@ -1,58 +1,10 @@
-// The vocabulary: its tokens as people read them, the table, and what differs from plain BPE.
+// The vocabulary: the table of its tokens, their lengths and frequencies, what differs from plain BPE.
 "use strict";
 
 const VoltVocabulary = (() => {
-  const { chips, data, draw, find, make, percent, plural, say, whole } = VoltPage;
-  const { bpePool, letterBytes, running, unpack, vocabularyPool } = VoltEncoder;
-
-  const packed = data.vocabulary;
-  const pool = vocabularyPool(packed);
-  const tokens = pool.slice(0, packed.size);
-  const unit = packed.unit;
-  unpack(packed.frequency).forEach((frequency, id) => { tokens[id].frequency = frequency / unit; });
-  running(unpack(packed.scaffolds)).forEach((id) => { if (tokens[id]) tokens[id].scaffold = true; });
-  running(unpack(packed.unreachable)).forEach((id) => { tokens[id].unreachable = true; });
-  const merges = packed.encoding === "merge" || packed.encoding === "split";
-  const isText = (token) => ["character", "merged", "piece"].includes(token.kind);
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-
-  // What a token stands for, with spaces and what does not print made visible.
-  function shown(token) {
-    let text = token.text;
-    if (isText(token)) {
-      if (packed.pretokenizer === "metaspace") text = text.replaceAll("▁", " ");
-      else if (packed.mark) text = text.startsWith(packed.mark) ? text : ` ${text}`;
-      else if (packed.pretokenizer === "whitespace") text = text.endsWith("</w>") ? text.slice(0, -4) + " " : text;
-      else text = fromBytes([...text].map((letter) => letterBytes.get(letter)));
-    }
-    return visible(text);
-  }
-  function fromBytes(bytes) {
-    try {
-      return decoder.decode(new Uint8Array(bytes));
-    } catch {
-      return bytes.map((b) => (b >= 0x20 && b < 0x7f ? String.fromCharCode(b) : `\\x${b.toString(16).padStart(2, "0")}`)).join("");
-    }
-  }
-  const visible = (text) => text.replaceAll(" ", "␣")
-    .replace(/[\p{C}\p{Zl}\p{Zp}\p{Zs}]/gu, (c) => `\\u{${c.codePointAt(0).toString(16).toUpperCase()}}`);
-  const shownText = (text) => shown({ text, kind: "merged" });
-
-  function lengthOf(token) {
-    if (!isText(token)) return 0;
-    let text = token.text;
-    if (packed.mark) text = text.startsWith(packed.mark) ? text.slice(packed.mark.length) : text;
-    else if (packed.pretokenizer === "whitespace" && text.endsWith("</w>")) text = text.slice(0, -4);
-    return [...text].length;
-  }
-  // An excerpt of a very large vocabulary has ids of its own.
-  const ids = packed.ids && running(unpack(packed.ids));
-  const size = packed.all ?? packed.size;
-  tokens.forEach((token, id) => {
-    token.id = ids ? ids[id] : id;
-    token.shown = shown(token);
-    token.length = lengthOf(token);
-  });
+  const { chips, data, draw, find, make, percent, plural, say, shortNumber, whole } = VoltPage;
+  const { ids, isText, packed, pool, rule, shown, size, tokens } = VoltTokens;
+  const merges = rule.look_up === null;
 
   // ----------------------------------------------------------------------------------------- table
 
@@ -70,11 +22,11 @@ const VoltVocabulary = (() => {
     const unreachable = tokens.filter((token) => token.unreachable).length;
     const unused = tokens.filter((token) => isText(token) && !token.frequency).length;
     say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${kind} token`)).join(", ")}. ` +
-      `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` +
+      (data.scaffolds ? `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` : "") +
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +
-      (unused ? `${whole(unused)} do not occur in the corpus. ` : "") +
+      (unused ? `${whole(unused)} never appear in the text${data.residues === undefined || data.residues === null ? "" : `, ${whole(data.residues)} of them residues: the text makes them, but always merges them on`}. ` : "") +
       (unreachable ? `${whole(unreachable)} are unreachable: their own text is cut otherwise. ` : "") +
-      `Words are cut by ${packed.pretokenizer}, ${merges ? `tokens merge by the rule ${packed.mergeRule}` : `tokens are looked up (${packed.encoding})`}. ␣ is a space.`);
+      `Words are cut by ${rule.pretokenizer}, ${merges ? `tokens merge by the rule ${rule.merge_rule}` : `tokens are looked up (${rule.encoding})`}. ␣ is a space, ⏎ a line end.`);
     const select = find("kind");
     for (const kind of kinds) select.append(make("option", `${kind} tokens`, { value: kind }));
     if (data.scaffolds) select.append(make("option", "scaffolds", { value: "scaffold" }));
@@ -163,7 +115,7 @@ const VoltVocabulary = (() => {
     await draw("chart-lengths", VoltCharts.lengths(lengths));
     const bins = [["0", 0, 1]];
     for (let low = 1; bins.length < 24; low *= 10) {
-      for (const [a, b] of [[1, 2], [2, 5], [5, 10]]) bins.push([short10(low * a), low * a, low * b]);
+      for (const [a, b] of [[1, 2], [2, 5], [5, 10]]) bins.push([shortNumber(low * a), low * a, low * b]);
       if (!texts.some((token) => token.frequency >= low * 10)) break;
     }
     const frequencies = bins.map(([range, low, high]) => {
@@ -179,15 +131,13 @@ const VoltVocabulary = (() => {
     }
     if (ranks.length > 1) await draw("chart-ranks", VoltCharts.ranks(ranks));
   }
-  const short10 = (n) => (n >= 1e9 ? `${n / 1e9}G` : n >= 1e6 ? `${n / 1e6}M` : n >= 1e3 ? `${n / 1e3}k` : String(n));
-
-  const bpe = data.bpe && { ...data.bpe, left: unpack(data.bpe.left), right: unpack(data.bpe.right) };
+  const bpe = data.bpe && { ...data.bpe, left: VoltPacked.unpack(data.bpe.left), right: VoltPacked.unpack(data.bpe.right) };
   function overlapSection() {
     if (!bpe) {
       say("overlap-lead", data.shortened || (data.curve && data.corpus ? `The candidates are not those of BPE (${data.source.name}), so there is nothing to compare with.` : "report.json is missing, so there is nothing to compare with."));
       return;
     }
-    const plain = bpePool(bpe, bpe.same, []).filter((token) => token.kind === "merged");
+    const plain = VoltEncoder.bpePool(bpe, bpe.same, []).filter((token) => token.kind === "merged");
     const theirs = new Set(plain.map((token) => token.text));
     const merged = tokens.filter((token) => token.kind === "merged");
     const mine = new Set(merged.map((token) => token.text));
@@ -203,10 +153,10 @@ const VoltVocabulary = (() => {
     const part = (title, list, note) => make("div", [
       make("h3", `${title}: ${whole(list.length)}`),
       list.length > most ? make("p", `The first ${most}, ${note}:`, { class: "mark" }) : "",
-      chips(list.slice(0, most).map((token) => [shown(token), token.frequency === undefined ? "" : `${whole(token.frequency)} times`])),
+      chips(list.slice(0, most).map((token) => [shown(token), token.frequency === undefined ? "" : `${whole(token.frequency)} times`]), title),
     ]);
     find("overlap").append(part("Only here", onlyHere, "by frequency"), part("Only in BPE", onlyThere, "in the order of merges"));
   }
 
-  return { bpe, draw: drawVocabulary, ids, isText, merges, packed, pool, section: vocabularySection, shown, shownText, size, table, tokens, unit, visible };
+  return { bpe, draw: drawVocabulary, section: vocabularySection, table };
 })();
