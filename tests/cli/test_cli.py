@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,11 @@ def text(tmp_path):
 def test_version():
     result = run("--version")
     assert (result.returncode, result.stderr) == (0, b"")
-    assert result.stdout.decode() == f"volt {volt.__version__}\n"
+    lines = result.stdout.decode().splitlines()
+    assert lines[0] == f"volt {volt.__version__}"
+    assert f"Unicode {volt._core.unicode_version}" in lines
+    shown = dict(line.split(" ", 1) for line in lines)
+    assert shown["tokenizers"] == version("tokenizers")
 
 
 @pytest.mark.parametrize(

@@ -361,7 +361,7 @@ def test_the_command_line_lists_and_refuses(tmp_path):
         [VOLT, "data", "get", "wibble", "-o", tmp_path / "o"], capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "there is no data set 'wibble'; there are multi30k" in done.stderr
+    assert "there is no data set 'wibble'; there are sample, multi30k" in done.stderr
     done = subprocess.run(
         [VOLT, "data", "get", "multi30k", "-o", "."], capture_output=True, text=True, cwd=tmp_path
     )

@@ -20,7 +20,7 @@ nb::object join(const volt::PieceText& self, const ArrayIn<Id>& ids) {
   PyObject* out = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(bytes));
   if (out == nullptr) throw nb::python_error();
   nb::object owner = nb::steal(out);
-  auto* to = reinterpret_cast<uint8_t*>(PyBytes_AS_STRING(out));
+  auto* to = reinterpret_cast<uint8_t*>(PyBytes_AsString(out));
   nb::gil_scoped_release release;
   volt::join_pieces(self, ids.data(), ids.size(), to);
   return owner;

@@ -49,7 +49,7 @@ nb::list to_list(const uint32_t* ids, size_t size) {
   for (size_t i = 0; i < size; ++i) {
     PyObject* id = PyLong_FromUnsignedLong(ids[i]);
     if (id == nullptr) throw nb::python_error();
-    PyList_SET_ITEM(list, static_cast<Py_ssize_t>(i), id);
+    NB_LIST_SET_ITEM(list, static_cast<Py_ssize_t>(i), id);
   }
   return owner;
 }

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from volt._version import __version__
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 from volt.cli.command import HELP_FLAGS, write_example
@@ -68,4 +67,18 @@ app = Commands(
     params=[click.Option(["--debug"], is_flag=True, help="Show the traceback of an error.")],
     callback=lambda debug: None,  # main() has taken it out, wherever it was
 )
-click.version_option(__version__, message="%(prog)s %(version)s", help="Show the version.")(app)
+
+
+def _show_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from volt.cli.version import versions
+
+    click.echo("\n".join(f"{name} {number}" for name, number in versions().items()))
+    context.exit()
+
+
+click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+    help="Show the versions of volt, Unicode and the libraries it can use.",
+)(app)  # fmt: skip

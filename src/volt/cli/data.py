@@ -114,7 +114,8 @@ def get(asked: GetCommand, shown: Quiet) -> None:
         progress=progress_for(shown.quiet),
     )
     counts = ", ".join(f"{split} {lines:,}" for split, lines in result.lines.items())
-    say(shown.quiet, f"{counts} lines; cleaning left out {result.dropped:,} pairs")
+    left_out = f"; cleaning left out {result.dropped:,} pairs" if result.dropped else ""
+    say(shown.quiet, f"{counts} lines{left_out}")
     say(shown.quiet, *(f"note: {message}" for message in result.messages))
     say(shown.quiet, f"written to {asked.output}")
 

@@ -19,6 +19,7 @@ from volt.counting.inputs import TextInput, find_inputs
 from volt.data.archive import extract
 from volt.data.clean import cleaned, decoded
 from volt.data.download import download
+from volt.data.sample import write_sample
 from volt.data.table import DATASETS, Cleaning, Dataset, Side
 
 NULL = ("__NULL__", "_ _ NULL _ _")
@@ -60,6 +61,9 @@ def get(
     chosen = _languages(name, dataset, languages)
     folder = Path(output)
     check_folder(folder, force=force, holds="text")
+    if not dataset.downloads:
+        with atomic_folder(folder, force=force, holds="text") as temporary:
+            return GetResult(folder, write_sample(temporary, chosen), 0, [])
     # A folder for each data set: files of two have the same name.
     store = (Path(cache) if cache else folder.with_name(folder.name + ".downloads")) / name
     if folder.resolve() in store.resolve().parents:

@@ -59,6 +59,7 @@ class Dataset:
     source: str
     """Where to read about it."""
     downloads: dict[str, Download]
+    """None of them: `volt.data.sample` makes the text."""
     splits: dict[str, tuple[tuple[Side, ...], ...]]
     """For each split its parts, which are put one after the other. Each has a side per language;
     there may be more than two."""
@@ -113,6 +114,14 @@ _IWSLT_TEST = (
 _MOSES = "tokenized with Moses tokenizer.perl before cleaning"
 
 DATASETS: dict[str, Dataset] = {
+    "sample": Dataset(
+        title="a sample made by a small grammar, for the examples of the documentation: no network",
+        languages=("de", "en", "zh"),
+        licence="that of volt",
+        source="src/volt/data/sample.py",
+        downloads={},
+        splits={"train": (), "valid": ()},
+    ),
     "multi30k": Dataset(
         title="Multi30k: image captions, 29,000 pairs",
         languages=_MULTI30K_LANGUAGES,

@@ -1,0 +1,68 @@
+"""The examples of the documentation print what it shows, and every command in it can be read."""
+
+import difflib
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from volt.base.errors import VoltError
+from volt.cli.app import app
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import doc_examples  # noqa: E402
+
+TEXTS = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *doc_examples.PAGES)
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, text in TEXTS.items() if doc_examples.has_examples(text)]
+)
+def test_examples_print_what_is_shown(name, monkeypatch):
+    """`make docs-examples` writes what they print now."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    new = doc_examples.written(TEXTS[name], name)
+    assert new == TEXTS[name], "".join(
+        difflib.unified_diff(TEXTS[name].splitlines(True), new.splitlines(True), "page", "now")
+    )
+
+
+def shown_commands(text: str) -> list[str]:
+    """Every `volt` command in a block of code, run or not."""
+    text = text.replace("\\\n", " ")
+    fenced = "".join(body for body in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S))
+    indented = "".join(re.findall(r"^(?: {4}.*\n)+", text, re.M))
+    return re.findall(r"^ *(?:\$ )?(volt [a-z].*)$", fenced + indented, re.M)
+
+
+def parsed(line: str) -> None:
+    """Read a command with all its options; nothing is run."""
+    words = shlex.split(re.split(r" [|>] ?|; ", line)[0], comments=True)[1:]
+    command: click.Command | None = app
+    context = click.Context(app)
+    while isinstance(command, click.Group):
+        command = command.get_command(context, words.pop(0))
+    assert command is not None
+    if "--help" not in words:
+        command.settings(command.make_context("volt", words))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_command_shown_can_be_read(name):
+    wrong = []
+    for line in shown_commands(TEXTS[name]):
+        if re.search(r"\[-|(?<![\w$.'=-])[A-Z]+(?![\w.=:])", line):  # an outline: DIR, N, [-o FILE]
+            continue
+        try:
+            parsed(line)
+        except (VoltError, click.ClickException, AssertionError, IndexError) as error:
+            wrong.append(f"{line}: {error}")
+    assert not wrong

@@ -1,0 +1,49 @@
+"""What the package says about itself: one version, typed, links that work without a checkout."""
+
+import re
+import sys
+from importlib.metadata import metadata
+from pathlib import Path
+
+import pytest
+
+import volt
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import package_readme  # noqa: E402
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_version_has_one_place():
+    about = metadata("volt-vocab")
+    assert about["Version"] == volt.__version__
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", citation, re.M)[1] == volt.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## ([0-9.]+)", changes, re.M)[1] == volt.__version__
+
+
+def test_the_package_is_typed():
+    assert Path(volt.__file__).with_name("py.typed").is_file()
+
+
+def test_links_of_the_readme_are_files_here_and_pages_of_the_site_elsewhere():
+    files = [link["file"] for link in package_readme.LINK.finditer(README)]
+    assert len(files) > 10
+    assert not [file for file in files if not (ROOT / file).exists()]
+    there = package_readme.absolute(README)
+    links = re.findall(r"\]\(([^)]*)\)", there)
+    assert not [link for link in links if not link.startswith(("https://", "#"))]
+    assert "https://volt-vocab.readthedocs.io/en/latest/img/report.webp" in links
+    assert "https://volt-vocab.readthedocs.io/en/latest/contributing/" in links
+
+
+def test_a_link_that_the_site_does_not_have_stops_the_build():
+    with pytest.raises(ValueError, match="src/volt"):
+        package_readme.absolute("[code](src/volt/pipeline.py)")
+
+
+def test_the_readme_is_short():
+    assert README.count("\n") < 120
