@@ -130,7 +130,7 @@ const VoltOther = (() => {
       return sentencePiece(bytes);
     }
     if (text.includes("\0")) return sentencePiece(bytes);
-    if (/^\s*[{[]/.test(text)) {
+    if (/^\s*(\{|\["|\[\s)/.test(text)) { // not [PAD], the first line of many lists
       const found = JSON.parse(text);
       if (found.tokens && found.pretokenizer) return voltJson(found);
       if (found.model && found.model.vocab) return tokenizerJson(found);
