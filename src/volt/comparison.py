@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.options import accepts
 from volt.counting.marks import BYTES, SPACE, Marks
 from volt.counting.reading import lines_of
 from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
 from volt.foreign.opening import Opened, open_engine
 from volt.foreign.residues import find_residues
+from volt.settings import InputSettings
 
 RENYI_ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""
@@ -94,8 +96,13 @@ class Comparison:
         return asdict(self)
 
 
+@accepts(InputSettings)
 def compare(
-    vocabularies: Sequence[str | os.PathLike[str]], on: On, *, pattern: str | None = None
+    vocabularies: Sequence[str | os.PathLike[str]],
+    on: On,
+    *,
+    pattern: str | None = None,
+    **options: Any,
 ) -> Comparison:
     """Encode the documents `on` with each tokenizer, of any toolkit.
 
@@ -105,7 +112,7 @@ def compare(
     """
     if not vocabularies:
         raise SettingsError("name at least one vocabulary")
-    groups = read_groups(on)
+    groups = read_groups(on, InputSettings(**options))
     documents = [*chain(*groups.values())]
     lines = sum(map(len, _lines(groups).values()))
     words = Counter(word for document in documents for word in document.split())

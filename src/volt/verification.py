@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from volt.base.errors import VoltError
+from volt.base.options import accepts
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import built_in
 from volt.foreign.documents import read_documents
 from volt.foreign.native import Native
 from volt.foreign.opening import open_engine
+from volt.settings import InputSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -56,6 +58,7 @@ class Verification:
         return {"same": self.same, **asdict(self)}
 
 
+@accepts(InputSettings)
 def verify(
     first: str | os.PathLike[str],
     second: str | os.PathLike[str],
@@ -63,13 +66,14 @@ def verify(
     *,
     texts: bool = False,
     pattern: str | None = None,
+    **options: Any,
 ) -> Verification:
     """Encode documents, and the 2,000 built-in texts, with two tokenizers of any toolkit.
 
     With `texts`, the texts of the tokens are compared and not their ids. Files are encoded whole,
     so that line ends count. `pattern` is for files that do not say how they cut text.
     """
-    documents = [] if on is None else read_documents(on)
+    documents = [] if on is None else read_documents(on, InputSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
     found = verify_engines(one.engine, other.engine, documents, texts=texts)
     messages = [*one.messages, *other.messages]

@@ -124,7 +124,7 @@ def test_a_mixture_has_its_shares_and_repeats_nothing(tmp_path):
         (DOCUMENTS, {"shard": "0/4"}, "`shard` must be a part and the number of parts"),
         (DOCUMENTS, {"shard": "5/4"}, "`shard` must be"),
         (DOCUMENTS, {"shard": "1/4", "min_count": 2}, "`min_count` and `max_types` when"),
-        ({"a": 3}, {"sample": "1k"}, "word counts have no documents"),
+        ({"a": 3}, {"sample": "1k"}, "word counts, not text"),
         ({"a": "text"}, {}, "a mapping is word counts"),
     ],
 )  # fmt: skip

@@ -48,6 +48,7 @@ from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.marks import SPACE_MARK
+from volt.counting.records import RecordOptions
 from volt.counting.words import WordRule
 from volt.foreign.base import Added, Change
 from volt.foreign.inner import Inner
@@ -341,8 +342,9 @@ def count_for(
         raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
     options = {**fixed, **options}
     if vocabulary.normalizer is not None:
-        where = {name: options.pop(name) for name in ("glob", "weights") if name in options}
-        found = find_inputs(on, **where)
+        weights, records = options.pop("weights", None), RecordOptions.of(CountSettings(**options))
+        glob = options.pop("glob", "*")
+        found = find_inputs(on, glob=glob, weights=weights, records=records)
         on = [replace(source, normalizer=vocabulary.normalizer) for source in found]
     counts = some_words(counted(on, options, threads, progress))
     return _after_spaces(counts, rule) if spaced else counts

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.options import options_of
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
 from volt.foreign.documents import read_documents
 from volt.foreign.inner import Inner
+from volt.settings import CountSettings
 
-USABLE = ("glob", "min_count", "on_invalid", "input_format")
+USABLE = ("glob", "min_count", "on_invalid", "input_format", "field")
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,11 @@ def documents_of(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]
     """The documents of a text that an engine has to see."""
     if isinstance(on, WordCounts):
         raise SettingsError("this tokenizer has to see the text itself: word counts won't do")
-    given = {name for name, value in options.items() if value is not None}
-    if unusable := given - {*USABLE}:
-        raise SettingsError(
-            f"the tokenizer cuts the text itself: `{min(unusable)}` does not go with it"
-        )
-    if options.get("input_format") == "counts":
-        raise SettingsError("this tokenizer has to see the text itself: word counts won't do")
-    return read_documents(
-        on, glob=options.get("glob"), replace=options.get("on_invalid") == "replace"
-    )
+    settings, defaults = CountSettings(**options), CountSettings()
+    for name in options_of(CountSettings):
+        if name not in USABLE and getattr(settings, name) != getattr(defaults, name):
+            raise SettingsError(f"the tokenizer cuts the text itself: `{name}` does not go with it")
+    return read_documents(on, settings)
 
 
 def count_words(engine: Engine, inner: Inner, documents: list[str], min_count: int) -> WordCounts:

@@ -423,6 +423,7 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
         ]  # fmt: skip
         signature = inspect.signature(function, eval_str=False)
         call.__signature__ = signature.replace(parameters=[*first, *middle, *last])  # type: ignore[attr-defined]
+        call.__annotations__ = {**function.__annotations__, **{name: hints[name] for name in known}}
         call.__doc__ = _documented(function.__doc__ or "", known, hints)
         return cast(F, call)
 

@@ -12,6 +12,7 @@ from volt.base.options import argument, file_list, many, option, path
 from volt.cli.arguments import File, Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
+from volt.settings import InputSettings
 
 if TYPE_CHECKING:
     from volt.comparison import Comparison
@@ -33,7 +34,7 @@ class CompareCommand(File, Pattern):
 
 
 @command("volt compare out/ other/tokenizer.json --on test.txt")
-def compare(asked: CompareCommand, shown: Told) -> None:
+def compare(asked: CompareCommand, reading: InputSettings, shown: Told) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
     from volt.comparison import as_text
     from volt.foreign.documents import parse_groups
@@ -42,7 +43,7 @@ def compare(asked: CompareCommand, shown: Told) -> None:
     on = parse_groups(asked.on)
     texts = list(on.values()) if isinstance(on, Mapping) else on
     asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], texts)
-    comparison = volt.compare(asked.vocabularies, on, pattern=asked.pattern)
+    comparison = volt.compare(asked.vocabularies, on, pattern=asked.pattern, **vars(reading))
     if asked.output is not None:
         data = written(comparison, asked.output)
         asked.write(lambda stream: stream.write(data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
@@ -15,7 +16,7 @@ from volt.settings import EncodeSettings
 
 NOT_WITH_SPARK = (
     "form", "unit", "document_eos", "resume", "dropout", "seed", "on_invalid", "threads",
-    "force",
+    "force", "glob", "input_format",
 )  # fmt: skip
 
 
@@ -40,10 +41,6 @@ class IdForm(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class SparkColumns(Spark):
-    field: str | None = option(
-        None, "Spark: the column that contains the text.", text("NAME"), group="Input",
-        default_words="text",
-    )  # fmt: skip
     column: str | None = option(
         None, "Spark: the new column of ids.", text("NAME"), group="Output", default_words="ids"
     )
@@ -70,7 +67,7 @@ def encode(
             Folder(output=target.output).claim(inputs.files, model.file)
         _with_spark(volt.load(model.model, threads=1), inputs, settings, spark, target.output)
         return
-    refuse(given, ("master", "field", "column"), "--engine local")
+    refuse(given, ("master", "column"), "--engine local")
     if form.form in ("tokens", "ids"):
         refuse(given, ("document_eos", "resume"), f"--as {form.form}")
     elif target.output is None:
@@ -96,9 +93,15 @@ def _with_spark(
 
     with spark_session(spark.master) as session:
         encode_on_spark(
-            session, tokenizer, inputs.files, output, field=spark.field or "text",
+            session, tokenizer, inputs.files, output, field=_one_field(settings.field),
             column=spark.column or "ids", allowed_special=settings.allowed_special,
         )  # fmt: skip
+
+
+def _one_field(fields: Sequence[str]) -> str:
+    if len(fields) > 1:
+        raise SettingsError("Spark encodes one column: name one `field`")
+    return fields[0] if fields else "text"
 
 
 def _write_files(

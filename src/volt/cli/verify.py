@@ -10,6 +10,7 @@ from volt.base.options import argument, file_list, flag, option, path
 from volt.cli.arguments import Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
+from volt.settings import InputSettings
 
 DIFFERENT = 1
 
@@ -28,10 +29,15 @@ class VerifyCommand(Pattern):
 
 
 @command("volt verify model/tokenizer.json out/ --on test.txt")
-def verify(asked: VerifyCommand, shown: Told) -> None:
+def verify(asked: VerifyCommand, reading: InputSettings, shown: Told) -> None:
     """Tell whether two tokenizers, of any toolkit, give the same ids: exit code 0 or 1."""
     found = volt.verify(
-        asked.first, asked.second, asked.on or None, texts=asked.texts, pattern=asked.pattern
+        asked.first,
+        asked.second,
+        asked.on or None,
+        texts=asked.texts,
+        pattern=asked.pattern,
+        **vars(reading),
     )
     if shown.json:
         print_json(found.summary())

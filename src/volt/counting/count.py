@@ -267,9 +267,8 @@ def plan_count(
     inputs: Text | Iterable[Text], settings: CountSettings, progress: Progress | None = None
 ) -> CountPlan:
     """Look at the inputs: what happens before anything is counted."""
-    records = RecordOptions(settings.input_format, settings.field, settings.on_invalid)
     found = find_inputs(
-        inputs, glob=settings.glob, weights=settings.weights, records=records,
+        inputs, glob=settings.glob, weights=settings.weights, records=RecordOptions.of(settings),
         groups=cast(Any, settings.mix) or (),
     )  # fmt: skip
     opened = [OpenedInput(one) for one in found]

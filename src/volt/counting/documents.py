@@ -6,12 +6,12 @@ import queue
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.base.errors import InputError, VoltWarning
+from volt.base.errors import InputError, SettingsError, VoltWarning
 
 BATCH = 1 << 22
 """Bytes of text in a batch, about."""
@@ -89,6 +89,10 @@ def documents_of(texts: list[bytes], first: int = 0) -> Documents:
     return Documents(b"".join(texts), np.cumsum([0, *map(len, texts)]).astype(np.uint64)[1:], first)
 
 
+def one_document(text: bytes) -> Documents:
+    return Documents(text, np.array([len(text)], np.uint64))
+
+
 def batches_of_strings(strings: Iterable[Any], name: str) -> Iterator[Documents]:
     """The strings of an iterable, each a document."""
     texts: list[bytes] = []
@@ -109,6 +113,29 @@ def batches_of_strings(strings: Iterable[Any], name: str) -> Iterator[Documents]
             texts, first, size = [], number + 1, 0
     if texts:
         yield documents_of(texts, first)
+
+
+def blocks_of_lines(stream: BinaryIO, name: str) -> Iterator[Documents]:
+    """The lines of a text, some megabytes at a time; each block of them is one document."""
+    rest = b""
+    while more := stream.read(BATCH):
+        block = rest + more
+        end = block.rfind(b"\n") + 1
+        rest = block[end:]
+        if len(rest) > LONGEST_RECORD:
+            raise InputError(f"{name}: a line of more than {LONGEST_RECORD >> 20} MiB")
+        if end:
+            yield one_document(block[:end])
+    if rest:
+        yield one_document(rest)
+
+
+def text_only(batches: Iterable[Documents], name: str) -> Iterator[Documents]:
+    """The batches, if they are text. Words that come with their counts are not."""
+    for batch in batches:
+        if batch.times != 1:
+            raise SettingsError(f"{name}: word counts, not text; name the text itself")
+        yield batch
 
 
 def as_lines(batches: Iterable[Documents]) -> Iterator[bytes]:

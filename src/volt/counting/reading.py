@@ -15,7 +15,7 @@ from volt import _core
 from volt.base.errors import InputError
 from volt.counting.counts import CountTotals
 from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
-from volt.counting.documents import Documents
+from volt.counting.documents import Documents, one_document
 from volt.counting.words import Pretokenizer, WordRule
 
 SAMPLE = 1 << 20
@@ -245,7 +245,7 @@ def _read_custom(
     if (invalid := _core.find_invalid_utf8(data)) >= 0:
         line = data.count(b"\n", 0, invalid) + 1
         raise invalid_utf8(reader.name, line, invalid, data[invalid])
-    documents = Documents(data, np.array([len(data)], np.uint64))
+    documents = one_document(data)
     lines = _feed_custom(reader, documents, counter, reader.weight)
     totals = CountTotals(lines=lines, documents=int(reader.rule.reads == "document"))
     return totals, _sample(data, len(data), True)
@@ -270,7 +270,7 @@ def _feed_custom(reader: Reader, batch: Documents, counter: _core.Counter, weigh
             text = document.decode()
         except UnicodeDecodeError:
             raise _invalid_document(
-                reader.name, number, Documents(document, np.array([len(document)], np.uint64)),
+                reader.name, number, one_document(document),
                 _core.find_invalid_utf8(document),
             ) from None  # fmt: skip
         lines += text.count("\n") + (text[-1:] not in ("", "\n"))

@@ -19,6 +19,7 @@ from volt import _core
 from volt.base.checks import did_you_mean
 from volt.base.errors import InputError
 from volt.counting.documents import Documents, documents_of
+from volt.settings import InputSettings
 
 DEFAULT_FIELDS = ("text", "content", "sentence")
 """The first of these that a file has is read if none is named."""
@@ -264,6 +265,12 @@ class RecordOptions:
     form: str = "auto"
     fields: Sequence[str] = ()
     on_invalid: str = "error"
+
+    @classmethod
+    def of(cls, settings: InputSettings) -> RecordOptions:
+        """What settings say about it."""
+        on_invalid = getattr(settings, "on_invalid", "error")
+        return cls(settings.input_format, settings.field, on_invalid)
 
 
 AS_NAMED = RecordOptions()

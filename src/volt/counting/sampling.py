@@ -24,7 +24,14 @@ from volt import _core
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Report
 from volt.counting.decoding import position_of
-from volt.counting.documents import BATCH, LONGEST_RECORD, Batches, Documents
+from volt.counting.documents import (
+    LONGEST_RECORD,
+    Batches,
+    Documents,
+    blocks_of_lines,
+    one_document,
+    text_only,
+)
 from volt.counting.inputs import TextInput
 
 BUCKETS = 1 << 20
@@ -119,13 +126,8 @@ class Units(Batches):
     def read(self) -> Iterator[Documents]:
         sampling = self._sampling
         self._source = self._input.documents()
-        for batch in self._source if self._source is not None else self._file():
-            if batch.times != 1:
-                raise SettingsError(
-                    f"{self._input.name}: word counts have no documents to choose from; leave "
-                    "`sample`, `mix` and `document_cap` out"
-                )
-            found = batch
+        batches = self._source if self._source is not None else self._file()
+        for found in text_only(batches, self._input.name):
             if sampling.unit == "line":
                 found = lines_of(found)
             self.read_bytes += int(_sizes(found, sampling).sum())
@@ -148,19 +150,9 @@ class Units(Batches):
                         f"{name}: a document of more than {LONGEST_RECORD >> 20} MiB can't be "
                         "sampled; use `unit='line'` or `document_cap`"
                     )
-                yield Documents(text, np.array([len(text)], np.uint64))
+                yield one_document(text)
                 return
-            rest = b""
-            while more := stream.read(BATCH):
-                more = rest + more
-                end = more.rfind(b"\n") + 1
-                rest = more[end:]
-                if len(rest) > LONGEST_RECORD:
-                    raise InputError(f"{name}: a line of more than {LONGEST_RECORD >> 20} MiB")
-                if end:
-                    yield Documents(more[:end], np.array([end], np.uint64))
-            if rest:
-                yield Documents(rest, np.array([len(rest)], np.uint64))
+            yield from blocks_of_lines(stream, name)
 
 
 def lines_of(found: Documents) -> Documents:

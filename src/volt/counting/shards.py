@@ -15,14 +15,12 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-import numpy as np
-
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.counting.combine import Weighted, combine
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import is_packed
-from volt.counting.documents import BATCH, Documents
+from volt.counting.documents import BATCH, Documents, blocks_of_lines
 from volt.counting.inputs import TextInput
 from volt.counting.objects import Files, Texts
 from volt.counting.records import Reading, find_fields
@@ -105,17 +103,10 @@ def _json_lines(one: TextInput, start: int, end: int) -> Iterator[Documents]:
 
 def _text_lines(one: TextInput, start: int, end: int) -> Iterator[Documents]:
     with one.open_file() as stream:
-        lines, rest = _stretch(stream, start, end), b""
+        lines = _stretch(stream, start, end)
         if start == 0 and cast(io.BufferedReader, lines).peek(3)[:3] == b"\xef\xbb\xbf":
             lines.read(3)
-        while more := lines.read(BATCH):
-            more = rest + more
-            cut = more.rfind(b"\n") + 1
-            rest = more[cut:]
-            if cut:
-                yield Documents(more[:cut], np.array([cut], np.uint64))
-        if rest:
-            yield Documents(rest, np.array([len(rest)], np.uint64))
+        yield from blocks_of_lines(lines, one.name)
 
 
 def _stretch(stream: BinaryIO, start: int, end: int) -> BinaryIO:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
 from volt.counting.decoding import invalid_utf8
+from volt.counting.documents import text_only
 from volt.counting.inputs import Text, find_inputs
 from volt.counting.objects import Files
+from volt.counting.records import RecordOptions
+from volt.settings import InputSettings
 
 GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 
@@ -17,20 +20,22 @@ Groups = dict[str, list[str]]
 On = Text | Iterable[Text] | Mapping[str, Text | Iterable[Text]]
 
 
-def read_documents(
-    on: Text | Iterable[Text], *, glob: str | None = None, replace: bool = False
-) -> list[str]:
-    """Every file, record or item is a document, with the line end at its end. `replace`: invalid
-    UTF-8 becomes U+FFFD, else it is an error."""
+def read_documents(on: Text | Iterable[Text], settings: InputSettings | None = None) -> list[str]:
+    """Every file, record or item is a document, with the line end at its end."""
+    settings = settings or InputSettings()
+    if settings.input_format in ("counts", "pairs"):
+        raise SettingsError("a tokenizer has to see the text itself: word counts won't do")
+    records = RecordOptions.of(settings)
+    replace = records.on_invalid == "replace"
     documents: list[str] = []
-    for source in find_inputs(on, glob=glob or "*"):
+    for source in find_inputs(on, glob=settings.glob, records=records):
         try:
             batches = source.documents()
             if batches is None:
                 with source.open() as stream:
                     found = [stream.read().removeprefix(b"\xef\xbb\xbf")]
             else:
-                found = [one for batch in batches for one in batch.split()]
+                found = [one for batch in text_only(batches, source.name) for one in batch.split()]
         except OSError as error:
             raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
         for data in found:
@@ -42,10 +47,10 @@ def read_documents(
     return [document for document in documents if document]
 
 
-def read_groups(on: On) -> Groups:
+def read_groups(on: On, settings: InputSettings | None = None) -> Groups:
     """Documents by kind of text; the name of the only kind is empty if it was not named."""
     named = on if isinstance(on, Mapping) else {"": on}
-    groups = {name: read_documents(texts) for name, texts in named.items()}
+    groups = {name: read_documents(texts, settings) for name, texts in named.items()}
     for name, documents in groups.items():
         if not any(document.split() for document in documents):
             where = f" of {name}" if name else ""

@@ -126,13 +126,9 @@ class WordSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadSettings(Settings):
-    """How inputs are read."""
+class InputSettings(Settings):
+    """Which files are read, and what is text in them."""
 
-    weights: Iterable[Weight] | Weight | None = option(
-        None, "Weight of all files, or once per file, in order.", anything("W", many=True),
-        group="Input", flag="weight", default_words="1",
-    )  # fmt: skip
     glob: str = option("*", "Which files of a folder to read.", text("PATTERN"), group="Input")
     input_format: InputFormat = option(
         "auto", "What inputs are; pairs are lines word<TAB>count", choice(*get_args(InputFormat)),
@@ -142,6 +138,16 @@ class ReadSettings(Settings):
         (), "Field of a record that is text, such as text or translation.de; may be given several "
         "times.", many(text("NAME")), group="Input", metavar="NAME",
         default_words="text, content or sentence",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings(InputSettings):
+    """How inputs are read to be counted."""
+
+    weights: Iterable[Weight] | Weight | None = option(
+        None, "Weight of all files, or once per file, in order.", anything("W", many=True),
+        group="Input", flag="weight", default_words="1",
     )  # fmt: skip
     on_invalid: OnInvalid = option(
         "error", "What to do with invalid UTF-8", one_of(on_invalids), group="Input"
@@ -473,7 +479,7 @@ class SearchSettings(QualitySettings, ComparedSizes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodeSettings(Settings):
+class EncodeSettings(InputSettings):
     """How text is encoded."""
 
     unit: Unit | None = option(
@@ -490,7 +496,7 @@ class EncodeSettings(Settings):
     seed: int = option(0, "Random seed for dropout.", whole(0), group="Tokens")
     on_invalid: OnInvalid = option(
         "error", "What to do with invalid UTF-8",
-        one_of(registered("volt.tokenizing.tokenizer", "OnInvalid")), group="Input",
+        one_of(registered("volt.tokenizing.feeding", "OnInvalid")), group="Input",
     )  # fmt: skip
 
 

@@ -14,16 +14,29 @@ from volt import _core
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress, Report
 from volt.counting.decoding import CleanText, invalid_utf8
-from volt.counting.documents import Documents
+from volt.counting.documents import Documents, one_document, text_only
 from volt.counting.inputs import Text, TextInput, find_inputs
 from volt.counting.reading import read_whole
+from volt.counting.records import RecordOptions
 from volt.counting.words import Normalization, Unit
+from volt.settings import EncodeSettings
 
 OnInvalid = Literal["error", "replace"]
 """What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
 
 BLOCK = 1 << 22
 """How much of a file is read at a time."""
+
+
+def find_texts(inputs: Text | Iterable[Text], settings: EncodeSettings) -> list[TextInput]:
+    """The inputs to encode."""
+    if settings.input_format in ("counts", "pairs"):
+        raise SettingsError(f"`input_format={settings.input_format}`: word counts are not text")
+    found = find_inputs(inputs, glob=settings.glob, records=RecordOptions.of(settings))
+    for one in found:
+        if one.weight != 1:
+            raise SettingsError(f"{one.name}: a weight is for counting; leave it out")
+    return found
 
 
 @dataclass(frozen=True)
@@ -34,15 +47,12 @@ class Feeder:
     """A `_core.LineEncoder`, or a `CustomEncoder`."""
     normalize: Normalization
     reads: Unit
-    on_invalid: OnInvalid
+    settings: EncodeSettings
     normalizer: Callable[[str], str] | None
 
     def feed(self, inputs: Text | Iterable[Text], progress: Progress) -> Iterator[None]:
         """Yields after every block, when it is encoded."""
-        sources = find_inputs(inputs)
-        for source in sources:
-            if source.weight != 1:
-                raise SettingsError(f"{source.name}: a weight is for counting; leave it out")
+        sources = find_texts(inputs, self.settings)
         sizes = [source.size() for source in sources]
         known = sum(size for size in sizes if size is not None)
         total = known if None not in sizes else None
@@ -65,19 +75,32 @@ class Feeder:
         with source.open() as stream:
             if isinstance(self.encoder, CustomEncoder):
                 data = read_whole(self._clean(stream, source.name), source.name)
-                whole = Documents(data, np.array([len(data)], np.uint64))
+                whole = one_document(data)
                 yield from self._feed_documents(source.name, iter([whole]), report, done)
                 return
             yield from self._feed_blocks(
                 source.name, self._clean(stream, source.name), report, done
             )
 
+    @property
+    def _cleans(self) -> bool:
+        """Has text to be repaired or normalized before it is encoded?"""
+        return (
+            self.normalize != "none"
+            or self.settings.on_invalid != "error"
+            or self.normalizer is not None
+        )
+
     def _clean(self, stream: BinaryIO, name: str) -> BinaryIO:
         """The stream, repaired and normalized if that has to be done."""
-        if self.normalize == "none" and self.normalizer is None and self.on_invalid == "error":
+        if (
+            self.normalize == "none"
+            and self.normalizer is None
+            and self.settings.on_invalid == "error"
+        ):
             return stream
         clean = CleanText(
-            stream, name, self.on_invalid, self.normalize, self.normalizer,
+            stream, name, self.settings.on_invalid, self.normalize, self.normalizer,
             whole=self.reads == "document",
         )  # fmt: skip
         return clean.reader()
@@ -113,10 +136,10 @@ class Feeder:
         self, name: str, batches: Iterator[Documents], report: Report, done: int
     ) -> Iterator[None]:
         number, offset = 1, 0
-        for batch in batches:
+        for batch in text_only(batches, name):
             number = batch.first or number
             fed = batch.split()
-            if self.normalize != "none" or self.normalizer or self.on_invalid != "error":
+            if self._cleans:
                 fed = [
                     self._clean(cast(BinaryIO, io.BytesIO(one)), f"{name}, record {i:,}").read()
                     for i, one in enumerate(fed, number)

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,14 +31,15 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
+from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.counting.words import Unit
+from volt.settings import EncodeSettings
 from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import lone_surrogate, native_encoder
-from volt.tokenizing.feeding import CustomEncoder, Feeder, OnInvalid
+from volt.tokenizing.feeding import CustomEncoder, Feeder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
@@ -406,41 +407,35 @@ class Tokenizer(Decodes):
         other._normalizes = False
         return other
 
+    @accepts(EncodeSettings)
     def encode_file(
         self,
-        path: str | os.PathLike[str],
+        path: Text | Iterable[Text],
         *,
-        allowed_special: AllowedSpecial = (),
-        dropout: float = 0.0,
-        seed: int = 0,
-        on_invalid: OnInvalid = "error",
-        unit: Unit | None = None,
         progress: Progress | None = None,
+        **options: Any,
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of a file. Text `i` is `ids[offsets[i]:offsets[i + 1]]`.
 
         A text is a document (the file, or each record of it) or a line: everything before its line
-        feed. By default it is what the vocabulary reads. No Python object is made per token.
+        feed. By default it is what the vocabulary reads. No Python object is made per token. The
+        options are those of `volt encode`: `field`, `unit`, `allowed_special`, `dropout` and so on.
 
         >>> ids, offsets = tokenizer.encode_file("train.txt")  # doctest: +SKIP
         """
-        allowed = self.special_names(allowed_special)
-        encoder, fed = self._file_encoder(path, allowed, dropout, seed, on_invalid, unit, progress)
+        encoder, fed = self._file_encoder(path, EncodeSettings(**options), progress)
         for _ in fed:
             encoder.collect()
         ids, ends = encoder.take()
         return ids, np.concatenate([np.zeros(1, np.uint64), ends])
 
+    @accepts(EncodeSettings)
     def encode_to_arrays(
         self,
         inputs: Text | Iterable[Text],
         *,
-        allowed_special: AllowedSpecial = (),
-        dropout: float = 0.0,
-        seed: int = 0,
-        on_invalid: OnInvalid = "error",
-        unit: Unit | None = None,
         progress: Progress | None = None,
+        **options: Any,
     ) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint64]]]:
         """The ids of files of any size, block by block: the next ids, and where texts (lines or
         documents, see `encode_file`) end among all ids so far. A text may continue in the next
@@ -450,25 +445,19 @@ class Tokenizer(Decodes):
         ...     print(len(ids), ends.tolist())
         4 [1, 4]
         """
-        allowed = self.special_names(allowed_special)
-        encoder, fed = self._file_encoder(
-            inputs, allowed, dropout, seed, on_invalid, unit, progress
-        )
+        encoder, fed = self._file_encoder(inputs, EncodeSettings(**options), progress)
         for _ in fed:
             encoder.collect()
             yield encoder.take()
 
+    @accepts(EncodeSettings)
     def encode_to_text(
         self,
         inputs: Text | Iterable[Text],
         form: Literal["tokens", "ids"] = "tokens",
         *,
-        allowed_special: AllowedSpecial = (),
-        dropout: float = 0.0,
-        seed: int = 0,
-        on_invalid: OnInvalid = "error",
-        unit: Unit | None = None,
         progress: Progress | None = None,
+        **options: Any,
     ) -> Iterator[bytes]:
         """Files of any size as lines of tokens (see `printed`) or ids, separated by spaces, block
         by block: a line per text, which is a line or a document (see `encode_file`). A last line
@@ -480,10 +469,7 @@ class Tokenizer(Decodes):
         check_choice("form", form, ("tokens", "ids"))
         names = self.printed if form == "tokens" else [*map(str, range(len(self)))]
         table: Any = print_table(names) if self._cuts is None else names
-        allowed = self.special_names(allowed_special)
-        encoder, fed = self._file_encoder(
-            inputs, allowed, dropout, seed, on_invalid, unit, progress
-        )
+        encoder, fed = self._file_encoder(inputs, EncodeSettings(**options), progress)
         unfinished = False
         for _ in fed:
             block = encoder.print(table)
@@ -503,21 +489,14 @@ class Tokenizer(Decodes):
         return [printed_token(token) for token in self.tokens]
 
     def _file_encoder(
-        self,
-        inputs: Text | Iterable[Text],
-        allowed: frozenset[str],
-        dropout: float,
-        seed: int,
-        on_invalid: OnInvalid,
-        unit: Unit | None,
-        progress: Progress | None,
+        self, inputs: Text | Iterable[Text], settings: EncodeSettings, progress: Progress | None
     ) -> tuple[Any, Iterator[None]]:
         """An encoder, and an iterator that feeds it: after each step a block is encoded."""
+        dropout, seed = settings.dropout, settings.seed
         self._check_dropout(dropout, seed)
         rule = self.vocabulary.rule
-        reads = rule.reads if unit is None else unit
-        check_choice("unit", reads, get_args(Unit))
-        check_choice("on_invalid", on_invalid, get_args(OnInvalid))
+        reads = settings.unit or rule.reads
+        allowed = self.special_names(settings.allowed_special)
         mask = self._allowed(allowed)
         encoder: Any
         if self._cuts is None:
@@ -528,7 +507,7 @@ class Tokenizer(Decodes):
         normalizer = None
         if self.vocabulary.normalizer is not None:
             normalizer = partial(self._normalized, allowed=allowed)
-        feeder = Feeder(encoder, rule.normalize, reads, on_invalid, normalizer)
+        feeder = Feeder(encoder, rule.normalize, reads, settings, normalizer)
         return encoder, feeder.feed(inputs, progress or Progress())
 
     def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:

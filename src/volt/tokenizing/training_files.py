@@ -34,7 +34,9 @@ from volt.base.output import atomic_write, claim
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
 from volt.counting.decoding import PACKED
-from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.inputs import Text, TextInput
+from volt.settings import EncodeSettings
+from volt.tokenizing.feeding import find_texts
 
 if TYPE_CHECKING:
     from volt.tokenizing.tokenizer import Tokenizer
@@ -371,14 +373,17 @@ def encode_to_files(
     check_choice("form", form, TRAINING_FORMS)
     kind = TRAINING_FORMS[form]
     files = kind.files(Path(path))
-    sources = find_inputs(inputs)
+    settings = EncodeSettings(**options)
+    sources = find_texts(inputs, settings)
     lengths = files[0].with_name(TOKEN_BYTES)
     table = _token_bytes(tokenizer)
     new_table = kind.ends and not _has(lengths, table)
     claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
-    dropout = options.get("dropout")  # is drawn by the number of the line in all of the text
-    reads = options.get("unit") or tokenizer.vocabulary.rule.reads
-    parts = [sources] if dropout else [[one] for one in input_parts(sources, reads == "line")]
+    reads = settings.unit or tokenizer.vocabulary.rule.reads
+    # Dropout is drawn by the number of the line in all of the text.
+    parts = (
+        [sources] if settings.dropout else [[one] for one in input_parts(sources, reads == "line")]
+    )
     dtype = kind.dtype(len(tokenizer))
     name = tokenizer.vocabulary.role("eos") if kind.ends and document_eos else None
     eos = None if name is None else tokenizer.vocabulary.ids[name]
