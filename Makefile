@@ -10,6 +10,7 @@
 # make fuzz         every fuzzer for SECONDS (60) each; needs clang
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
+# make instructions instructions of the hot loops against the recorded figures; needs valgrind; ARGS=--record writes them
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
 # make docs         the documentation site, in build/site; a dead link or a warning is an error
 # make wheel        sdist and wheel in dist/, checked and tried in an empty environment; PYTHON=python3.12 for the stable ABI
@@ -27,7 +28,7 @@ DATA   ?= $(VOLT_DATA)
 
 FUZZERS := count merge encode
 
-.PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit bench \
+.PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit bench instructions \
   study docs docs-tables docs-examples wheel screenshot clean
 
 help:
@@ -137,6 +138,9 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/spill.py --text $(TEXT) -o benchmarks/results/spill.json
 	$(BIN)/python benchmarks/soak.py -o benchmarks/results/soak.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
+
+instructions: $(INSTALLED)
+	$(BIN)/python benchmarks/instructions.py $(ARGS)
 
 screenshot: $(LARGE) demo
 	$(BIN)/python tools/screenshot.py demo/vocabulary/report.html docs/img/report.webp

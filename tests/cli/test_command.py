@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import GROUPS, Settings, flag, many, one_of, option, path, size, whole
 from volt.choosing.sizes import parse_sizes
+from volt.cli.app import COMMANDS as SUMMARIES
 from volt.cli.app import app
 from volt.cli.command import Command, Given, command, in_flags
 from volt.ladder import ladder_sizes
@@ -62,6 +63,12 @@ def test_help_shows_an_example_and_then_groups_in_order(name):
     shown = [line[:-1] for line in lines if line[:-1] in GROUPS and line.endswith(":")]
     assert shown == [group for group in GROUPS if group in shown]
     assert {one.group for one in COMMANDS[name].options.values()} | {"Output"} == {*shown}
+
+
+def test_the_list_of_commands_says_what_their_help_says():
+    context = click.Context(app)
+    for name, summary in SUMMARIES.items():
+        assert app.get_command(context, name).get_short_help_str(limit=1000) == summary
 
 
 def test_learn_has_the_five_groups():
