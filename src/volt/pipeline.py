@@ -15,8 +15,8 @@ from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
-from volt.choosing.choice import Choice, SizeProblem, choose_size
-from volt.choosing.selection import selectable
+from volt.choosing.choice import Choice, choose_size
+from volt.choosing.size_problem import SizeProblem, proposed
 from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -25,8 +25,7 @@ from volt.counting.sampling import compared_with_half
 from volt.foreign.source import content_name
 from volt.formats.patterns import pattern_notes
 from volt.ladder import Ladder, check_ladder, ladder_sizes
-from volt.proposing.base import Candidates, fixed_rows, has_byte_tokens
-from volt.proposing.pieces import LearnedPieces
+from volt.proposing.base import Candidates, fixed_rows
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
 from volt.settings import (
@@ -38,7 +37,6 @@ from volt.settings import (
 )
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.build import TokenizerPlan, build_tokenizer
-from volt.tokenizing.roles import learned_roles
 from volt.tokenizing.signature import learn_signature
 
 
@@ -71,98 +69,49 @@ def learn(
     if not isinstance(inputs, WordCounts):
         options["seed"] = settings.seed  # of the sample, too
     counts = some_words(counted(inputs, options, threads, progress))
+    if settings.ladder is not None:
+        return cast(LearnResult, _ladder(counts, settings, threads, progress))
+    result = _answer(counts, settings, threads, progress)
+    half = counts.half() if counts.half else ()
+    if not half:
+        return result
+    before = _answer(half, settings, threads, Progress())
+    whole, part = ([token.text for token in one.vocabulary.tokens] for one in (result, before))
+    return replace(result, enough=compared_with_half(whole, part, settings.size is not None))
+
+
+def _answer(
+    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress
+) -> LearnResult:
     found = proposed(counts, settings, threads, progress)
-    sizes = {} if settings.ladder is None else ladder_sizes(settings.ladder)
-    if sizes:
-        check_ladder(sizes, found)
-        settings = replace(settings, splits=settings.splits or 1)
-    choice = choose_size(size_problem(found, counts, settings, threads, progress))
-    if not sizes:
-        result = finish(choice, counts, settings, threads)
-        return replace(result, enough=enough_text(result, settings, threads))
-    results = [finish(choice.at_size(size), counts, settings, threads) for size in sizes]
-    return cast(LearnResult, Ladder(results, sizes))
+    choice = choose_size(SizeProblem.of(found, counts, settings, threads, progress))
+    return _finish(choice, counts, settings, threads)
 
 
-def enough_text(result: LearnResult, settings: LearnSettings, threads: int) -> str:
-    """Would more text change the answer? By what the sample says that half of it does not."""
-    if result.counts.half is None:
-        return ""
-    half = result.counts.half()
-    if not len(half):
-        return ""
-    found = proposed(half, settings, threads)
-    other = choose_size(size_problem(found, half, settings, threads, Progress()))
-    before = finish(other, half, settings, threads)
-    fixed = settings.size is not None
-    whole, part = ([t.text for t in one.vocabulary.tokens] for one in (result, before))
-    return compared_with_half(whole, part, fixed)
+def _ladder(
+    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress
+) -> Ladder:
+    sizes = ladder_sizes(settings.ladder or "")
+    found = proposed(counts, settings, threads, progress)
+    check_ladder(sizes, found)
+    settings = replace(settings, splits=settings.splits or 1)
+    choice = choose_size(SizeProblem.of(found, counts, settings, threads, progress))
+    return Ladder([_finish(choice.at_size(one), counts, settings, threads) for one in sizes], sizes)
 
 
-def finish(
+def _finish(
     choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
 ) -> LearnResult:
-    """The last arrow, and what was found."""
-    tokenizer = build_tokenizer(
-        TokenizerPlan(
-            choice, counts, settings.merge_rule, settings.unknown, settings.special,
-            settings.symbols, learned_roles(settings), settings.unknown_token, threads,
-        )
-    )  # fmt: skip
-    source = settings.source
-    name = content_name(source) if source.path else f"{source.name}-{source.number}"
-    signature = learn_signature(name, counts, tokenizer.vocabulary, choice, settings)
+    tokenizer = build_tokenizer(TokenizerPlan.of(choice, counts, settings, threads))
+    source = content_name(settings.source)
+    signature = learn_signature(source, counts, tokenizer.vocabulary, choice, settings)
     return LearnResult(
         tokenizer=tokenizer.with_vocabulary(replace(tokenizer.vocabulary, signature=signature)),
         counts=counts,
         choice=choice,
-        source=source.name,
+        source=settings.source.name,
         messages=[*choice.candidates.messages, *choice.messages, *pattern_notes(counts.rule.mode)],
     )
-
-
-def proposal(
-    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress | None = None
-) -> Proposal:
-    rows = fixed_rows(
-        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols,
-        settings.unknown_token,
-    )  # fmt: skip
-    return Proposal(
-        counts, settings.source, settings.encoded_by, settings.coverage, settings.max_token_length,
-        settings.min_frequency, rows, threads, progress or Progress(), not settings.selects,
-    )  # fmt: skip
-
-
-def proposed(
-    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress | None = None
-) -> Candidates:
-    """The second arrow; candidates that transport selects from are ranked by it."""
-    found = propose(proposal(counts, settings, threads, progress))
-    return selectable(cast(LearnedPieces, found), progress) if settings.selects else found
-
-
-def size_problem(
-    found: Candidates,
-    counts: WordCounts,
-    settings: LearnSettings,
-    threads: int,
-    progress: Progress,
-) -> SizeProblem:
-    def again(part: WordCounts) -> Candidates:
-        return proposed(part, settings, threads)
-
-    def merges(part: WordCounts) -> Candidates:
-        plain = replace(settings, select="merges", candidates="bpe", encoding="merge")
-        return propose(proposal(part, plain, threads))
-
-    byte_tokens = has_byte_tokens(
-        counts.rule.pretokenizer, settings.unknown, settings.special, settings.unknown_token
-    )
-    return SizeProblem(
-        found, settings, counts, again, byte_tokens, threads, progress,
-        merges if settings.selects else None,
-    )  # fmt: skip
 
 
 @accepts(CountSettings, CandidateSettings, gone=GONE)

@@ -18,14 +18,13 @@ from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
 from volt.choosing.quality import ORDER, TOLERANCE, Quality
+from volt.choosing.size_problem import SizeProblem, proposed
 from volt.choosing.sizes import parse_sizes
 from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.pipeline import proposal, size_problem
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
-from volt.proposing.proposal import propose
 from volt.settings import GONE, AlphabetSettings, CountSettings, LearnSettings
 
 DEFAULT_SIZES = "1000:10000:1000,20000,30000"
@@ -95,9 +94,9 @@ def search(
         if not isinstance(inputs, WordCounts):
             options["seed"] = seed  # of the sample, too
         counts = some_words(counted(inputs, options, threads, progress))
-        found = propose(proposal(counts, settings, threads, progress))
+        found = proposed(counts, settings, threads, progress)
         if criterion.needs_quality:
-            problem = size_problem(found, counts, settings, threads, progress)
+            problem = SizeProblem.of(found, counts, settings, threads, progress)
             quality, _ = measure_quality(problem, parse_model(for_model))
     if not found.exact:
         raise SettingsError(

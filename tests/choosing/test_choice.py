@@ -13,9 +13,8 @@ from volt.base.progress import Progress
 from volt.choosing.choice import choose_size, fixed_choice, judge
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence, Score
-from volt.pipeline import proposal, size_problem
+from volt.choosing.size_problem import SizeProblem, proposed
 from volt.proposing.base import rows_of, token_set
-from volt.proposing.proposal import propose
 from volt.settings import LearnSettings
 from volt.tokenizing.build import build_vocabulary
 
@@ -105,8 +104,8 @@ LINES = [" ".join(a + b + c for b in "eiou") for a in "lmnrst" for c in ("we", "
 def made_problem(lines, **options):
     """What `learn` hands to `choose_size`."""
     settings, counts = LearnSettings(**options), volt.count([lines], threads=1)
-    found = propose(proposal(counts, settings, 1))
-    return size_problem(found, counts, settings, 1, Progress())
+    found = proposed(counts, settings, 1)
+    return SizeProblem.of(found, counts, settings, 1, Progress())
 
 
 @pytest.fixture(scope="module", params=["merge", "split", "unigram", "longest"])

@@ -11,10 +11,9 @@ from volt import reference
 from volt.choosing.choice import measure_quality
 from volt.choosing.cost import MODELS
 from volt.choosing.quality import Quality, grid, interpolated
+from volt.choosing.size_problem import SizeProblem, proposed
 from volt.choosing.splits import number_of_splits, split
-from volt.pipeline import proposal, size_problem
 from volt.proposing.cuts import text_bytes
-from volt.proposing.proposal import propose
 from volt.settings import LearnSettings
 
 NAN = math.nan
@@ -91,14 +90,14 @@ def test_the_number_of_splits_is_fixed_by_the_data():
 def test_a_curve_equals_its_slow_twin(pretokenizer, order):
     counts = volt.count([LINES], pretokenizer=pretokenizer)
     settings = LearnSettings(order=order, splits=2, merges=40)
-    found = propose(proposal(counts, settings, 1))
-    problem = size_problem(found, counts, settings, 1, volt.base.progress.Progress())
+    found = proposed(counts, settings, 1)
+    problem = SizeProblem.of(found, counts, settings, 1, volt.base.progress.Progress())
     quality, _ = measure_quality(problem, MODELS["base"])
     ends = pretokenizer != "whitespace"
     for number, scores in enumerate(quality.split_scores):
         part = split(counts, number)
         held = part.parts[0]
-        again = propose(proposal(part.learn, settings, 1))
+        again = proposed(part.learn, settings, 1)
         tested = int((text_bytes(counts) * held.held.astype(np.int64)).sum())
         cuts = again.cuts(counts, 1, problem.byte_fallback)
         for size, score in zip(quality.sizes.tolist(), scores.tolist(), strict=True):

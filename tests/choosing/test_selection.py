@@ -27,7 +27,8 @@ from volt.choosing.selection import (
     solve,
     walk,
 )
-from volt.pipeline import proposed
+from volt.choosing.size_problem import proposed
+from volt.proposing.proposal import Proposal, propose
 from volt.proposing.tokens import packed
 from volt.report.answer import _beside_bpe, answer, bound_sentence
 from volt.settings import LearnSettings
@@ -364,9 +365,7 @@ def test_bound_on_real_text(volt_data: Callable[[str], Path]) -> None:
     them; and ours is near it."""
     counts = volt.count([str(volt_data("multi30k/train.en"))])
     merges = volt.candidates(counts)
-    pieces = volt.pipeline.propose(
-        volt.pipeline.proposal(counts, LearnSettings(select="transport"), 2)
-    )
+    pieces = propose(Proposal.of(counts, LearnSettings(select="transport"), 2))
     found = selectable(pieces)  # type: ignore[arg-type]
     path, problem = found.walk, found.problem
     rank = {text: number for number, text in enumerate(merges.tokens)}

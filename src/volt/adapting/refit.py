@@ -42,8 +42,9 @@ from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
-from volt.choosing.choice import Choice, SizeProblem, choose_size, fixed_choice
+from volt.choosing.choice import Choice, choose_size, fixed_choice
 from volt.choosing.entropy import entropy_per_length
+from volt.choosing.size_problem import SizeProblem
 from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, find_inputs

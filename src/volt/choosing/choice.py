@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from volt.base.errors import InputError, SettingsError, VoltError
-from volt.base.progress import Progress
 from volt.base.workers import begin
 from volt.choosing.beside_bpe import BesideBpe, beside_bpe
 from volt.choosing.cost import (
@@ -37,10 +36,10 @@ from volt.choosing.quality import (
     score_split,
 )
 from volt.choosing.selection import Selectable, SelectionSolution
+from volt.choosing.size_problem import SizeProblem
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
-from volt.choosing.splits import Split, number_of_splits, split
+from volt.choosing.splits import number_of_splits, split
 from volt.choosing.steps import PushedStep, SizeStep, StepsProblem, push_steps
-from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
 from volt.settings import ChoiceSettings
 
@@ -63,26 +62,6 @@ class Verdict:
     """What it chooses on each split; empty with a single one."""
     measures: str = ""
     """What it measures, and when people use it."""
-
-
-@dataclass(frozen=True, eq=False)
-class SizeProblem:
-    """Candidates, and how to choose among them."""
-
-    candidates: Candidates
-    settings: ChoiceSettings
-    counts: WordCounts
-    """The words that the candidates were proposed from."""
-    again: Callable[[WordCounts], Candidates]
-    """Proposes candidates from other counts in the same way: those of a split."""
-    byte_fallback: bool = False
-    """Are unknown characters spelled in byte tokens?"""
-    threads: int = 1
-    progress: Progress = field(default_factory=Progress)
-    merges: Callable[[WordCounts], Candidates] | None = None
-    """BPE from other counts, to compare a selected set with."""
-    first_split: list[tuple[Split, Candidates]] = field(default_factory=list, repr=False)
-    """The first part of the text and its candidates, once quality was measured."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,7 +47,9 @@ def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], li
 
 
 def content_name(source: SourceChoice) -> str:
-    """A source named by the content of its file, not by its path."""
+    """A source and its number, or the content of its file, which is not named by its path."""
+    if not source.path:
+        return f"{source.name}-{source.number}"
     path = Path(source.path)
     if (path / "volt.json").exists():
         path = path / "volt.json"

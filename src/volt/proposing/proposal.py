@@ -13,6 +13,7 @@ from volt.base.progress import Progress
 from volt.base.registry import Registry
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates, Encoding, fixed_rows
+from volt.settings import LearnSettings
 
 DEFAULT_MERGES = 100_000
 MOST = 10**9
@@ -51,6 +52,25 @@ class Proposal:
     progress: Progress = field(default_factory=Progress)
     measured: bool = True
     """Is the curve of pieces measured at once? Whoever ranks them otherwise measures it later."""
+
+    @classmethod
+    def of(
+        cls,
+        counts: WordCounts,
+        settings: LearnSettings,
+        threads: int,
+        progress: Progress | None = None,
+    ) -> Proposal:
+        """The one of a vocabulary that is to be learned with these settings."""
+        rows = fixed_rows(
+            counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols,
+            settings.unknown_token,
+        )  # fmt: skip
+        return cls(
+            counts, settings.source, settings.encoded_by, settings.coverage,
+            settings.max_token_length, settings.min_frequency, rows, threads,
+            progress or Progress(), not settings.selects,
+        )  # fmt: skip
 
     def __post_init__(self) -> None:
         check_at_least("min_frequency", self.min_frequency, 1)

@@ -16,9 +16,10 @@ from volt.counting.marks import SPACE_MARK, UNKNOWN
 from volt.counting.words import MergeRule, Pretokenizer, Unknown
 from volt.proposing.base import Candidates, resolve_unknown
 from volt.proposing.tokens import Kind, Tokens
+from volt.settings import LearnSettings
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.check import measure
-from volt.tokenizing.roles import Roles, check_roles
+from volt.tokenizing.roles import Roles, check_roles, learned_roles
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, is_text
 
@@ -37,6 +38,16 @@ class TokenizerPlan:
     roles: Roles = field(default_factory=Roles)
     unknown_token: str = UNKNOWN
     threads: int = 1
+
+    @classmethod
+    def of(
+        cls, choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
+    ) -> TokenizerPlan:
+        """The one of a vocabulary that is learned with these settings."""
+        return cls(
+            choice, counts, settings.merge_rule, settings.unknown, settings.special,
+            settings.symbols, learned_roles(settings), settings.unknown_token, threads,
+        )  # fmt: skip
 
 
 def build_tokenizer(plan: TokenizerPlan) -> Tokenizer:
