@@ -15,6 +15,7 @@ from volt.choosing.criteria import CRITERIA
 from volt.counting.normalizers import NORMALIZERS
 from volt.counting.words import PRETOKENIZERS, Pretokenizer
 from volt.formats import FORMATS, Format
+from volt.formats.patterns import LLAMA_CPP, LLAMA_CPP_DIFFERS
 from volt.proposing.proposal import SOURCES, Source
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -69,6 +70,24 @@ def formats() -> str:
     )
 
 
+def patterns() -> str:
+    def row(entry: Pretokenizer) -> list[str]:
+        name = f"`{LLAMA_CPP[entry.name]}`" if entry.name in LLAMA_CPP else "none"
+        return [f"`{entry.name}`", name, LLAMA_CPP_DIFFERS.get(entry.name, ""), "yes"]
+
+    shown = [entry for entry in PRETOKENIZERS.values() if entry.byte_level]
+    return table(
+        [
+            "`--pretokenizer`",
+            "`tokenizer.ggml.pre` of llama.cpp",
+            "differences",
+            "transformers, vLLM",
+        ],
+        *map(row, shown),
+        ["`custom:REGEX`", "none", "", "yes"],
+    )
+
+
 def normalizer_steps() -> str:
     return table(
         ["step", "is"], *([f"`{step.name}`", step.description] for step in NORMALIZERS.values())
@@ -79,6 +98,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "criteria": criteria,
     "formats": formats,
     "normalizer steps": normalizer_steps,
+    "patterns": patterns,
     "pre-tokenizers": pretokenizers,
     "sources": sources,
 }

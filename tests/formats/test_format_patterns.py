@@ -4,7 +4,7 @@ import pytest
 
 import volt
 from volt.counting.words import PRETOKENIZERS
-from volt.formats.patterns import LLAMA_CPP
+from volt.formats.patterns import LLAMA_CPP, LLAMA_CPP_DIFFERS
 
 LOW = [["low lower lowest newest"] * 4]
 
@@ -14,8 +14,19 @@ def test_learn_says_when_llama_cpp_does_not_know_the_pattern(pretokenizer):
     said = [
         one for one in volt.learn(LOW, pretokenizer=pretokenizer).messages if "llama.cpp" in one
     ]
-    assert bool(said) == (pretokenizer == "byte-level:cl100k")
+    assert bool(said) == (pretokenizer in ("byte-level:cl100k", *LLAMA_CPP_DIFFERS))
+
+
+def test_learn_says_that_llama_cpp_has_no_custom_pattern():
+    pytest.importorskip("regex")
+    (said,) = [
+        one
+        for one in volt.learn(LOW, pretokenizer=r"custom:\w+|\s+").messages
+        if "llama.cpp" in one
+    ]
+    assert r"no pattern like that of custom:\w+|\s+" in said
 
 
 def test_the_patterns_are_pretokenizers():
-    assert all(PRETOKENIZERS[name].pattern for name in LLAMA_CPP)
+    assert all(PRETOKENIZERS[name].patterns for name in LLAMA_CPP)
+    assert LLAMA_CPP_DIFFERS.keys() <= LLAMA_CPP.keys()

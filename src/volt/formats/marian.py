@@ -20,11 +20,11 @@ from volt.tokenizing.vocabulary import Vocabulary
 FIRST = ("</s>", "<unk>")
 LEFT_OUT = ("<pad>", "<s>")
 
-# Characters that YAML does not allow inside of "..." as they are.
-_ESCAPED = re.compile(
-    r"[^\x20\x21\x23-\x5b\x5d-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+# Characters that YAML does not allow inside of quotes as they are.
+_ESCAPED = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_LINE = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'\[\]{},#&*!|>%@`-][^\s]*|[^\s:]+): +(\d{1,9})"""
 )
-_LINE = re.compile(r'("(?:[^"\\]|\\.)*"|[^\s"\'\[\]{},#&*!|>%@`-][^\s]*|[^\s:]+): +(\d{1,9})')
 
 
 def write(vocabulary: Vocabulary, path: Path) -> Files:
@@ -34,17 +34,21 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
 
 
 def _quoted(text: str) -> str:
-    def escape(found: re.Match[str]) -> str:
-        if found[0] in '"\\':
-            return "\\" + found[0]
-        code = ord(found[0])
-        return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+    """The text in quotes. A backslash goes into single quotes, where it stands for itself:
+    CTranslate2's reader of these files takes `"\\\\x` for a number."""
+    if "\\" in text and not _ESCAPED.search(text):
+        return "'" + text.replace("'", "''") + "'"
 
-    return '"' + _ESCAPED.sub(escape, text) + '"'
+    def escape(found: re.Match[str]) -> str:
+        code = ord(found[0])
+        return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}"
+
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + _ESCAPED.sub(escape, plain) + '"'
 
 
 def read(path: Path) -> Parsed:
-    """One `token: id` per line, the token plain or in double quotes; no other YAML."""
+    """One `token: id` per line, the token plain or in quotes; no other YAML."""
     number_of: dict[str, int] = {}
     empty = Parsed(str(path), "marian", "metaspace", [])
     for number, line in enumerate(read_lines(path), 1):
@@ -65,6 +69,8 @@ def read(path: Path) -> Parsed:
 
 
 def _unquoted(text: str) -> str:
+    if text.startswith("'"):
+        return text[1:-1].replace("''", "'")
     if not text.startswith('"'):
         return text
     joined = re.sub(

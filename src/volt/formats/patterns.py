@@ -28,17 +28,28 @@ LLAMA_CPP: dict[str, str] = {
     "byte-level:llama3": "llama-bpe",
     "byte-level:qwen2": "qwen2",
     "byte-level:o200k": "gpt-4o",
+    "byte-level:deepseek": "deepseek-v3",
+    "byte-level:starcoder": "starcoder",
 }
-"""What llama.cpp calls a pattern (`tokenizer.ggml.pre`). It knows no others."""
+"""What llama.cpp calls a pattern (`tokenizer.ggml.pre`). It knows none of the others."""
+LLAMA_CPP_DIFFERS: dict[str, str] = {
+    "byte-level:o200k": "llama.cpp cuts differently at marks and at capitals other than A to Z",
+}
+"""Where llama.cpp only comes near to a pattern that it knows."""
 
 
 def pattern_notes(mode: Pretokenizer) -> Iterator[str]:
     """What to know about a byte-level pattern before a model is trained with it."""
-    if mode.pattern is not None and mode.name not in LLAMA_CPP:
+    if not mode.byte_level:
+        return
+    exact = ", ".join(name for name in LLAMA_CPP if name not in LLAMA_CPP_DIFFERS)
+    if mode.name not in LLAMA_CPP:
         yield (
             f"llama.cpp has no pattern like that of {mode.name}; transformers and vLLM load it. "
-            f"For llama.cpp use {', '.join(LLAMA_CPP)}"
+            f"For llama.cpp use {exact}"
         )
+    elif mode.name in LLAMA_CPP_DIFFERS:
+        yield f"{LLAMA_CPP_DIFFERS[mode.name]}. It does the same as volt with {exact}"
 
 
 def known_patterns() -> dict[str, str]:
