@@ -31,7 +31,7 @@ RENYI_ORDER = 2.5
 MODEL_ORDER = 3
 """Of the language model, as in `volt learn`."""
 HELD_OUT = 10
-"""One line of so many is held out."""
+"""One line in this many is held out."""
 
 
 @dataclass(frozen=True)

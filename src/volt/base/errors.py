@@ -20,4 +20,4 @@ class TransportError(VoltError):
 
 
 class VoltWarning(UserWarning):
-    """Something the user should know; the work goes on. The command line prints it as a note."""
+    """Something the user should know; the work continues. The command line prints it as a note."""

@@ -46,9 +46,9 @@ STEPS, LEAST_STEPS = 120, 40
 """Steps that tighten the bound: fewer where they no longer change much."""
 STEP, FRESH, PATIENCE, SHRINK = 0.3, 0.3, 6, 0.7
 """The length of a step, as a share of Polyak's; the weight of the newest cut in the averages; after
-so many steps without progress, steps become shorter."""
+PATIENCE steps without progress, steps become shorter."""
 CLOSE = 0.001
-"""A set that is so near to its bound needs no better one."""
+"""A set this close to its bound need not be improved."""
 LOOSE = 0.02
 """A bound that is further away than this says little about the set."""
 
@@ -307,7 +307,7 @@ class Selectable(FewestPieces):
     def select(
         self, rows: int, *, certify: bool = True, progress: Progress | None = None
     ) -> SelectionSolution:
-        """The set that fills a vocabulary of so many rows."""
+        """The set that fills a vocabulary of this many rows."""
         with (progress or Progress()).stage("Certifying", STEPS, "steps") as report:
             return solve(self.problem, self.walk, rows - self.least, certify=certify, report=report)
 

@@ -50,7 +50,7 @@ def _number(text: str, whole: str, words: str) -> int:
 def paper_s(
     alphabet: int, most: int, multilingual: bool, other: int = 0
 ) -> tuple[list[int], list[str]]:
-    """The paper's S for an alphabet and so many other candidates, and what there is to say.
+    """The paper's S for an alphabet and a number of other candidates, with messages.
 
     S starts at the first multiple of its step that is at least the alphabet plus one step. Where
     the alphabet is so large that this lies beyond the paper's last size, S has as many sizes from

@@ -51,7 +51,7 @@ class TrialCommand(Settings):
         group="Tokens", flag="vocab",
     )  # fmt: skip
     output: str = option(
-        ..., "Folder to write. A trial that was killed goes on there.", path("DIR"),
+        ..., "Folder to write. A trial that was killed resumes there.", path("DIR"),
         group="Output", short="-o",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Fetch a file: go on where an earlier try stopped, compare the checksum, then put it in place."""
+"""Fetch a file: resume an earlier download, compare the checksum, then put it in place."""
 
 from __future__ import annotations
 

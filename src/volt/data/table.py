@@ -64,7 +64,7 @@ class Dataset:
     """For each split its parts, which are put one after the other. Each has a side per language;
     there may be more than two."""
     held_out_every: int | None = None
-    """Every so many-th pair of `train` becomes `valid`, and leaves `train`."""
+    """Every n-th pair of `train` is moved to `valid`."""
     cleaning: Cleaning | None = None
     """Of the training text (and of `valid`, where that is held out of it)."""
     paper_steps: tuple[str, ...] = ()

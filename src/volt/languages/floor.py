@@ -105,7 +105,7 @@ def raise_shares(
 
 
 def _tokens(found: MergeCandidates, kept: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The candidates in the vocabulary: with `merge`, all that the kept ones are made from."""
+    """The kept candidates and, with `merge`, everything they are made from."""
     return np.flatnonzero(found.close(kept))
 
 

@@ -246,8 +246,8 @@ def rows_of(candidates: Candidates, chosen: Ids) -> int:
 def fill(candidates: Candidates, ranking: Ids, size: int) -> Ids:
     """The best candidates that make a vocabulary of exactly `size` rows.
 
-    Candidates are taken in order. One that no longer fits, because of all that it is made from, is
-    skipped, and the next that fits is taken.
+    Candidates are taken in order. One that no longer fits, because of the tokens it is made from,
+    is skipped, and the next that fits is taken.
     """
     none = ranking[:0]
     least, most = rows_of(candidates, none), rows_of(candidates, ranking)

@@ -64,7 +64,7 @@ class FewestPieces(LearnedPieces):
 
     @staticmethod
     def _offset(scores: NDArray[np.float64], tokens: int) -> float:
-        """More than the sums of so many scores can differ."""
+        """More than the sums of that many scores can differ."""
         return float(tokens * (scores.max() - scores.min()) + 1) if len(scores) else 0.0
 
     def final_scores(self, inside: Mask) -> NDArray[np.float64]:

@@ -163,7 +163,7 @@ class MergeCandidates:
         return frequency
 
     def frequencies_at(self, sets: Iterable[Mask]) -> list[SetFrequencies]:
-        """Each set goes on from the next larger one, so the walk only moves what it lacks."""
+        """Each set starts from the next larger one, so the walk moves only what it lacks."""
         frequency = self.frequency.astype(np.uint64)
         found: list[SetFrequencies] = []
         for inside in reversed([*sets]):

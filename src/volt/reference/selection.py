@@ -87,7 +87,7 @@ def prune(
 
 
 def best(words: Mapping[str, int], candidates: Collection[str], size: int) -> int:
-    """The fewest tokens that any set of so many candidates needs: all sets are tried."""
+    """The fewest tokens that any set of this many candidates needs: all sets are tried."""
     size = min(size, len(candidates))
     return min(total(words, chosen) for chosen in combinations(sorted(candidates), size))
 

@@ -192,7 +192,7 @@ def _is_number(character: str) -> bool:
 
 
 def _runs(text: str, belongs: Callable[[str], bool], most: int) -> list[str]:
-    """Parts of a text: runs of characters that belong together, at most so many, and the rest."""
+    """Parts of a text: runs of characters that belong together, up to a limit, and the rest."""
     parts: list[str] = []
     for belonging, run in groupby(text, belongs):
         characters = "".join(run)

@@ -26,7 +26,7 @@ from volt.tokenizing.vocabulary import LookUp, Vocabulary, is_text
 
 @dataclass(frozen=True, eq=False)
 class TokenizerPlan:
-    """What was chosen, and all that a vocabulary has besides."""
+    """What was chosen, and everything else that a vocabulary contains."""
 
     choice: Choice
     counts: WordCounts

@@ -55,7 +55,7 @@ HIGHEST_SCORE = 1e6
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Tokens by id, and all that is needed to encode and decode with them.
+    """Tokens by id, and everything needed to encode and decode with them.
 
     In the `split` encoding some merges go through tokens that are not in the vocabulary. These are
     in `hidden`, numbered from the last id on, and the encoder never returns them.

@@ -23,7 +23,7 @@ PAD, END, OFFSET = 0, 1, 2
 vocabulary's ids follow."""
 
 POOL = 50
-"""Batches are made of sentences of like length, sought among about this many batches."""
+"""Sentences of similar length are batched together, within pools of about this many batches."""
 
 HELD_OUT = 20
 """Where no held-out text is given, one line in this many is held out."""
@@ -56,7 +56,7 @@ class Text:
         return Text(sides[0] if len(sides) == 2 else None, sides[-1])
 
     def digest(self) -> str:
-        """Tells one text from another."""
+        """Identifies the text."""
         whole = hashlib.sha256()
         for lines in self.sides:
             for line in lines:
@@ -66,7 +66,7 @@ class Text:
 
 
 def read_parallel(source: Path, target: Path) -> Text:
-    """Two files with as many lines each."""
+    """Two files with the same number of lines."""
     sides = list(text_lines(source)), list(text_lines(target))
     if len(sides[0]) != len(sides[1]):
         raise InputError(
@@ -82,7 +82,7 @@ def read_lines(*paths: Path) -> Text:
     """The lines of some files, for a language model."""
     lines = [line for path in paths for line in text_lines(path)]
     if not lines:
-        raise InputError(f"{', '.join(map(str, paths))}: there is no line of text")
+        raise InputError(f"{', '.join(map(str, paths))}: the text has no lines")
     return Text(None, lines)
 
 
@@ -102,7 +102,7 @@ def hold_out(text: Text) -> tuple[Text, Text]:
 
 
 def without_empty(text: Text) -> tuple[Text, int]:
-    """The lines that have text on all sides, and how many have not."""
+    """The lines that have text on all sides, and the number of lines that do not."""
     kept = [
         number
         for number, lines in enumerate(zip(*text.sides, strict=True))
@@ -188,9 +188,9 @@ def batches(
     unit: BatchUnit,
     order: np.random.Generator | None = None,
 ) -> Iterator[NDArray[np.int64]]:
-    """Cut the lines into batches of like length.
+    """Cut the lines into batches of similar length.
 
-    Order and likeness are decided by characters, so that they do not depend on the vocabulary;
+    Order and similarity are decided by characters, so that they do not depend on the vocabulary;
     with unit `characters` the batches are the same for all vocabularies. Without `order` sentences
     come by length: for measuring, where the order does not matter.
     """

@@ -1,4 +1,5 @@
-"""One model of a trial: trained, measured, and for translation scored. Killed, it goes on."""
+"""One model of a trial: trained, measured, and for translation scored. A run
+that was killed resumes."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def run_one(
     seed: int,
     progress: Progress | None = None,
 ) -> ModelRun:
-    """A finished model is read from its folder, an unfinished one goes on from its checkpoint."""
+    """A finished model is read from its folder, an unfinished one resumes from its checkpoint."""
     texts, settings, device, scorer = plan.texts, plan.settings, plan.device, plan.scorer
     key = plan.key(vocabulary, seed)
     short = re.sub(r"[^A-Za-z0-9]+", "-", vocabulary.name).strip("-")[-60:]

@@ -1,7 +1,7 @@
 """What a model looks like and how it is trained: plain numbers, by name.
 
 `base` and `big` train as in the VOLT paper (Appendix B): Adam at 5e-4 with 4,000 updates of
-warm-up, inverse square root decay, dropout 0.3, four batches of 9,600 tokens an update, 40 epochs,
+warm-up, inverse square root decay, dropout 0.3, four batches of 9,600 tokens per update, 40 epochs,
 the last five checkpoints averaged, beam 4. `big` is its Transformer-big (Ott et al. 2018). `tiny`
 and `small` are for a laptop and a few minutes.
 """
@@ -16,7 +16,7 @@ from volt.settings import TrialSettings
 from volt.settings.training import MOST_TOKENS as MOST_TOKENS
 
 CHARACTERS_PER_TOKEN = 4
-"""About: where something must not depend on the vocabulary."""
+"""Approximate; for what must not depend on the vocabulary."""
 
 ModelName = Literal["transformer", "conv"]
 PresetName = Literal["tiny", "small", "base", "big"]
@@ -58,7 +58,7 @@ class Training:
     batch_unit: BatchUnit = "characters"
     """`characters`: the same sentences in every batch, whatever the vocabulary."""
     accumulate: int = 1
-    """Batches an update."""
+    """Batches per update."""
     label_smoothing: float = 0.1
     adam_betas: tuple[float, float] = (0.9, 0.98)
     clip_norm: float = 0.0
@@ -174,6 +174,6 @@ def from_preset(settings: TrialSettings) -> tuple[Shape, Training]:
 
 
 def language_model(shape: Shape, layers: int) -> Shape:
-    """The decoder alone, with so many layers of the transformer."""
+    """The decoder alone, with this many transformer layers."""
     layers = layers if shape.model == "transformer" else shape.decoder_layers
     return replace(shape, encoder_layers=0, encoder_convolutions=(), decoder_layers=layers)

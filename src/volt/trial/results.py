@@ -45,7 +45,7 @@ class RunResult:
     history: list[list[float]] = field(repr=False)
     """Update, epoch, training loss per token, validation bits per byte at each checkpoint."""
     timing: dict[str, float] = field(repr=False)
-    """Seconds; all that differs from one run to the next on the same machine."""
+    """Seconds; the only figures that differ between runs on the same machine."""
     bleu: float | None = None
     bleu_95: float | None = None
     """Half the width of its 95% interval over resampled test sentences."""
@@ -61,7 +61,7 @@ class RunResult:
         return self.sentences / max(self.timing["train_cpu"], 1e-9)
 
     def told(self) -> str:
-        """In a line."""
+        """The result in one line."""
         scores = "" if self.bleu is None else f"BLEU {self.bleu:.2f}, chrF {self.chrf:.2f}, "
         return f"{scores}{self.bits_per_byte:.4f} bits per byte"
 
@@ -136,7 +136,7 @@ class TrialResults:
         write_json(path, self.plain())
 
     def table(self) -> str:
-        """For the terminal."""
+        """The table as text, for the terminal."""
         return "\n".join(line.rstrip() for line in _aligned([HEADS[self.task], *self.cells()]))
 
     def cells(self) -> list[list[str]]:

@@ -91,14 +91,14 @@ def training_lines(files: Sequence[str], heldout: str | None) -> tuple[Text, Tex
     """What language models are trained on, what is held out, and what to know about it."""
     text, empty = without_empty(read_lines(*files))
     if not len(text):
-        raise InputError(f"{', '.join(map(str, files))}: there is no line of text")
+        raise InputError(f"{', '.join(map(str, files))}: the text has no lines")
     messages = [f"{empty:,} empty training lines left out"] if empty else []
     if heldout is None:
         text, held_out = hold_out(text)
         return text, held_out, [*messages, f"every 20th line is held out: {len(held_out):,} lines"]
     held_out, _ = without_empty(read_lines(heldout))
     if not len(held_out):
-        raise InputError(f"{heldout}: there is no line of text")
+        raise InputError(f"{heldout}: the text has no lines")
     return text, held_out, messages
 
 
@@ -222,7 +222,7 @@ def find_device(name: str) -> torch.device:
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         found = torch.ones(1, device=name)
-        found.item()  # "meta" holds no numbers
+        found.item()  # "meta" tensors contain no numbers
         return found.device
     except (RuntimeError, AssertionError) as error:
         raise SettingsError(f"there is no `device` {name!r}: {error}") from error

@@ -66,7 +66,7 @@ def trained_search(
 
     `by` is `bleu` or `loss`. `options` are those of `volt.trial.trial` or, for `task="lm"`, of
     `volt.trial.lm_trial`; its results in `output` get the winner and the cost. A search that was
-    killed goes on in `output`; more sizes train only what is not there.
+    killed resumes in `output`; with more sizes, only the missing ones are trained.
     """
     task = options.setdefault("task", "translation" if by == "bleu" else "lm")
     if by == "bleu" and task != "translation":

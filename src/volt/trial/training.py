@@ -1,8 +1,8 @@
 """Train one model: updates, checkpoints, the best of them or the average of the last ones.
 
-All that decides the next update is in the `_State`: a run that is killed goes on from its last
-checkpoint and gives the same model, bit for bit on one CPU with the same number of threads. (With a
-budget in minutes the number of updates is decided by the clock; all else is the same.)
+Everything that decides the next update is in the `_State`: a run that is killed resumes from its
+last checkpoint and gives the same model, bit for bit on one CPU with the same number of threads.
+With a budget in minutes, the clock decides the number of updates and nothing else.
 """
 
 from __future__ import annotations
@@ -143,7 +143,8 @@ def train(
     progress: Progress | None = None,
     name: str = "training",
 ) -> Trained:
-    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` tells whose it is.
+    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` identifies
+    the run that it belongs to.
 
     A budget in minutes leaves time for measuring `later` bytes after the training.
     """
