@@ -195,8 +195,9 @@ class Matching:
         restart: bool,
         unknown_score: float,
         symbol_score: float,
-        at_spaces: bool,
+        word_ends: str,
         whole_words: bool,
+        adds_space: bool,
     ) -> None: ...
 
 def count_pieces(

@@ -4,7 +4,9 @@ import base64
 import json
 import re
 import struct
+from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -28,8 +30,9 @@ from volt.counting.normalizers import (
     StripAccents,
     read_normalizer,
 )
+from volt.foreign.inner import Inner
 from volt.proposing.tokens import Token
-from volt.tokenizing.vocabulary import Vocabulary
+from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 # ------------------------------------------------------------------------- a table of characters
 
@@ -115,6 +118,16 @@ def test_names_are_not_normalised():
     assert [tok.tokens[i] for i in tok.encode("[X]")] == ["[UNK]"] * 3
 
 
+def test_a_space_before_any_text():
+    """As Hugging Face's Prepend does it: after a special token too. The encoder adds the first."""
+    every, none = (Normalizer((Cut(at),)) for at in ("prepend", "spaces"))
+    assert every.pretokenizer == none.pretokenizer == "metaspace"
+    for text, expected in (("", ""), (" ", " "), ("a▁b", "a b")):
+        assert every(text) == none(text) == expected
+    assert every("a<s>b<s> c<s>", re.compile("(<s>)")) == "a<s> b<s>  c<s>"
+    assert none("a<s>b<s> c<s>", re.compile("(<s>)")) == "a<s>b<s> c<s>"
+
+
 def test_a_space_before_text_that_has_none():
     prefix = Normalizer((Cut("bytes-prefix"),))
     assert prefix.pretokenizer == "byte-level"
@@ -126,21 +139,62 @@ def test_a_space_before_text_that_has_none():
 # ---------------------------------------------------------------------------------- words to spaces
 
 
-def merging(word_ends: str) -> Vocabulary:
+PAIRS = [(2, 3), (6, 4), (1, 2), (7, 2), (3, 3), (9, 5), (1, 1), (12, 12), (12, 8)]
+"""Of tokens by id; the last three have several spaces."""
+
+
+def merging(word_ends: str, **settings: object) -> Vocabulary:
     texts = ["▁", "a", "1", ".", "b"]
     tokens = [Token("<unk>", "special"), *(Token(text, "character") for text in texts)]
-    for rank, (left, right) in enumerate([(2, 3), (6, 4), (1, 2), (7, 2), (3, 3), (9, 5)]):
+    for rank, (left, right) in enumerate(PAIRS if word_ends == "runs" else PAIRS[:6]):
         text = tokens[left].text + tokens[right].text
         tokens.append(Token(text, "merged", (left, right), rank))
-    return Vocabulary(WordRule(), tokens, unknown="unk", word_ends=word_ends)  # type: ignore[arg-type]
+    settings = {"unknown": "unk", "word_ends": word_ends} | settings
+    return Vocabulary(WordRule(), tokens, **settings)  # type: ignore[arg-type]
 
 
-@given(st.text("a1.b ▁x", max_size=14))
-def test_words_that_end_at_spaces(text):
-    for word_ends in ("kinds", "spaces"):
-        tok = Tokenizer(merging(word_ends), threads=1)
-        found = [tok.tokens[i] for i in tok.encode(text)]
-        assert found == reference.encode.encode(text, tok.vocabulary)
+@given(st.text("a1.b  ▁x", max_size=14), st.booleans())
+def test_words_that_end_at_spaces(text, space_first):
+    for word_ends in ("kinds", "spaces", "runs"):
+        tok = Tokenizer(merging(word_ends, space_first=space_first), threads=1)
+        ids = tok.encode(text)
+        assert [tok.tokens[i] for i in ids] == reference.encode.encode(text, tok.vocabulary)
+        assert tok.count(text) == len(ids)
+        if not {*"x▁"} & {*text}:
+            assert tok.decode(ids) == text
+            stream = tok.decode_stream()
+            assert "".join([*map(stream.push, ids), stream.finish()]) == text
+            spans = tok.encode_with_offsets(text)[1]
+            assert "".join(text[start:end] for start, end in spans) == text
+
+
+@given(st.text("a1  ▁x", max_size=14), st.booleans())
+def test_tokens_with_several_spaces_are_looked_up(text, space_first):
+    texts = ["▁", "a", "1", "▁▁", "▁▁▁a", "a1"]
+    tokens = [Token("<unk>", "special"), *(
+        Token(one, "character" if len(one) == 1 else "piece", score=-float(len(one) % 3))
+        for one in texts)]  # fmt: skip
+    vocabulary = Vocabulary(
+        WordRule(), tokens, encoding="unigram", unknown="unk", word_ends="runs",
+        space_first=space_first, look_up=LookUp(unknown_score=-9.0, restart="text"),
+    )  # fmt: skip
+    tok = Tokenizer(vocabulary, threads=1)
+    found = [tok.tokens[i] for i in tok.encode(text)]
+    assert found == reference.encode.encode(text, vocabulary)
+
+
+def test_runs_of_spaces_in_files_and_words(tmp_path):
+    lines = ["  a1.", "a   a", "", " ", "x  ", "a" * 70 + "  " * 40 + "b"]
+    (tmp_path / "text").write_text("\n".join(lines))
+    for space_first in (True, False):
+        tok = Tokenizer(merging("runs", space_first=space_first), threads=2)
+        ids, offsets = tok.encode_file(tmp_path / "text")
+        cut = [ids[a:b].tolist() for a, b in pairwise(offsets.tolist())]
+        assert cut == [tok.encode(line) for line in lines]
+    counts = Counter({"▁▁▁a": 2, "▁a": 1})
+    found, ends = tok.encode_words(Inner(tok.vocabulary).counts(counts, 3))
+    assert [tok.tokens[i] for i in found] == ["▁▁▁a", "▁a"]
+    assert ends.tolist() == [0, 1, 2]
 
 
 def test_a_token_of_two_kinds_needs_words_that_end_at_spaces(tmp_path):
@@ -179,6 +233,8 @@ def test_only_a_vocabulary_with_a_normalizer_has_format_3(tmp_path):
         (replace(bert_vocabulary(), normalizer=None), 2),
         (merging("spaces"), 3),
         (merging("kinds"), 1),
+        (merging("runs"), 5),
+        (merging("kinds", space_first=False), 5),
     ):
         data = json.loads(vocabulary.to_json())
         assert data["format"] == version
@@ -221,6 +277,7 @@ HOSTILE = [
     ({"normalizer": damaged_table(GOOD.partition(b"fi\0")[0] + b"\0")}, "no replacement"),
     ({"normalizer": damaged_table(ROUND)}, "longer than 256"),
     ({"word_ends": "nowhere"}, "word_ends"),
+    ({"space_first": False}, "space_first: not in format 3"),
     ({"whole_words": 1}, "whole_words"),
     ({"whole_words": True}, "whole_words"),
     ({"format": 2}, "normalizer"),

@@ -106,13 +106,17 @@ def test_the_files_to_be_damaged_are_good():
         (("tokens", 0, "frequency"), -1, r"tokens\[0\].frequency: -1 is out of range"),
         (("tokens", 0, "frequency"), 1.5, r"tokens\[0\].frequency: 1.5 is not of type int"),
         (("tokens", 5, "text"), "ab", r"tokens\[5\].text: 'ab' is not a character"),
-        (first_merged(GOOD[0], "parents"), [0, 1], "token 0 does not come before it"),
+        (first_merged(GOOD[0], "parents"), [0, 1], "token 0 does not merge"),
         (first_merged(GOOD[0], "parents"), [10**6, 7], "there is no token 1000000"),
         (first_merged(GOOD[0], "parents"), [-1, 7], "are not two tokens"),
         (first_merged(GOOD[0], "parents"), [7], "are not two tokens"),
         (first_merged(GOOD[0], "parents"), [True, 7], "are not two tokens"),
         (first_merged(GOOD[0], "parents"), [6, 6], "is not its parents joined"),
-        (first_merged(GOOD[0], "parents"), [first_merged(GOOD[0])] * 2, "does not come before it"),
+        (
+            first_merged(GOOD[0], "parents"),
+            [first_merged(GOOD[0])] * 2,
+            "is not its parents joined",
+        ),
         (first_merged(GOOD[0], "parents"), ..., "parents: missing"),
         (first_merged(GOOD[0], "rank"), 1, "rank: 1 is there twice"),
         (first_merged(GOOD[0], "text"), "xyz", "'xyz' is not its parents joined"),
@@ -134,7 +138,7 @@ def test_parents_that_go_round_in_circles_are_refused():
     a = first_merged(data)
     for first, second in ((a, a + 1), (a + 1, a)):
         data["tokens"][first]["parents"] = [second, second]
-    with pytest.raises(InputError, match="does not come before it"):
+    with pytest.raises(InputError, match="is not its parents joined"):
         load_data(data)
 
 

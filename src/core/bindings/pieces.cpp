@@ -11,14 +11,20 @@ namespace {
 
 void make_matching(volt::Matching* self, const std::string& encoding, bool marks_start,
                    uint64_t longest_word, bool single, bool restart, double unknown_score,
-                   double symbol_score, bool at_spaces, bool whole_words) {
+                   double symbol_score, const std::string& word_ends, bool whole_words,
+                   bool adds_space) {
   volt::Encoding number = volt::Encoding::merge;
   if (encoding == "longest") number = volt::Encoding::longest;
   else if (encoding == "unigram") number = volt::Encoding::unigram;
   else if (encoding != "merge" && encoding != "split")
     throw std::invalid_argument("unknown encoding: " + encoding);
-  new (self) volt::Matching{number,        marks_start,  longest_word, single,     restart,
-                            unknown_score, symbol_score, at_spaces,    whole_words};
+  volt::WordEnds ends = volt::WordEnds::kinds;
+  if (word_ends == "spaces") ends = volt::WordEnds::spaces;
+  else if (word_ends == "runs") ends = volt::WordEnds::runs;
+  else if (word_ends != "kinds")
+    throw std::invalid_argument("unknown word ends: " + word_ends);
+  new (self) volt::Matching{number,       marks_start, longest_word, single,    restart, unknown_score,
+                            symbol_score, ends,        whole_words,  adds_space};
 }
 
 // Between their marks tokens are UTF-8, so that their characters can be found.
@@ -94,7 +100,8 @@ Array<double> lift_scores(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>&
 void register_pieces(nb::module_& m) {
   nb::class_<volt::Matching>(m, "Matching", "How words are cut: by merging, or by looking tokens up.")
       .def("__init__", &make_matching, "encoding"_a, "marks_start"_a, "longest_word"_a, "single"_a,
-           "restart"_a, "unknown_score"_a, "symbol_score"_a, "at_spaces"_a, "whole_words"_a);
+           "restart"_a, "unknown_score"_a, "symbol_score"_a, "word_ends"_a, "whole_words"_a,
+           "adds_space"_a);
   m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
         "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,
         "The frequency of every token, and after them that of unknown characters.");

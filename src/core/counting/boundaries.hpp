@@ -149,7 +149,7 @@ inline void bound_whitespace(const uint8_t* begin, const uint8_t* end, bool line
   }
 }
 
-inline void bound_metaspace(bool at_spaces, const uint8_t* begin, const uint8_t* end, bool lines,
+inline void bound_metaspace(WordEnds ends, const uint8_t* begin, const uint8_t* end, bool lines,
                             std::vector<uint64_t>& bounds) {
   KindReader<metaspace_kind, false> reader(begin, end, lines);
   KindMasks last;
@@ -157,9 +157,12 @@ inline void bound_metaspace(bool at_spaces, const uint8_t* begin, const uint8_t*
   for (uint64_t& bound : bounds) {
     const KindMasks now = reader.next();
     const uint64_t text = now.letter | now.number | now.other;
-    const uint64_t changes = at_spaces ? before(now.line_end, last.line_end) : kind_changes(now, last);
-    bound = now.space | now.line_end | now.mark_start |
-            (text & ((changes & ~before(now.space, last.space)) | before(now.mark, last.mark)));
+    const uint64_t changes =
+        ends == WordEnds::kinds ? kind_changes(now, last) : before(now.line_end, last.line_end);
+    const uint64_t after_space = before(now.space, last.space);
+    const uint64_t spaces = ends == WordEnds::runs ? now.space & ~after_space : now.space;
+    bound = spaces | now.line_end | now.mark_start |
+            (text & ((changes & ~after_space) | before(now.mark, last.mark)));
     last = now;
   }
 }
@@ -246,15 +249,15 @@ inline bool bound_pattern(Pretokenizer pretokenizer, const uint8_t* begin, const
 }
 
 // Set a bit in `bounds` for every byte of the text where a word starts (`whitespace`: or ends) or, if
-// `lines`, a line ends; not for the end of the text. `at_spaces`: metaspace words end at spaces only.
+// `lines`, a line ends; not for the end of the text. `ends`: of metaspace words.
 // The apostrophes of byte-level patterns are left to the caller. Returns false if the text contains
 // something that only the scanners can handle.
 inline bool find_boundaries(Pretokenizer pretokenizer, const uint8_t* begin, const uint8_t* end, bool lines,
-                            std::vector<uint64_t>& bounds, bool at_spaces = false) {
+                            std::vector<uint64_t>& bounds, WordEnds ends = WordEnds::kinds) {
   bounds.resize((end - begin + 63) / 64);
   switch (pretokenizer) {
     case Pretokenizer::whitespace: bound_whitespace(begin, end, lines, bounds); return true;
-    case Pretokenizer::metaspace: bound_metaspace(at_spaces, begin, end, lines, bounds); return true;
+    case Pretokenizer::metaspace: bound_metaspace(ends, begin, end, lines, bounds); return true;
     case Pretokenizer::byte_level: return bound_byte_level(begin, end, lines, false, bounds);
     case Pretokenizer::starcoder: return bound_byte_level(begin, end, lines, true, bounds);
     case Pretokenizer::o200k:
@@ -267,7 +270,7 @@ inline bool find_boundaries(Pretokenizer pretokenizer, const uint8_t* begin, con
 #else
 
 inline bool find_boundaries(Pretokenizer, const uint8_t*, const uint8_t*, bool, std::vector<uint64_t>&,
-                            bool = false) {
+                            WordEnds = WordEnds::kinds) {
   return false;
 }
 

@@ -14,7 +14,7 @@ enum class LineEnds { none, plain, trimmed };
 
 template <Pretokenizer pretokenizer, LineEnds line_ends, class Sink>
 void take_bounded_words(const uint8_t* text, const uint8_t* end, const std::vector<uint64_t>& bounds,
-                        bool& at_start, Sink& sink) {
+                        bool& at_start, Sink& sink, bool runs) {
   const uint8_t* word = nullptr;  // start of the word we are in
   bool prefix = false;            // does it start with a space that is not in the text?
   const auto take = [&](const uint8_t* stop) {
@@ -52,8 +52,9 @@ void take_bounded_words(const uint8_t* text, const uint8_t* end, const std::vect
       } else if constexpr (pretokenizer == Pretokenizer::metaspace) {
         if (at_start) [[unlikely]] {
           at_start = false;
-          // The space before the text is a word of its own if a space or U+2581 follows.
-          prefix = *p != ' ' && !starts_with_mark(p, end);
+          // The space before the text is a word of its own if U+2581 follows, or a space, except where
+          // `runs` of them belong to one word.
+          prefix = (runs || *p != ' ') && !starts_with_mark(p, end);
           if (!prefix) sink(p, p, true, false);
         }
       } else if (*p == '\'') [[unlikely]] {
@@ -70,11 +71,12 @@ void take_bounded_words(const uint8_t* text, const uint8_t* end, const std::vect
 
 // The words of a text, or of whole lines of which the last may lack its end. `at_start`: whether a
 // space is added before the first word, and afterwards whether one is added before the next text.
+// `runs`: metaspace words end before runs of spaces.
 template <LineEnds line_ends, class Sink>
 void take_bounded_words(Pretokenizer pretokenizer, const uint8_t* text, const uint8_t* end,
-                        const std::vector<uint64_t>& bounds, bool& at_start, Sink& sink) {
+                        const std::vector<uint64_t>& bounds, bool& at_start, Sink& sink, bool runs = false) {
   const auto take = [&]<Pretokenizer known>() {
-    take_bounded_words<known, line_ends>(text, end, bounds, at_start, sink);
+    take_bounded_words<known, line_ends>(text, end, bounds, at_start, sink, runs);
   };
   switch (pretokenizer) {
     case Pretokenizer::whitespace: return take.template operator()<Pretokenizer::whitespace>();

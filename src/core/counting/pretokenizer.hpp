@@ -23,6 +23,10 @@ constexpr uint32_t kSpaceMark = 0x2581;
 constexpr uint8_t kSpaceMarkText[] = {0xE2, 0x96, 0x81};
 constexpr size_t kSpaceMarkBytes = sizeof kSpaceMarkText;
 
+// Where metaspace words end: where letters, numbers and other characters meet, and before a space; only
+// before a space; or before a run of spaces, which belongs to the word after it.
+enum class WordEnds : uint8_t { kinds, spaces, runs };
+
 inline bool starts_with_mark(const uint8_t* p, const uint8_t* end) {
   return end - p >= static_cast<ptrdiff_t>(kSpaceMarkBytes) &&
          std::memcmp(p, kSpaceMarkText, kSpaceMarkBytes) == 0;

@@ -13,15 +13,20 @@
 
 namespace volt {
 
-// Scan with the pre-tokenizer's rule. `at_spaces`: metaspace words end at spaces only.
+// Scan with the pre-tokenizer's rule. `ends`: of metaspace words.
 template <class Sink>
 const uint8_t* scan_words(Pretokenizer pretokenizer, const uint8_t* p, const uint8_t* end, LineState& state,
-                          bool complete, uint32_t max_length, Sink& sink, bool at_spaces = false) {
+                          bool complete, uint32_t max_length, Sink& sink,
+                          WordEnds ends = WordEnds::kinds) {
   switch (pretokenizer) {
     case Pretokenizer::whitespace: return scan_whitespace(p, end, state, complete, max_length, sink);
     case Pretokenizer::metaspace:
-      return at_spaces ? scan_spaced<space_kind>(p, end, state, complete, max_length, sink)
-                       : scan_spaced<metaspace_kind>(p, end, state, complete, max_length, sink);
+      switch (ends) {
+        case WordEnds::kinds: return scan_spaced<metaspace_kind>(p, end, state, complete, max_length, sink);
+        case WordEnds::spaces: return scan_spaced<space_kind>(p, end, state, complete, max_length, sink);
+        case WordEnds::runs: return scan_spaced<space_kind, true>(p, end, state, complete, max_length, sink);
+      }
+      return end;
     case Pretokenizer::byte_level: return scan_byte_level<false>(p, end, state, complete, max_length, sink);
     case Pretokenizer::starcoder: return scan_byte_level<true>(p, end, state, complete, max_length, sink);
     case Pretokenizer::deepseek: return scan_deepseek(p, end, state, complete, max_length, sink);

@@ -26,8 +26,8 @@ const uint8_t* scan_whitespace(const uint8_t* p, const uint8_t* end, LineState& 
   return p;
 }
 
-// Metaspace: a space starts a word. Where else words end depends on the kinds.
-template <Kind (*kind_of)(uint32_t), class Sink>
+// Metaspace: a space starts a word, or a run of them if `runs`. Where else words end depends on the kinds.
+template <Kind (*kind_of)(uint32_t), bool runs = false, class Sink>
 const uint8_t* scan_spaced(const uint8_t* p, const uint8_t* end, LineState& state, bool complete,
                            uint32_t max_length, Sink& sink) {
   const auto& kinds = KindTable<kind_of>::get();
@@ -35,7 +35,10 @@ const uint8_t* scan_spaced(const uint8_t* p, const uint8_t* end, LineState& stat
     const uint8_t* begin = p;
     const bool prefix = state.at_start;
     const uint8_t* q = p;
-    if (!prefix && !state.continuing && *q == ' ') ++q;
+    if (runs)
+      while (!state.continuing && q < end && *q == ' ') ++q;
+    else if (!prefix && !state.continuing && *q == ' ')
+      ++q;
     Kind kind = kOther;
     if (q < end) {
       uint32_t bytes;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/pair_table.hpp"
+#include "counting/pretokenizer.hpp"
 
 namespace volt {
 
@@ -21,8 +22,9 @@ struct Matching {
   bool restart = false;       // unigram: sums start from zero at every space, not only with the text
   double unknown_score = 0;   // unigram: of an unknown character
   double symbol_score = 0;    // unigram: of each byte of a symbol
-  bool at_spaces = false;     // metaspace words end at spaces only; implied where tokens are looked up
+  WordEnds word_ends = WordEnds::kinds;  // of metaspace words
   bool whole_words = false;   // merge: a word that is a token is not merged
+  bool adds_space = true;     // metaspace: a space is understood before a text
 };
 
 // Bytes that do not occur in UTF-8 stand for the marks in a word and in the keys of tokens.

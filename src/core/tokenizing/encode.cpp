@@ -81,6 +81,17 @@ size_t Encoder::count(const TextView& text, const uint8_t* allowed) const {
   return worker->counted();
 }
 
+// A word in which every mark is a space.
+static std::vector<uint8_t> with_spaces(const uint8_t* p, const uint8_t* end) {
+  std::vector<uint8_t> out;
+  while (p < end) {
+    const bool mark = starts_with_mark(p, end);
+    out.push_back(mark ? ' ' : *p);
+    p += mark ? kSpaceMarkBytes : 1;
+  }
+  return out;
+}
+
 void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t words, unsigned threads,
                            std::vector<uint32_t>& ids, std::vector<uint64_t>& id_offsets) const {
   // 1. Each thread encodes a part of the words, all parts with about the same number of bytes.
@@ -94,9 +105,15 @@ void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t 
   std::vector<IdBuffer> parts(threads);
   run_parallel(threads, [&](unsigned i) {
     WorkerPool::Borrowed worker(*workers_);
+    std::vector<uint8_t> spaced;
     for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) {
       const uint8_t *word = text + offsets[w], *end = text + offsets[w + 1];
-      // The mark at the start of a word is a space.
+      // The mark at the start of a word is a space; where words may have several, every mark is.
+      if (tables_.keeps_runs()) {
+        spaced = with_spaces(word, end);
+        word = spaced.data();
+        end = word + spaced.size();
+      }
       const bool prefix = tables_.pretokenizer == Pretokenizer::metaspace && starts_with_mark(word, end);
       if (prefix) word += kSpaceMarkBytes;
       uint32_t* out = parts[i].room(end - word + prefix);

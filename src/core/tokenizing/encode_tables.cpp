@@ -50,7 +50,7 @@ std::vector<uint32_t> longest_prefixes(const Keys& keys) {
   return prefix;
 }
 
-// A merged token is its parents joined, and comes after them.
+// A merged token is its parents joined. They may have a higher rank than it has.
 void check_merges(const TokenView& tokens) {
   for (uint32_t t = 0; t < tokens.size; ++t) {
     if (tokens.kind(t) != TokenKind::merged) continue;
@@ -58,9 +58,8 @@ void check_merges(const TokenView& tokens) {
     for (const uint32_t parent : {left, right}) {
       if (parent >= tokens.size) throw std::invalid_argument("a parent that does not exist");
       const auto kind = tokens.kind(parent);
-      if (kind != TokenKind::character &&
-          (kind != TokenKind::merged || tokens.ranks[parent] >= tokens.ranks[t]))
-        throw std::invalid_argument("a parent that does not come before its child");
+      if (kind != TokenKind::character && kind != TokenKind::merged)
+        throw std::invalid_argument("a parent that does not merge");
     }
     if (tokens.bytes(t) != tokens.bytes(left) + tokens.bytes(right) || tokens.marks[left] ||
         tokens.marks[t] != tokens.marks[right] ||
@@ -148,11 +147,22 @@ void EncodeTables::add_characters(const TokenView& tokens) {
     CharacterTable& table = tokens.marks[t] ? final_characters : characters;
     if (!table.set(code_point, t)) throw std::invalid_argument("a character occurs twice");
   }
-  if (bytes_only() && characters_known != 256)
-    throw std::invalid_argument("byte-level needs all 256 bytes");
+  if (bytes_only() && characters_known != 256) add_unused_bytes();
   if (bytes_known != 0 && bytes_known != 256)
     throw std::invalid_argument("some byte tokens are missing");
   if (bytes_known) byte_tokens = std::move(of_byte);
+}
+
+// Some vocabularies lack bytes that UTF-8 never uses. A word that has one all the same, which no text
+// gives, gets another token for it.
+void EncodeTables::add_unused_bytes() {
+  if (matching.encoding != Encoding::merge) throw std::invalid_argument("byte-level needs all 256 bytes");
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    if (characters.find(byte) != kNoToken) continue;
+    if (byte != 0xC0 && byte != 0xC1 && byte < 0xF5)
+      throw std::invalid_argument("byte-level needs all bytes that UTF-8 uses");
+    characters.set(byte, characters.find(0xC2));
+  }
 }
 
 void EncodeTables::add_pairs(const TokenView& tokens, MergeRule rule) {

@@ -62,7 +62,11 @@ struct EncodeTables {
   bool bytes_only() const { return is_byte_level(pretokenizer); }
   // A looked-up token may contain letters and digits, say, so words are cut at spaces only, as in the
   // toolkits whose files have such tokens.
-  bool at_spaces() const { return matching.at_spaces || matching.encoding != Encoding::merge; }
+  WordEnds word_ends() const {
+    const bool looks_up = matching.encoding != Encoding::merge;
+    return looks_up && matching.word_ends == WordEnds::kinds ? WordEnds::spaces : matching.word_ends;
+  }
+  bool keeps_runs() const { return word_ends() == WordEnds::runs; }
   // The place in the order of merges of what two characters make, or kNoToken.
   uint32_t find_first(uint32_t left_token, uint32_t right_token) const {
     const uint32_t a = left_token - first_character, b = right_token - first_character;
@@ -88,6 +92,7 @@ struct EncodeTables {
 
  private:
   void add_characters(const TokenView& tokens);
+  void add_unused_bytes();
   void add_pieces(const TokenView& tokens);
   void add_whole_words(const TokenView& tokens);
   void add_pairs(const TokenView& tokens, MergeRule rule);

@@ -95,10 +95,10 @@ class EncodeWorker {
   void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
     state_ = &state;
     readable_ = readable;
-    if (active_->longest == 0 &&
-        find_boundaries(tables_.pretokenizer, p, end, true, bounds_, tables_.at_spaces()))
+    if (active_->longest == 0 && tables_.matching.adds_space &&
+        find_boundaries(tables_.pretokenizer, p, end, true, bounds_, tables_.word_ends()))
       return take_bounded_words<LineEnds::plain>(tables_.pretokenizer, p, end, bounds_, state.line.at_start,
-                                                 *this);
+                                                 *this, tables_.keeps_runs());
     while (p < end) {
       const uint8_t* next = next_line_end(p, end);
       const bool ended = next[-1] == '\n';
@@ -184,12 +184,14 @@ class EncodeWorker {
   }();
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
-    if (complete && find_boundaries(tables_.pretokenizer, p, end, false, bounds_, tables_.at_spaces())) {
-      take_bounded_words<LineEnds::none>(tables_.pretokenizer, p, end, bounds_, state_->line.at_start, *this);
+    if (!tables_.matching.adds_space) state_->line.at_start = false;
+    if (complete && find_boundaries(tables_.pretokenizer, p, end, false, bounds_, tables_.word_ends())) {
+      take_bounded_words<LineEnds::none>(tables_.pretokenizer, p, end, bounds_, state_->line.at_start, *this,
+                                         tables_.keeps_runs());
       return end;
     }
     return scan_words(tables_.pretokenizer, p, end, state_->line, complete, kWhole, *this,
-                      tables_.at_spaces());
+                      tables_.word_ends());
   }
 
   void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {

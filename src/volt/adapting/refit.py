@@ -53,6 +53,7 @@ from volt.counting.records import RecordOptions
 from volt.counting.words import WordRule
 from volt.foreign.base import Added, Change
 from volt.foreign.inner import Inner
+from volt.foreign.native import Native
 from volt.foreign.opening import open_engine
 from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.proposing.base import rows_of
@@ -324,10 +325,11 @@ def count_for(
     """The words of the text, cut as the tokenizer cuts them."""
     original = Original(original) if isinstance(original, Vocabulary) else original
     vocabulary = original.vocabulary
-    if not original.exact and original.engine is not None:
-        least = options.get("min_count") or 1
-        return count_words(original.engine, Inner(vocabulary), documents_of(on, options), least)
     rule = vocabulary.rule
+    if not original.exact or (vocabulary.word_ends == "runs" and not isinstance(on, WordCounts)):
+        engine = original.engine or Native(Tokenizer(vocabulary, threads=threads), "volt")
+        least = options.get("min_count") or 1
+        return count_words(engine, Inner(vocabulary), documents_of(on, options), least)
     if isinstance(on, WordCounts):
         return some_words(counted(on, options, threads, progress))
     # Tokens that are looked up may reach over all but spaces, and some that are merged.

@@ -263,6 +263,7 @@ def letter_bytes(letters: str) -> bytes:
     return letters.translate(LETTER_BYTES).encode("latin-1")
 
 
+NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
 BYTE_TOKENS = [f"<0x{byte:02X}>" for byte in range(256)]
 """The tokens that spell unknown characters in bytes."""
 

@@ -31,8 +31,8 @@ Names = re.Pattern[str]
 
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 CutPlace = Literal[
-    "bert", "blanks", "words", "metaspace", "metaspace-first", "blanks-metaspace", "bytes",
-    "bytes-prefix",
+    "bert", "blanks", "words", "metaspace", "metaspace-first", "blanks-metaspace", "prepend",
+    "spaces", "bytes", "bytes-prefix",
 ]  # fmt: skip
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -271,7 +271,8 @@ class Cut(LastStep):
 
     For metaspace text, where a literal `▁` is a space: `metaspace`: Metaspace, which puts no `▁`
     before another; `metaspace-first`: the same, but not after a special token; `blanks-metaspace`:
-    WhitespaceSplit, then Metaspace.
+    WhitespaceSplit, then Metaspace; `prepend`: Prepend, which puts one before any text, after a
+    special token too; `spaces`: none is put anywhere (the vocabulary has no `space_first`).
 
     `bytes`: ByteLevel, which cuts like volt's `byte-level`; `bytes-prefix`: the same with
     `add_prefix_space`, which puts a space before text that does not start with one, after a special
@@ -281,7 +282,8 @@ class Cut(LastStep):
     name = "cut"
     description = (
         "`BertPreTokenizer`, `WhitespaceSplit`, `Whitespace`, `Metaspace`, or `WhitespaceSplit` "
-        "and `Metaspace`; `ByteLevel`, with and without `add_prefix_space` (RoBERTa, BART)"
+        "and `Metaspace`; `Prepend` and `Replace` of spaces (Llama 2), or `Replace` alone (Gemma); "
+        "`ByteLevel`, with and without `add_prefix_space` (RoBERTa, BART)"
     )
 
     at: CutPlace
@@ -296,6 +298,9 @@ class Cut(LastStep):
         if self.at in ("bytes", "bytes-prefix"):
             prefix = self.at == "bytes-prefix" and text != "" and text[0] != " "
             return " " + text if prefix else text
+        if self.at in ("prepend", "spaces"):
+            before = self.at == "prepend" and not first and text != ""
+            return " " * before + text.replace(SPACE_MARK, " ")
         words = [text] if self.at != "blanks-metaspace" else _SPACES.split(text)
         drop_space = first or self.at != "metaspace-first"
         spaced = [word.replace(SPACE_MARK, " ") for word in words if word]
@@ -306,9 +311,9 @@ class Cut(LastStep):
 
     @property
     def pretokenizer(self) -> str:
-        if "metaspace" in self.at:
-            return "metaspace"
-        return "byte-level" if "bytes" in self.at else "whitespace"
+        if "bytes" in self.at:
+            return "byte-level"
+        return "whitespace" if self.at in ("bert", "blanks", "words") else "metaspace"
 
 
 def _is_punctuation(character: str) -> bool:

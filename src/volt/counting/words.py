@@ -106,15 +106,17 @@ class Pretokenizer:
         """Is white space between words lost, so that decoding puts one space there?"""
         return self.marks is marks.WORD_END
 
-    def cuts_inside(self, token: str, at_spaces: bool = False) -> bool:
-        """Does it cut inside a token, so that text never gives that token? Metaspace text may be
-        cut only `at_spaces`."""
+    def cuts_inside(self, token: str, ends: Literal["kinds", "spaces", "runs"] = "kinds") -> bool:
+        """Does it cut inside a token, so that text never gives that token? `ends` is where words of
+        metaspace text end."""
         if self.loses_spaces:
             return any(blank in token for blank in " \t\r\n")
         if self.space_before:
             spaced = marks.SPACE_MARK in token[1:]
+            if ends == "runs":
+                return spaced and marks.SPACE_MARK in token.lstrip(marks.SPACE_MARK)
             plain = token.removeprefix(marks.SPACE_MARK)
-            return spaced or (not at_spaces and len(_core.words_of(plain, self.native)) > 1)
+            return spaced or (ends == "kinds" and len(_core.words_of(plain, self.native)) > 1)
         try:
             text = self.marks.text(token).decode()
         except UnicodeDecodeError:

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -24,10 +23,8 @@ from volt.counting.counts import CountTotals, WordCounts
 from volt.counting.marks import END_MARK, WORD_END, letter_bytes
 from volt.counting.words import Unknown, WordRule
 from volt.proposing.tokens import Kind, Token, packed
+from volt.tokenizing.pairs import Pair, last_two
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
-
-Pair = tuple[str, str]
-Rank = Callable[[str, str], int | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +70,7 @@ def merging(
     else:
         rank = _numbered(ranks or [])
         made = {text: pair for text in rank if text in ids and text not in base
-                and (pair := derived(symbols(text), lambda a, b: rank.get(a + b)))}  # fmt: skip
+                and (pair := last_two(symbols(text), lambda a, b: rank.get(a + b)))}  # fmt: skip
         rank_of = rank
     made = _closed(made, base)
     order = _by_rank(made, rank_of)
@@ -101,7 +98,7 @@ def merging(
         unknown=unknown,
         unknown_token=_name(names, unknown_id),
         fuse_unknown=fuse_unknown and unknown == "unk",
-        word_ends="spaces" if mode == "metaspace" else "kinds",
+        word_ends="runs" if mode == "metaspace" else "kinds",
         whole_words=whole_words and byte_level,
     )
     return Inner(vocabulary, suffix)
@@ -140,6 +137,7 @@ def looking_up(
         unknown="byte" if byte_ids else "unk",
         unknown_token=_name(names, unknown_id),
         fuse_unknown=encoding == "unigram" and not byte_ids,
+        word_ends="kinds" if mark else "runs",
         look_up=LookUp(
             mark="##" if mark else "", longest_word=longest_word, unknown_score=unknown_score,
             arithmetic=arithmetic, restart="text",
@@ -184,12 +182,9 @@ def _closed(made: dict[str, Pair], base: set[str]) -> dict[str, Pair]:
 
 
 def _by_rank(made: dict[str, Pair], rank_of: dict[str, int]) -> dict[str, int]:
-    """The tokens numbered by rank. One whose parts have a higher rank comes after them: what is
-    merged when is nearly the same, and only the choice of tokens depends on it."""
-    ready: dict[str, int] = {}
-    for text in sorted(made, key=len):
-        ready[text] = max(rank_of[text], *(ready.get(part, -1) for part in made[text]))
-    ordered = sorted(made, key=lambda text: (ready[text], len(text), rank_of[text], text))
+    """The tokens numbered by rank. Of equal ranks the leftmost place is merged first, and what is
+    made there goes on: so longer tokens come first."""
+    ordered = sorted(made, key=lambda text: (rank_of[text], -len(text), text))
     return {text: number for number, text in enumerate(ordered)}
 
 
@@ -208,23 +203,7 @@ def _from_pairs(
     for text, found in ways.items():
         pair: Pair | None = found[0]
         if len(found) > 1:
-            pair = derived(symbols(text), lambda left, right: place.get((left, right)))
+            pair = last_two(symbols(text), lambda left, right: place.get((left, right)))
         if pair is not None and len(symbols(text)) > 1:
             made[text] = pair
     return made, {text: place[pair] for text, pair in made.items()}
-
-
-def derived(symbols: list[str], rank: Rank) -> Pair | None:
-    """The last pair that is merged when a token's own symbols are; None if they do not end as one
-    token. The lowest rank first, leftmost on a tie."""
-    symbols = list(symbols)
-    while len(symbols) > 2:
-        due = [(found, place) for place, (left, right) in enumerate(pairwise(symbols))
-               if (found := rank(left, right)) is not None]  # fmt: skip
-        if not due:
-            return None
-        _, place = min(due)
-        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
-    if len(symbols) < 2 or rank(symbols[0], symbols[1]) is None:
-        return None
-    return symbols[0], symbols[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import chain
 
@@ -12,6 +13,8 @@ from volt.counting.marks import SPACE_MARK, Marks
 from volt.foreign.base import Change, Engine
 from volt.foreign.inner import Inner
 from volt.tokenizing.tokenizer import Tokenizer
+
+WORD_AFTER_SPACES = re.compile(" *[^ ]+| +")
 
 
 class Native(Engine):
@@ -52,9 +55,19 @@ class Native(Engine):
         return self.tokenizer.decode(ids)
 
     def words(self, text: str) -> list[str]:
-        if self.behind is None:
-            raise SettingsError("the words of a vocabulary of volt are counted by volt")
-        return self.behind.words(text)
+        if self.behind is not None:
+            return self.behind.words(text)
+        if self.vocabulary.word_ends != "runs":
+            raise SettingsError("the words of this vocabulary are counted by volt")
+        return [word for line in text.split("\n") for word in self._words_of_line(line)]
+
+    def _words_of_line(self, line: str) -> list[str]:
+        vocabulary = self.vocabulary
+        if vocabulary.normalizer is not None:
+            line = vocabulary.normalizer(line)
+        first = " " if vocabulary.adds_space and line else ""
+        found = WORD_AFTER_SPACES.findall((first + line).replace(SPACE_MARK, " "))
+        return [word.replace(" ", SPACE_MARK) for word in found]
 
     def inner(self) -> Inner:
         return Inner(self.vocabulary) if self.behind is None else self.behind.inner()

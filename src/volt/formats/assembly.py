@@ -30,7 +30,7 @@ from volt.counting.words import (
 )
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token
-from volt.tokenizing.pairs import Pair, last_pairs, pairs_for
+from volt.tokenizing.pairs import Pair, last_pair, last_two, pairs_for
 from volt.tokenizing.roles import Roles
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
@@ -70,6 +70,10 @@ class Parsed:
     scores: dict[str, float] = field(default_factory=dict)
     normalize: Normalization = "none"
     normalizer: Normalizer | None = None
+    space_first: bool = True
+    """Metaspace text: is a space understood before the text?"""
+    runs: bool = False
+    """Metaspace text: do runs of spaces stay whole, so that tokens may have several?"""
     roles: Roles = field(default_factory=Roles)
     frequencies: dict[str, int] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
@@ -89,6 +93,11 @@ class Parsed:
     def by_number(self, number_of: dict[str, int]) -> list[str]:
         """The tokens by id. Ids are 0, 1, 2, ... without a gap, except among the special tokens
         after all others (GPT-4 has some): what is missing there is filled with names."""
+        if "" in number_of:  # Whisper has such a token
+            name = f"<|unused-{number_of['']}|>"
+            number_of = {name if text == "" else text: i for text, i in number_of.items()}
+            self.kinds[name] = "special"
+            self.messages.append(f"token {number_of[name]} has no text: it is called {name} here")
         own = [number for text, number in number_of.items() if text not in self.kinds]
         last = max(number_of.values(), default=-1)
         if own and len(number_of) <= last < len(number_of) + MOST_UNUSED:
@@ -117,10 +126,8 @@ def assemble(parsed: Parsed) -> Vocabulary:
     kinds = _kinds(parsed, listed)
     characters = {text for text in listed if kinds.get(text) == "character"}
     unnamed = [text for text in listed if text not in kinds]
-    if parsed.pairs is not None and parsed.whole_words:
-        parsed.pairs = _with_parts(parsed.pairs, characters)
     if parsed.pairs is not None:
-        rule, ranks, parents = _from_pairs(parsed, characters, set(unnamed))
+        rule, ranks, parents = _from_pairs(parsed, parsed.pairs, characters, set(unnamed))
     else:
         rule, ranks, parents = _from_ranked(parsed, characters, set(unnamed))
 
@@ -129,12 +136,6 @@ def assemble(parsed: Parsed) -> Vocabulary:
         whole = list(filter(parsed.marks.is_spelled, lost))
         kinds |= dict.fromkeys(whole, "piece")
         lost = [text for text in lost if text not in kinds]
-        known = {*characters, *unnamed} if parsed.pairs is None else set()
-        if late := [text for text in whole if pairs_for(text, known, parsed.marks)]:
-            parsed.messages.append(
-                f"{len(late):,} tokens, such as {_brief(late[0])}, are made from tokens of a later "
-                "rank only: volt uses them for a word that is just that, but does not merge them"
-            )
     if lost:
         hidden = set(parsed.hidden)
         if any(text in hidden for text in lost):
@@ -165,13 +166,12 @@ def assemble(parsed: Parsed) -> Vocabulary:
         unknown_token=parsed.unknown_token,
         fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
         word_ends=_word_ends(parsed, ranks),
+        space_first=parsed.space_first,
         whole_words=parsed.whole_words,
         normalizer=parsed.normalizer,
         roles=parsed.roles,
     )
     check_vocabulary(vocabulary, parsed.name)
-    if parsed.pairs is not None and rule == "concat":
-        _check_concat(vocabulary, parsed, parsed.pairs)
     return _measured(vocabulary, parsed)
 
 
@@ -190,6 +190,8 @@ def _assemble_look_up(parsed: Parsed) -> Vocabulary:
         unknown_token=parsed.unknown_token,
         fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
         look_up=parsed.look_up,
+        word_ends=_word_ends(parsed, parsed.texts),
+        space_first=parsed.space_first,
         normalizer=parsed.normalizer,
         roles=parsed.roles,
     )
@@ -197,28 +199,18 @@ def _assemble_look_up(parsed: Parsed) -> Vocabulary:
     return _measured(vocabulary, parsed)
 
 
-def _word_ends(parsed: Parsed, merged: Iterable[str]) -> WordEnds:
-    """SentencePiece and Hugging Face merge up to the next `▁`. If no token spans what volt cuts
-    into two words, that makes no difference."""
+def _word_ends(parsed: Parsed, texts: Iterable[str]) -> WordEnds:
+    """SentencePiece and Hugging Face merge up to the next `▁`, or over runs of them. If no token
+    spans what volt cuts into two words, that makes no difference."""
     if not parsed.mode.space_before:
         return "kinds"
-    texts = (text for text in merged if SPACE_MARK not in text[1:])
-    return "spaces" if any(map(parsed.mode.cuts_inside, texts)) else "kinds"
-
-
-def _check_concat(vocabulary: Vocabulary, parsed: Parsed, pairs: list[Pair]) -> None:
-    """A list with several pairs for a token works like rule `concat` if it contains the last pair
-    of every token, in the same order."""
-    place_of = {pair: place for place, pair in enumerate(pairs)}
-    before = -1
-    for text, pair in last_pairs(vocabulary).items():
-        place = place_of.get(pair, -1)
-        if place < before:
-            raise parsed.fail(
-                f"{_brief(text)} is merged in more than one way, but not in all, or they stand "
-                "apart; volt knows one way (rule pairs) or all ways (rule concat)"
-            )
-        before = place
+    texts = [text for text in texts if text not in parsed.kinds]
+    if parsed.runs and any(text.startswith(2 * SPACE_MARK) for text in texts):
+        return "runs"
+    if parsed.encoding is not None:
+        return "kinds"
+    spaced = (text for text in texts if SPACE_MARK not in text[1:])
+    return "spaces" if any(map(parsed.mode.cuts_inside, spaced)) else "kinds"
 
 
 def _check_texts(parsed: Parsed, listed: list[str]) -> None:
@@ -251,63 +243,89 @@ def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
     return kinds
 
 
-def _with_parts(pairs: list[Pair], characters: set[str]) -> list[Pair]:
-    """The merges whose two parts are merged themselves. If words are looked up first, a file may
-    have tokens that no merges make, and merges of them."""
-    made = set(characters)
-    for left, right in sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])):
-        if left in made and right in made:
-            made.add(left + right)
-    return [(left, right) for left, right in pairs if left in made and right in made]
-
-
 Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
 """The rule, and the rank and parents of every merged token."""
 
 
-def _from_pairs(parsed: Parsed, characters: set[str], unnamed: set[str]) -> Made:
-    ranks: dict[str, int] = {}
-    parents: dict[str, Pair] = {}
-    rule: MergeRule = "pairs"
-    waiting: list[str] = []  # tokens whose first pair has a part of a later rank
-    for number, (left, right) in enumerate(parsed.pairs or []):
+def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed: set[str]) -> Made:
+    """A list with one pair per token is rule `pairs`. One with several is rule `concat`, or else
+    each token gets the one pair that it is ever merged from (volt/tokenizing/pairs.py)."""
+    place_of: dict[Pair, int] = {}
+    ways: dict[str, list[Pair]] = {}
+    made = _makeable(pairs, characters)
+    for number, (left, right) in enumerate(pairs):
         text = left + right
-        for part in (left, right):
-            if part not in characters and part not in unnamed:
-                raise parsed.fail(f"merge {number}: {_brief(part)} is not in the vocabulary")
-        if text not in unnamed:
-            raise parsed.fail(f"merge {number}: {_brief(text)} is not in the vocabulary")
-        if text in ranks:
-            rule = "concat"
-        else:
-            ranks[text] = len(ranks)
-        if text not in parents and all(
-            part in characters or ranks.get(part, ranks[text]) < ranks[text]
-            for part in (left, right)
-        ):
-            parents[text] = (left, right)
-        elif text not in parents:
-            waiting.append(text)
-    for text in waiting:
-        if text not in parents:
-            raise parsed.fail(f"{_brief(text)} is merged before what it is made from")
-    return rule, ranks, parents
+        for one in (left, right, text):
+            if one not in characters and one not in unnamed and one not in parsed.kinds:
+                raise parsed.fail(f"merge {number}: {_brief(one)} is not in the vocabulary")
+        # Names are found in the text first, and what is never made merges with nothing.
+        usable = text in unnamed and left in made and right in made
+        if usable and place_of.setdefault((left, right), number) == number:
+            ways.setdefault(text, []).append((left, right))
+    several = any(len(found) > 1 for found in ways.values())
+    ranks = {text: rank for rank, text in enumerate(ways)}
+    if not several:
+        return "pairs", ranks, {text: found[0] for text, found in ways.items()}
+    if _is_concat(ranks, characters, place_of, parsed.marks):
+        return "concat", ranks, {text: _lowest(found, ranks) for text, found in ways.items()}
+    parents = {
+        text: found[0] if len(found) == 1
+        else last_two(parsed.marks.symbols(text), lambda a, b: place_of.get((a, b))) or found[0]
+        for text, found in ways.items()
+    }  # fmt: skip
+    ordered = sorted(parents, key=lambda text: place_of[parents[text]])
+    return "pairs", {text: rank for rank, text in enumerate(ordered)}, parents
+
+
+def _makeable(pairs: list[Pair], characters: set[str]) -> set[str]:
+    """What the merges make from characters. A file may have tokens that no merges make, and merges
+    of them, which are never used."""
+    made = set(characters)
+    for left, right in sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1])):
+        if left in made and right in made:
+            made.add(left + right)
+    return made
+
+
+def _lowest(ways: list[Pair], ranks: dict[str, int]) -> Pair:
+    """The first pair whose parts both have a lower rank, or the first."""
+    own = ranks["".join(ways[0])]
+    return next((pair for pair in ways if all(ranks.get(part, -1) < own for part in pair)), ways[0])
+
+
+def _is_concat(
+    ranks: dict[str, int], characters: set[str], place_of: dict[Pair, int], marks: Marks
+) -> bool:
+    """A list with several pairs for a token works like rule `concat` if it contains the last pair
+    of every token, in the same order."""
+    known = ranks | dict.fromkeys(characters, -1)
+    before = -1
+    for text in ranks:
+        pair = last_pair(text, known, marks)
+        if pair is not None:
+            place = place_of.get(pair, -1)
+            if place < before:
+                return False
+            before = place
+    return True
 
 
 def _from_ranked(parsed: Parsed, characters: set[str], unnamed: set[str]) -> Made:
-    """Rule `concat` does not care which pair the parents are: the first that is known is taken."""
-    ranks: dict[str, int] = {}
+    """Rule `concat` does not care which pair the parents are: the first is taken whose parts have a
+    lower rank, or else the first."""
+    ranked = [text for text in parsed.ranked or [] if text in unnamed]
     parents: dict[str, Pair] = {}
     known = set(characters)
-    for text in parsed.ranked or []:
-        if text not in unnamed:
-            continue
-        pair = next(iter(pairs_for(text, known, parsed.marks)), None)
-        if pair is not None:
-            ranks[text] = len(ranks)
-            parents[text] = pair
-            known.add(text)
-    return "concat", ranks, parents
+    for texts in (ranked, sorted(ranked, key=len)):
+        for text in texts:
+            if text in parents:
+                continue
+            pair = next(iter(pairs_for(text, known, parsed.marks)), None)
+            if pair is not None:
+                parents[text] = pair
+                known.add(text)
+    made = [text for text in ranked if text in parents]
+    return "concat", {text: rank for rank, text in enumerate(made)}, parents
 
 
 def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
@@ -319,11 +337,13 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
             vocabulary = merging  # no difference
     tokenizer = Tokenizer(vocabulary)
     unreachable = set(find_unreachable(tokenizer))
-    at_spaces = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
+    ends = vocabulary.word_ends
+    if vocabulary.look_up is not None and ends == "kinds":
+        ends = "spaces"
     crossing = [
         number
         for number in np.flatnonzero(vocabulary.columns.are("merged", "piece")).tolist()
-        if parsed.mode.cuts_inside(vocabulary.texts[number], at_spaces)
+        if parsed.mode.cuts_inside(vocabulary.texts[number], ends)
     ]
     if crossing:
         example = vocabulary.tokens[crossing[0]].text

@@ -48,14 +48,15 @@ def differing_tokens(vocabulary: Vocabulary) -> list[str]:
     last_rank: dict[str, int] = {}
     differing: list[str] = []
     otherwise: set[str] = set()  # merged in another way, in the last step or before
-    for text, pair in own.items():
+    for text in sorted(own, key=len):  # parents are shorter
+        pair = own[text]
         last_rank[text] = max(ranks[text], *(last_rank.get(part, -1) for part in pair))
         inside = not otherwise.isdisjoint(pair)
         if inside or _due_at_border(pair, own, ranks, last_rank):
             differs = last_pair(text, ranks, vocabulary.marks) != pair
             differing += [text] * differs
             otherwise |= {text} if differs or inside else set()
-    return differing
+    return sorted(differing, key=lambda text: ranks[text])
 
 
 def _due_at_border(

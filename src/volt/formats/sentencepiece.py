@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +119,13 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
 
 
 def _own_normalizer(vocabulary: Vocabulary) -> normalizers.SentencePiece | None:
-    step = vocabulary.normalizer.steps[-1] if vocabulary.normalizer else None
-    return step if isinstance(step, normalizers.SentencePiece) else None
+    """The normalizer as SentencePiece's own, if it is or comes to the same."""
+    steps = vocabulary.normalizer.steps if vocabulary.normalizer else ()
+    if len(steps) == 1 and isinstance(steps[0], normalizers.SentencePiece):
+        return steps[0]
+    if len(steps) == 1 and getattr(steps[0], "at", "") in ("prepend", "spaces"):
+        return normalizers.SentencePiece(b"", False)
+    return None
 
 
 def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
@@ -143,7 +147,7 @@ def _describe(vocabulary: Vocabulary, model: Any, proto: Any) -> None:
     )
     trainer.user_defined_symbols.extend(vocabulary.of_kind("symbol"))
     for spec in (normalizer, model.denormalizer_spec):
-        spec.add_dummy_prefix = True
+        spec.add_dummy_prefix = vocabulary.space_first
         spec.remove_extra_whitespaces = False
         spec.escape_whitespaces = True
     own = _own_normalizer(vocabulary)
@@ -187,16 +191,16 @@ def parse(name: str, data: bytes) -> Parsed:
         raise parsed.fail("no SentencePiece model: it has no pieces")
     if trainer.model_type not in (UNIGRAM, BPE):
         name = proto.TrainerSpec.ModelType.Name(trainer.model_type)
-        raise parsed.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}")
-    if (
-        not normalizer.add_dummy_prefix
-        or not normalizer.escape_whitespaces
-        or trainer.treat_whitespace_as_suffix
-    ):
         raise parsed.fail(
-            "normalizer_spec: volt puts a space before the text, as `▁`: add_dummy_prefix, "
-            "escape_whitespaces, no treat_whitespace_as_suffix"
+            f"model_type: volt reads BPE and UNIGRAM, not {name}; compare and verify take it as it "
+            "is"
         )
+    if not normalizer.escape_whitespaces or trainer.treat_whitespace_as_suffix:
+        raise parsed.fail(
+            "normalizer_spec: volt writes spaces as `▁` and before words: escape_whitespaces, no "
+            "treat_whitespace_as_suffix; compare, verify, refit and extend take it as it is"
+        )
+    parsed.space_first, parsed.runs = bool(normalizer.add_dummy_prefix), True
     _read_normalizer(parsed, normalizer)
     parsed.unknown = "byte" if any(piece.type == BYTE for piece in model.pieces) else "unk"
     parsed.fuse_unknown = True
@@ -280,16 +284,14 @@ def _read_unigram(parsed: Parsed, model: Any) -> None:
 
 
 def _read_ranks(parsed: Parsed, model: Any) -> None:
-    """The order of the merges is that of the scores."""
+    """The order of the merges is that of the scores. Of equal scores SentencePiece merges the
+    leftmost place first, and what is made there goes on: so longer pieces come first."""
     scored = sorted(
-        (-piece.score, number, piece.piece)
+        (-piece.score, -len(piece.piece), number, piece.piece)
         for number, piece in enumerate(model.pieces)
         if piece.type in (NORMAL, UNUSED) and not SPACE.is_character(piece.piece)
     )
-    for (score, _, one), (next_score, _, other) in pairwise(scored):
-        if score == next_score:
-            raise parsed.fail(f"{one[:40]!r} and {other[:40]!r} have the same score")
-    parsed.ranked = [text for _, _, text in scored]
+    parsed.ranked = [text for *_, text in scored]
 
 
 FORMAT = Format(

@@ -265,8 +265,9 @@ class LearnedPieces(PieceCandidates):
     def _matching(self, mask: NDArray[np.uint8], scores: NDArray[np.float64]) -> _core.Matching:
         lowest = float(scores[mask > 0].min(initial=0.0))
         return _core.Matching(
-            self.encoding, self.marks is INNER, 0, False, True, lowest - PENALTY, 0.0, False, False
-        )
+            self.encoding, self.marks is INNER, 0, False, True, lowest - PENALTY, 0.0, "kinds",
+            False, True,
+        )  # fmt: skip
 
     def cut_words(self, inside: Mask, words: WordCounts, threads: int, byte_fallback: bool) -> Cut:
         """With the scores that the tokens of the mask have in the words they were measured on."""

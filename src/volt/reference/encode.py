@@ -71,17 +71,21 @@ def encode(
 # ------------------------------------------------------------------------------- words and symbols
 
 
+WORD_ENDS = {"kinds": words.metaspace, "spaces": words.spaced, "runs": words.space_runs}
+
+
 def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[list[Node]]:
     """The words of a piece of text, as symbols. In metaspace mode a space is added before the start
     of the text; a `▁` of the text is a word by itself, of one unknown character."""
     pretokenizer = vocabulary.rule.pretokenizer
     if pretokenizer != "metaspace":
         return [spell_known(word, vocabulary) for word in words.words_of(piece, pretokenizer)]
+    at_start = at_start and vocabulary.space_first
     found: list[list[Node]] = []
     for i, part in enumerate(piece.split("▁")):
         if i > 0:
             found.append(spell_unknown("▁", vocabulary))
-        cut = words.metaspace(part) if vocabulary.word_ends == "kinds" else words.spaced(part)
+        cut = WORD_ENDS[vocabulary.word_ends](part)
         if part and (i > 0 or not at_start):
             cut[0] = cut[0].removeprefix("▁")  # no space was added here
         if i == 0 and at_start and not part and piece:

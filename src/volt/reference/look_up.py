@@ -77,8 +77,9 @@ def spelled_words(piece: str, vocabulary: Vocabulary, at_start: bool) -> list[li
         if not cast("LookUp", vocabulary.look_up).mark:
             return [[*word[:-1], word[-1] + "</w>"] for word in found]
         return found
-    spaced = (" " if at_start and piece else "") + piece
-    cut = re.findall("▁| [^ ▁]*|[^ ▁]+", spaced)
+    spaced = (" " if at_start and piece and vocabulary.space_first else "") + piece
+    runs = vocabulary.word_ends == "runs"
+    cut = re.findall("▁| *[^ ▁]+| +" if runs else "▁| [^ ▁]*|[^ ▁]+", spaced)
     return [
         [LITERAL_MARK] if word == "▁" else ["▁" if c == " " else c for c in word] for word in cut
     ]

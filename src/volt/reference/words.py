@@ -74,6 +74,12 @@ def spaced(line: str) -> list[str]:
     return [word.replace(" ", "▁") for word in re.findall(" [^ ]*", " " + line if line else "")]
 
 
+def space_runs(line: str) -> list[str]:
+    """Metaspace for vocabularies with tokens of several spaces: these belong to the word after
+    them."""
+    return [word.replace(" ", "▁") for word in re.findall(" *[^ ]+| +", " " + line if line else "")]
+
+
 def byte_level(line: str) -> list[str]:
     r"""GPT-2: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 

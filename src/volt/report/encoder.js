@@ -317,11 +317,10 @@ const VoltEncoder = (() => {
     return pool;
   }
 
-  // Parents come before children in the order of merges, not always by id.
+  // The text of a merged token is that of its parents, which may come after it.
   function fillTexts(pool) {
-    const merged = pool.filter((token) => token.kind === "merged");
-    merged.sort((a, b) => a.order - b.order);
-    for (const token of merged) token.text = pool[token.left].text + pool[token.right].text;
+    const spell = (token) => (token.text ??= spell(pool[token.left]) + spell(pool[token.right]));
+    pool.forEach(spell);
   }
 
   // Plain BPE of `merges` merges, with the names, bytes and rules of the vocabulary.

@@ -44,8 +44,9 @@ def native_encoder(vocabulary: Vocabulary) -> _core.Encoder:
                 look_up.restart == "space",
                 look_up.unknown_score,
                 max(pool.scores[pool.are(*SPELLED)].tolist(), default=0.0),
-                vocabulary.word_ends == "spaces",
+                vocabulary.word_ends,
                 vocabulary.whole_words,
+                vocabulary.space_first,
             ),
         )
     except (ValueError, OverflowError) as error:
@@ -66,7 +67,7 @@ def word_flags(vocabulary: Vocabulary) -> list[int]:
     for i in np.flatnonzero(pool.are("character")).tolist():
         flags[i] = END * (len(pool.texts[i]) > 1)
     second = pool.parents[:, 1].tolist()
-    for i in np.argsort(pool.ranks, kind="stable").tolist():
+    for i in sorted(range(len(pool)), key=lambda i: len(pool.texts[i])):  # parents are shorter
         if second[i] != NO_TOKEN:
             flags[i] = flags[second[i]]
     return flags

@@ -53,7 +53,7 @@ def _longest(
     The first tokens of a text are those of its prefix, except in the word that is cut, and in what
     depends on it. So the places tried are those around the end of token `most`, the last first.
     """
-    spaced = tokenizer.vocabulary.rule.mode.space_before  # what is counted gets its space back
+    spaced = tokenizer.vocabulary.adds_space  # what is counted gets its space back
     _, spans = tokenizer.encode_with_offsets(text, allowed_special=allowed)
     ends = [0]
     for number, (_, end) in enumerate(spans):

@@ -31,7 +31,7 @@ def token_spans(
     tokens = vocabulary.tokens
     space_before = vocabulary.rule.mode.space_before
     # The space that is added before the text is at -1.
-    position = -1 if space_before and ids and tokens[ids[0]].kind not in NAMES else 0
+    position = -1 if vocabulary.adds_space and ids and tokens[ids[0]].kind not in NAMES else 0
     bytes_left = 0  # of a character that is spelled in byte tokens
     spans = []
     for token_id in ids:

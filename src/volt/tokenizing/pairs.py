@@ -16,7 +16,7 @@ last two tokens are always the same: its *last pair*. So:
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from itertools import pairwise
 
 from volt.counting.marks import Marks
@@ -57,6 +57,22 @@ def last_pairs(vocabulary: Vocabulary) -> dict[str, Pair]:
 def last_pair(token: str, ranks: dict[str, int], marks: Marks) -> Pair | None:
     symbols = merge_symbols(marks.symbols(token), ranks, fewest=2)
     return (symbols[0], symbols[1]) if len(symbols) == 2 else None
+
+
+def last_two(symbols: list[str], rank: Callable[[str, str], int | None]) -> Pair | None:
+    """The last pair that is merged when a token's own symbols are; None if they do not end as one
+    token. `rank` is that of a pair: the lowest first, leftmost on a tie."""
+    symbols = list(symbols)
+    while len(symbols) > 2:
+        due = [(found, place) for place, (left, right) in enumerate(pairwise(symbols))
+               if (found := rank(left, right)) is not None]  # fmt: skip
+        if not due:
+            return None
+        _, place = min(due)
+        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
+    if len(symbols) < 2 or rank(symbols[0], symbols[1]) is None:
+        return None
+    return symbols[0], symbols[1]
 
 
 def merge_symbols(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[str]:

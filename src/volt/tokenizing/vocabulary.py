@@ -28,7 +28,7 @@ from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token, Tokens
 from volt.tokenizing.roles import RoleName, Roles, role_name
 
-WordEnds = Literal["kinds", "spaces"]
+WordEnds = Literal["kinds", "spaces", "runs"]
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,12 @@ class Vocabulary:
     look_up: LookUp | None = None
     """For the encodings `longest` and `unigram`."""
     word_ends: WordEnds = "kinds"
-    """Metaspace text, merges: does a word end where letters, numbers and other characters meet
-    (`kinds`), or only before the next space? Only imported vocabularies have tokens that span two
-    kinds."""
+    """Metaspace text: does a word end where letters, numbers and other characters meet (`kinds`),
+    only before the next space (`spaces`), or before the next run of spaces, which belongs to the
+    word after it (`runs`)? Only imported vocabularies have tokens that need the last two. Tokens
+    that are looked up are found between spaces at least."""
+    space_first: bool = True
+    """Metaspace text: is a space understood before the text? Not in some imported vocabularies."""
     whole_words: bool = False
     """Byte-level text, merges: is a word that is a token encoded as that token, whatever the merges
     make of it? It may be a piece, which they never make. Only imported vocabularies have those."""
@@ -123,6 +126,11 @@ class Vocabulary:
 
     def of_kind(self, *kinds: Kind) -> list[str]:
         return list(compress(self.texts, self.columns.are(*kinds).tolist()))
+
+    @property
+    def adds_space(self) -> bool:
+        """Does every text get a space before it, which decoding takes away?"""
+        return self.rule.mode.space_before and self.space_first
 
     @property
     def scaffolds(self) -> int:

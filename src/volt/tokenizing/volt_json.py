@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
-from volt.counting.marks import SPACE_MARK, UNKNOWN, Marks
+from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import (
     PRETOKENIZERS,
@@ -56,8 +56,9 @@ before they merge."""
 ROLES_FORMAT = 4
 """For vocabularies whose special tokens were given roles."""
 DOCUMENT_FORMAT = 5
-"""For vocabularies that read whole documents, and for pre-tokenizers that volt 0.1 does not have.
-Without the field `reads`, a vocabulary reads lines."""
+"""For vocabularies that read whole documents, for pre-tokenizers that volt 0.1 does not have, and
+for metaspace words with runs of spaces, or without a space before the text. Without the field
+`reads`, a vocabulary reads lines."""
 NEWEST_FORMAT = DOCUMENT_FORMAT
 OLD_PRETOKENIZERS = ("whitespace", "metaspace", "byte-level", "byte-level:cl100k",
                      "byte-level:llama3", "byte-level:qwen2", "byte-level:o200k")  # fmt: skip
@@ -80,6 +81,8 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
     normalizer: dict[str, Any] = {}
     if vocabulary.word_ends != "kinds":
         normalizer["word_ends"] = vocabulary.word_ends
+    if not vocabulary.space_first:
+        normalizer["space_first"] = False
     if vocabulary.whole_words:
         normalizer["whole_words"] = True
     if vocabulary.normalizer is not None:
@@ -92,7 +95,8 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
         else FORMAT_VERSION
     )  # fmt: skip
     rule = vocabulary.rule
-    if rule.reads == "document" or rule.pretokenizer not in OLD_PRETOKENIZERS:
+    newer = vocabulary.word_ends == "runs" or not vocabulary.space_first
+    if rule.reads == "document" or rule.pretokenizer not in OLD_PRETOKENIZERS or newer:
         version = DOCUMENT_FORMAT
     head = {
         "format": version,
@@ -231,6 +235,8 @@ class _Reader:
             raise self._fail("format", f"{version}; this volt reads up to {NEWEST_FORMAT}")
         if "reads" in self._data and version < DOCUMENT_FORMAT:
             raise self._fail("reads", f"not in format {version}")
+        if "space_first" in self._data and version < DOCUMENT_FORMAT:
+            raise self._fail("space_first", f"not in format {version}")
         for key in ("word_ends", "whole_words", "normalizer"):
             if key in self._data and version < NORMALIZER_FORMAT:
                 raise self._fail(key, f"not in format {version}")
@@ -265,6 +271,7 @@ class _Reader:
             fuse_unknown=self._flag("fuse_unknown"),
             look_up=None if encoding in get_args(MergeEncoding) else self._look_up(),
             word_ends=self._word_ends(),
+            space_first=self._flag("space_first", True),
             whole_words=self._flag("whole_words"),
             normalizer=self._normalizer(rule),
             roles=self._roles(),
@@ -278,8 +285,8 @@ class _Reader:
         self._check(vocabulary)
         return vocabulary
 
-    def _flag(self, key: str) -> bool:
-        return key in self._data and bool(self._get("", self._data, key, bool))
+    def _flag(self, key: str, default: bool = False) -> bool:
+        return bool(self._get("", self._data, key, bool)) if key in self._data else default
 
     def _word_ends(self) -> WordEnds:
         if "word_ends" not in self._data:
@@ -431,7 +438,15 @@ class _Reader:
             check_roles(vocabulary)
         except SettingsError as error:
             raise self._fail("roles", str(error).replace("`", "")) from None
-        if mode.byte_level and len(vocabulary.of_kind("character")) != 256:
+        if mode.byte_level:
+            self._check_bytes(vocabulary)
+
+    def _check_bytes(self, vocabulary: Vocabulary) -> None:
+        letters = vocabulary.of_kind("character")
+        found = {LETTER_BYTES.get(ord(letter)) for letter in letters if len(letter) == 1}
+        # Where tokens are merged, bytes that no text has may be missing.
+        spare = NEVER_IN_UTF8 if vocabulary.look_up is None else frozenset()
+        if len(found) < len(letters) or None in found or not {*range(256)} - spare <= found:
             raise self._fail("tokens", "byte-level needs all 256 byte characters")
 
     def _check_texts(self, texts: list[str], size: int) -> None:
@@ -447,7 +462,7 @@ class _Reader:
             seen.add(text)
 
     def _check_merges(self, pool: Tokens, merged: NDArray[np.int64], size: int) -> None:
-        """Every merge has its rank, and joins two tokens that come before it."""
+        """Every merge has its rank, and joins two tokens, which are shorter then."""
         ranks, parents, texts = pool.ranks[merged], pool.parents[merged], pool.texts
 
         def fail(row: int, field: str, problem: str) -> InputError:
@@ -459,9 +474,8 @@ class _Reader:
             raise fail(row, "rank", f"{ranks[row]} is there twice")
         for row, side in np.argwhere(parents >= len(pool))[:1]:
             raise fail(row, "parents", f"there is no token {parents[row, side]}")
-        late = ~pool.are("character", "merged")[parents] | (pool.ranks[parents] >= ranks[:, None])
-        for row, side in np.argwhere(late)[:1]:
-            raise fail(row, "parents", f"token {parents[row, side]} does not come before it")
+        for row, side in np.argwhere(~pool.are("character", "merged")[parents])[:1]:
+            raise fail(row, "parents", f"token {parents[row, side]} does not merge")
         for row, (number, (left, right)) in enumerate(
             zip(merged.tolist(), parents.tolist(), strict=True)
         ):

@@ -52,10 +52,26 @@ def split_part(pattern: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def metaspace_part(scheme: str) -> dict[str, Any]:
-    return {"type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": True}
+def metaspace_part(scheme: str, split: bool = True) -> dict[str, Any]:
+    return {
+        "type": "Metaspace", "replacement": SPACE_MARK, "prepend_scheme": scheme, "split": split,
+    }  # fmt: skip
 
 
+SPLIT_AT_NOTHING = {
+    "type": "Split",
+    "pattern": {"String": " "},
+    "behavior": "MergedWithPrevious",
+    "invert": False,
+}
+"""Gemma's: it comes after SPACE_TO_MARK, which leaves no space."""
+WHOLE: dict[CutPlace, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "prepend": ([PREPEND_MARK, SPACE_TO_MARK], []),
+    "spaces": ([SPACE_TO_MARK], []),
+    "metaspace": ([], [metaspace_part("always", split=False)]),
+    "metaspace-first": ([], [metaspace_part("first", split=False)]),
+}
+"""The last normalizers, and the pre-tokenizers, that leave runs of spaces whole."""
 CUTS: dict[CutPlace, list[dict[str, Any]]] = {
     "bert": [{"type": "BertPreTokenizer"}],
     "blanks": [{"type": "WhitespaceSplit"}],
@@ -63,6 +79,7 @@ CUTS: dict[CutPlace, list[dict[str, Any]]] = {
     "metaspace": [metaspace_part("always")],
     "metaspace-first": [metaspace_part("first")],
     "blanks-metaspace": [{"type": "WhitespaceSplit"}, metaspace_part("always")],
+    "spaces": [metaspace_part("never")],
     "bytes": [BYTE_LEVEL],
     "bytes-prefix": [BYTE_LEVEL | {"add_prefix_space": True}],
 }

@@ -23,6 +23,8 @@ from volt.formats.huggingface.parts import (
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
+    SPLIT_AT_NOTHING,
+    WHOLE,
     cutting_parts,
     split_part,
 )
@@ -30,6 +32,9 @@ from volt.formats.huggingface.steps import read_step
 from volt.proposing.tokens import Kind
 from volt.tokenizing.pairs import Pair
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
+
+INSTEAD = "compare, verify, refit and extend take it as it is"
+"""What works where a file can't be converted."""
 
 
 def read(path: Path) -> Parsed:
@@ -52,7 +57,7 @@ def parse(name: str, data: Any) -> Parsed:
         raise parsed.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
     added = data.get("added_tokens") or []
     _read_text_rule(parsed, data, kind)
-    parsed.kinds = _added_kinds(parsed, added)
+    parsed.kinds = _added_kinds(parsed, added, model.get("vocab"))
     readers[kind](parsed, model, added)
     return parsed
 
@@ -148,19 +153,27 @@ def _read_text_rule(parsed: Parsed, data: dict[str, Any], kind: str) -> None:
         form, rule = "none", _own_rule(steps, before, kind)
     if rule is not None:
         parsed.pretokenizer, parsed.normalize = rule, form
-        return
-    before = [_as_written(one) for one in before]
+        parsed.runs = parsed.mode.space_before and not before
+        if not (parsed.runs and PREPEND_MARK in steps and data.get("added_tokens")):
+            return
+        # The mark is put before the text after a special token, too.
+    before = [_as_written(one) for one in before if one != SPLIT_AT_NOTHING]
     cut = next((Cut(at) for at, shown in CUTS.items() if before == shown), None)
+    for at, (last, cuts) in WHOLE.items() if kind == "BPE" else ():
+        if cut is None and before == cuts and steps[len(steps) - len(last) :] == last:
+            cut, steps, parsed.runs = Cut(at), steps[: len(steps) - len(last)], True
     if cut is None:
         found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
         raise parsed.fail(
-            f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does"
+            f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does; "
+            f"{INSTEAD}"
         )
+    parsed.space_first = cut.at != "spaces"
     try:
         parsed.normalizer = Normalizer((*map(read_step, steps), cut))
     except InputError as error:
         raise parsed.fail(f"normalizer: {error}") from None
-    parsed.pretokenizer = parsed.normalizer.pretokenizer
+    parsed.pretokenizer, parsed.normalize = parsed.normalizer.pretokenizer, "none"
 
 
 def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: str) -> str | None:
@@ -224,15 +237,28 @@ def _is_prepend(step: dict[str, Any]) -> bool:
     )
 
 
-def _added_kinds(parsed: Parsed, added: Any) -> dict[str, Kind]:
+def _added_kinds(parsed: Parsed, added: Any, vocab: Any) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
+    own = vocab if isinstance(vocab, dict) else {}
+    trimmed = []
     if not isinstance(added, list):
         raise parsed.fail("added_tokens: no list")
     for number, one in enumerate(added):
         content = one.get("content") if isinstance(one, dict) else None
         if not isinstance(content, str) or type(one.get("id")) is not int:
             raise parsed.fail(f"added_tokens[{number}]: needs an id and its content")
-        kinds[content] = "special" if one.get("special") else "symbol"
+        # Gemma names its runs of `▁`: text has spaces there, and merges them.
+        spaces = parsed.mode.space_before and SPACE_MARK in content and content in own
+        if not spaces or one.get("special"):
+            kinds[content] = "special" if one.get("special") else "symbol"
+        if any(one.get(key) for key in ("lstrip", "rstrip", "single_word")):
+            trimmed.append(content)
+    if trimmed:
+        parsed.messages.append(
+            f"{len(trimmed):,} added tokens, such as {trimmed[0][:40]!r}, take white space beside "
+            "them, or stand between words only (lstrip, rstrip, single_word): volt finds them "
+            "anywhere and leaves white space as it is"
+        )
     return kinds
 
 

@@ -28,6 +28,7 @@ from volt.formats.huggingface.parts import (
     SPACE_TO_MARK,
     SPLIT_AT_BLANKS,
     SPLIT_AT_MARK,
+    WHOLE,
     cutting_parts,
 )
 from volt.formats.huggingface.steps import WRITTEN
@@ -163,6 +164,8 @@ def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     steps: list[dict[str, Any]] = []
     if vocabulary.normalizer is not None:
         steps = [WRITTEN[type(step)](step) for step in vocabulary.normalizer.steps[:-1]]
+        if vocabulary.word_ends == "runs":
+            steps += WHOLE[cast(Cut, vocabulary.normalizer.last).at][0]
     elif vocabulary.rule.normalize != "none":
         steps.append({"type": vocabulary.rule.normalize.upper()})
     if vocabulary.rule.mode.space_before and vocabulary.normalizer is None:
@@ -173,11 +176,17 @@ def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     return steps[0] if steps else None
 
 
-def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
+def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
+    runs = vocabulary.word_ends == "runs"
     if vocabulary.normalizer is not None:
-        steps = CUTS[cast(Cut, vocabulary.normalizer.last).at]
-        return steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
+        at = cast(Cut, vocabulary.normalizer.last).at
+        steps = WHOLE[at][1] if runs else CUTS[at]
+        if len(steps) > 1:
+            return {"type": "Sequence", "pretokenizers": steps}
+        return steps[0] if steps else None
     mode = vocabulary.rule.mode
+    if runs:
+        return None
     if not mode.patterns:
         return SPLIT_AT_MARK if mode.space_before else SPLIT_AT_BLANKS
     parts = cutting_parts(mode)
@@ -201,15 +210,14 @@ def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
         if vocabulary.look_up is not None:
             return {"type": "WordPiece", "prefix": vocabulary.look_up.mark, "cleanup": False}
         return {"type": "BPEDecoder", "suffix": END_MARK}
-    return {
-        "type": "Sequence",
-        "decoders": [
-            {"type": "Replace", "pattern": {"String": SPACE_MARK}, "content": " "},
-            {"type": "ByteFallback"},
-            {"type": "Fuse"},
-            {"type": "Strip", "content": " ", "start": 1, "stop": 0},
-        ],
-    }
+    steps: list[dict[str, Any]] = [
+        {"type": "Replace", "pattern": {"String": SPACE_MARK}, "content": " "},
+        {"type": "ByteFallback"},
+        {"type": "Fuse"},
+    ]
+    if vocabulary.space_first:
+        steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return {"type": "Sequence", "decoders": steps}
 
 
 def to_transformers(vocabulary: Vocabulary) -> Any:
