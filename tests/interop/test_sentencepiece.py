@@ -213,17 +213,14 @@ def test_broken_models_are_refused(tmp_path):
     def twice(model):
         model.pieces[300].piece = model.pieces[301].piece
 
-    def lower(model):
-        model.pieces[-1].score = model.pieces[-2].score
-
     def infinite(model):
         model.pieces[-1].score = float("nan")
 
     def normalizer(model):
         model.normalizer_spec.precompiled_charsmap = b"x"
 
-    def no_prefix(model):
-        model.normalizer_spec.add_dummy_prefix = False
+    def suffix(model):
+        model.trainer_spec.treat_whitespace_as_suffix = True
 
     def unused(model):
         model.pieces[400].type = form.UNUSED
@@ -232,8 +229,8 @@ def test_broken_models_are_refused(tmp_path):
         del model.pieces[10]
 
     for change, named in (
-        (words, "WORD"), (twice, "twice"), (lower, "score"), (infinite, "score"),
-        (normalizer, "cut short"), (no_prefix, "add_dummy_prefix"),
+        (words, "WORD"), (twice, "twice"), (infinite, "score"),
+        (normalizer, "cut short"), (suffix, "treat_whitespace_as_suffix"),
         (unused, "UNUSED"), (no_byte, "byte"),
     ):  # fmt: skip
         assert named in changed(change)

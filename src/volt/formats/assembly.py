@@ -76,6 +76,8 @@ class Parsed:
     """Metaspace text: do runs of spaces stay whole, so that tokens may have several?"""
     roles: Roles = field(default_factory=Roles)
     frequencies: dict[str, int] = field(default_factory=dict)
+    one_pair_at_a_time: bool = False
+    """Does the toolkit merge all places of a pair before it looks for the next pair?"""
     messages: list[str] = field(default_factory=list)
 
     @property
@@ -264,10 +266,18 @@ def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed
             ways.setdefault(text, []).append((left, right))
     several = any(len(found) > 1 for found in ways.values())
     ranks = {text: rank for rank, text in enumerate(ways)}
-    if not several:
-        return "pairs", ranks, {text: found[0] for text, found in ways.items()}
-    if _is_concat(ranks, characters, place_of, parsed.marks):
-        return "concat", ranks, {text: _lowest(found, ranks) for text, found in ways.items()}
+    first = {text: _lowest(found, ranks) for text, found in ways.items()}
+    late = next((text for text, pair in first.items()
+                 if any(ranks.get(part, -1) > ranks[text] for part in pair)), None)  # fmt: skip
+    if late is not None and parsed.one_pair_at_a_time:
+        raise parsed.fail(f"{_brief(late)} is merged before what it is made from")
+    if not several or _is_concat(ranks, characters, place_of, parsed.marks):
+        return "concat" if several else "pairs", ranks, first
+    if parsed.one_pair_at_a_time:
+        raise parsed.fail(
+            "tokens are merged in more than one way, but not in all, or they stand apart; volt "
+            "knows one way (rule pairs) or all ways (rule concat)"
+        )
     parents = {
         text: found[0] if len(found) == 1
         else last_two(parsed.marks.symbols(text), lambda a, b: place_of.get((a, b))) or found[0]

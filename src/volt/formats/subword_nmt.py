@@ -60,7 +60,7 @@ def written(text: str) -> str:
 def read(path: Path, vocabulary: Path | None = None) -> Parsed:
     """A codes file, and its vocabulary, which is named or beside it. What is merged but not in the
     vocabulary is hidden. Without it the alphabet is all that the merges have."""
-    parsed = Parsed(str(path), "subword-nmt", "whitespace", [])
+    parsed = Parsed(str(path), "subword-nmt", "whitespace", [], one_pair_at_a_time=True)
     first = next(iter(read_lines(path)), "")
     if first.startswith("v3;"):
         _check_opennmt(first, parsed)
