@@ -78,6 +78,7 @@ def encoding_rule(vocabulary: Vocabulary) -> dict[str, Any]:
         "fuse_unknown": vocabulary.fuse_unknown,
         "look_up": vocabulary.look_up and asdict(vocabulary.look_up),
         "word_ends": vocabulary.word_ends,
+        "space_first": vocabulary.space_first,
         "whole_words": vocabulary.whole_words,
         "normalizer": vocabulary.normalizer and vocabulary.normalizer.summary,
     }

@@ -13,8 +13,8 @@ const VoltEncoder = (() => {
     const found = custom ? { patterns: [custom[1]], marks: "BYTES" } : known[head.pretokenizer];
     if (!found) throw new Error(`unknown pre-tokenizer ${head.pretokenizer}`);
     const { encoding, fuse_unknown = false, look_up = null, merge_rule, normalize, normalizer = null, pretokenizer, reads = "line",
-      unknown, unknown_token = "<unk>", whole_words = false, word_ends = "kinds" } = head;
-    return { encoding, fuse_unknown, look_up, merge_rule, normalize, normalizer, pretokenizer, reads, unknown, unknown_token, whole_words,
+      space_first = true, unknown, unknown_token = "<unk>", whole_words = false, word_ends = "kinds" } = head;
+    return { encoding, fuse_unknown, look_up, merge_rule, normalize, normalizer, pretokenizer, reads, space_first, unknown, unknown_token, whole_words,
       word_ends, patterns: found.patterns, marks: look_up && look_up.mark ? "INNER" : found.marks };
   }
 
@@ -92,13 +92,15 @@ const VoltEncoder = (() => {
 
     // Words: {text}, or {literal} for a `▁` that is in the text itself.
     words(piece, atStart) {
-      const { look_up, marks, pretokenizer, word_ends } = this.rule;
+      const { look_up, marks, pretokenizer, space_first, word_ends } = this.rule;
+      atStart &&= space_first;
       if (pretokenizer === "whitespace") return VoltWords.whitespace(piece).map((text) => ({ text }));
       if (marks === "BYTES") return VoltWords.byPatterns(piece, this.patterns).map((text) => ({ text }));
       const found = [];
       piece.split("▁").forEach((part, i) => {
         if (i > 0) found.push({ literal: true });
-        let cut = word_ends === "kinds" && !look_up ? VoltWords.metaspace(part, this.table) : VoltWords.spaced(part);
+        let cut = word_ends === "kinds" && !look_up ? VoltWords.metaspace(part, this.table)
+          : VoltWords.spaced(part, word_ends === "runs");
         if (part && (i > 0 || !atStart)) cut[0] = cut[0].slice(1);
         if (i === 0 && atStart && !part && piece) cut = ["▁"];
         for (const text of cut) if (text) found.push({ text });
@@ -247,7 +249,7 @@ const VoltEncoder = (() => {
       if (this.byteLevel) return this.byteSpans(characters, ids);
       const spaceBefore = this.rule.marks === "SPACE";
       // The space that is added before the text is at -1.
-      let position = spaceBefore && ids.length && !isName(this.pool[ids[0]]) ? -1 : 0;
+      let position = spaceBefore && this.rule.space_first && ids.length && !isName(this.pool[ids[0]]) ? -1 : 0;
       let left = 0; // bytes of a character that is spelled in byte tokens
       return ids.map((id) => {
         const token = this.pool[id];

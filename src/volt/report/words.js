@@ -88,8 +88,9 @@ const VoltWords = (() => {
     }
     return found;
   }
-  // Metaspace for vocabularies whose words end at spaces only.
-  const spaced = (line) => (line ? ` ${line}` : "").split(/(?= )/).filter((word) => word).map((word) => word.replace(" ", "▁"));
+  // Metaspace for vocabularies whose words end at spaces only, or at runs of them.
+  const spaced = (line, runs) => (line ? ` ${line}` : "").split(runs ? /(?<! )(?= )/ : /(?= )/).filter((word) => word)
+    .map((word) => word.replaceAll(" ", "▁"));
 
   return { byPatterns, classTable, compiled, metaspace, spaced, whitespace };
 })();
