@@ -293,7 +293,35 @@ def published_table() -> str:
          plain_size(one["big"]), one["reason"]]
         for one in published["auto"]
     ]  # fmt: skip
-    return f"{found}\n\nWhat `auto` says on text of like kind and amount:\n\n{table(head, here)}"
+    like = f"What `auto` says on text of similar kind and amount:\n\n{table(head, here)}"
+    return f"{found}\n\n{like}\n\n{curves_table(published['curves'])}"
+
+
+def curves_table(curves: Sequence[dict[str, Any]]) -> str:
+    """BLEU over sizes as others published it, and what `auto`'s sizes would have lost there."""
+    head = ["text", "BLEU by size", "best", "`auto` on", "its sizes", "BLEU it loses",
+            "at the best quality", "source"]  # fmt: skip
+    rows = []
+    for one in curves:
+        sizes, bleu = one["sizes"], one["bleu"]
+        auto = one.get("auto")
+        lost = ["-", "-"]
+        if auto:
+            lost = [
+                f"{max(bleu) - between(sizes, bleu, auto[key]):.1f}" for key in ("sizes", "best")
+            ]
+        rows.append([
+            f"{one['text']} ({one['model']})",
+            ", ".join(f"{size:,} {value:g}" for size, value in zip(sizes, bleu, strict=True)),
+            plain_size(sizes[int(np.argmax(bleu))]), auto["on"] if auto else "-",
+            " and ".join(map(plain_size, auto["sizes"])) if auto else "-", *lost, one["source"],
+        ])  # fmt: skip
+    return table(head, rows)
+
+
+def between(sizes: Sequence[int], bleu: Sequence[float], chosen: Sequence[int]) -> float:
+    """BLEU at the geometric mean of the sizes of both sides, on a line over log size."""
+    return float(np.interp(np.mean(np.log(chosen)), np.log(sizes), bleu))
 
 
 def plotted(results: Sequence[Results], name: str) -> list[Results]:
