@@ -110,7 +110,7 @@ docs-examples: $(TOOLS)
 docs:
 	@tools/environment.sh prepare build/docs "$(PYTHON)" 1
 	@tools/environment.sh install build/docs -r requirements/docs.txt
-	build/docs/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 build/docs/bin/mkdocs build --strict
 	@echo "Look at it: build/site/index.html"
 
 wheel:

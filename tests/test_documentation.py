@@ -18,17 +18,19 @@ import doc_examples  # noqa: E402
 
 TEXTS = {
     path.name: path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *doc_examples.PAGES)
+    for path in (*doc_examples.PAGES, ROOT / "CONTRIBUTING.md")
 }
 
 
 @pytest.mark.parametrize(
     "name", [name for name, text in TEXTS.items() if doc_examples.has_examples(text)]
 )
-def test_examples_print_what_is_shown(name, monkeypatch):
+def test_examples_print_what_is_shown(name, monkeypatch, volt_data):
     """`make docs-examples` writes what they print now."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
+    for corpus in re.findall("<!-- needs: (.*) -->", TEXTS[name]):
+        volt_data(f"{corpus}/train.en")  # skips where it is not there
     new = doc_examples.written(TEXTS[name], name)
     assert new == TEXTS[name], "".join(
         difflib.unified_diff(TEXTS[name].splitlines(True), new.splitlines(True), "page", "now")
@@ -40,7 +42,8 @@ def shown_commands(text: str) -> list[str]:
     text = text.replace("\\\n", " ")
     fenced = "".join(body for body in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S))
     indented = "".join(re.findall(r"^(?: {4}.*\n)+", text, re.M))
-    return re.findall(r"^ *(?:\$ )?(volt [a-z].*)$", fenced + indented, re.M)
+    tables = re.findall(r"^\|.*`(volt [a-z][^`]*)`", text, re.M)
+    return re.findall(r"^ *(?:\$ )?(volt [a-z].*)$", fenced + indented, re.M) + tables
 
 
 def parsed(line: str) -> None:
@@ -66,3 +69,39 @@ def test_every_command_shown_can_be_read(name):
         except (VoltError, click.ClickException, AssertionError, IndexError) as error:
             wrong.append(f"{line}: {error}")
     assert not wrong
+
+
+# ------------------------------------------------------------------------------------------- links
+
+
+def places(text: str) -> set[str]:
+    """The anchors of a page, as forges and the site name them."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    titles = re.findall(r"^#+ (.*)$", text, re.M)
+    titles = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title) for title in titles]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+LINKED = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+LINKED += sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    """`make docs` asks more: it builds the site."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.M | re.S)
+    dead = []
+    for file, place in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", text):
+        target = page.parent / file if file else page
+        if not target.exists():
+            dead.append(file)
+        elif place and place not in places(target.read_text(encoding="utf-8")):
+            dead.append(f"{file}#{place}")
+    assert not dead
+
+
+def test_the_site_has_every_page():
+    config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"([\w-]+\.md)\s*$", config, re.M))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} <= named

@@ -1,4 +1,4 @@
-"""The worked example of docs/method.md: every number there, written out and derived by hand.
+"""The worked example, docs/example.md: every number there, written out and derived by hand.
 
 Twelve words: low 5, lower 4, slow 3. In metaspace mode each starts with `▁`, so the text has
 5*4 + 4*6 + 3*5 = 59 characters: ▁ 12, l 12, o 12, w 12, e 4, r 4, s 3.

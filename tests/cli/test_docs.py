@@ -70,7 +70,7 @@ def test_no_option_is_mentioned_anywhere_that_no_command_has():
     )
     mentioned = {
         (name, option)
-        for name in ("cli.md", "words.md", "candidates.md", "method.md")
+        for name in ("cli.md", "words.md", "candidates.md", "method.md", "paper.md")
         for option in re.findall(r"`(--[a-z-]+)", (DOCS / name).read_text(encoding="utf-8"))
     }
     assert not {(name, option) for name, option in mentioned if option not in known}

@@ -42,7 +42,7 @@ Integers = NDArray[np.int64]
 
 GAMMA = 1.0
 EPSILON = 0.01
-"""Relative tolerance of a token's mass. docs/method.md has the figures that led to it."""
+"""Relative tolerance of a token's mass. docs/paper.md has the figures that led to it."""
 THRESHOLD = 0.001
 """A token with less than this share of the mass it asks for is dropped (the paper's figure)."""
 
