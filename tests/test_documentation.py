@@ -42,7 +42,7 @@ def shown_commands(text: str) -> list[str]:
     text = text.replace("\\\n", " ")
     fenced = "".join(body for body in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S))
     indented = "".join(re.findall(r"^(?: {4}.*\n)+", text, re.M))
-    tables = re.findall(r"^\|.*`(volt [a-z][^`]*)`", text, re.M)
+    tables = re.findall(r"^\|.* \| `(volt [a-z][^`]*)` \|$", text, re.M)
     return re.findall(r"^ *(?:\$ )?(volt [a-z].*)$", fenced + indented, re.M) + tables
 
 

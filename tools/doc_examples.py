@@ -36,7 +36,8 @@ PAGES += [one for one in sorted((ROOT / "docs").glob("*.md")) if one.name != "ap
 
 PART = re.compile(
     r"^<!-- first: (?P<first>.*?) -->\n"
-    r"|^(?:<!-- not run: (?P<why>.+?) -->\n)?(?:<!-- needs: (?P<data>.+?) -->\n)?```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```\n",
+    r"|^(?:<!-- not run: (?P<why>.+?) -->\n)?(?:<!-- needs: (?P<data>.+?) -->\n)?"
+    r"```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```\n",
     re.M | re.S,
 )
 EXAMPLE = re.compile(r"^\$ (?P<command>(?:.*\\\n)*.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.M)

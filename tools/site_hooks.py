@@ -1,7 +1,7 @@
 """What MkDocs does for us: files beside docs/ become pages, and links to them lead there.
 
-In the repository a page links to `../CONTRIBUTING.md`, and CONTRIBUTING.md to `docs/method.md`, so that
-both work in a checkout. mkdocs.yml names this module.
+In the repository a page links to `../CONTRIBUTING.md`, and CONTRIBUTING.md to `docs/method.md`, so
+that both work in a checkout. mkdocs.yml names this module.
 """
 
 from __future__ import annotations
