@@ -393,6 +393,7 @@ def native(**changes):
         "unknown": 0,
         "fuse_unknown": False,
         "matching": matching("merge"),
+        "pairs": np.zeros(0, u32),
     } | changes
     return _core.Encoder(**arguments)
 

@@ -25,6 +25,12 @@ class PairTable {
       if (slot.value == kNoToken || (slot.left == left && slot.right == right)) return slot.value;
     }
   }
+  // Calls take(left, right, value) for every pair.
+  template <class Take>
+  void each(Take&& take) const {
+    for (const Slot& slot : slots_)
+      if (slot.value != kNoToken) take(slot.left, slot.right, slot.value);
+  }
 
  private:
   static constexpr unsigned kFilterBits = 2;  // four bits per slot

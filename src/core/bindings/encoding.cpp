@@ -17,21 +17,32 @@ void make_encoder(volt::Encoder* self, const std::string& pretokenizer, const st
                   const ArrayIn<uint8_t>& kinds, const ArrayIn<uint8_t>& marks,
                   const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right,
                   const ArrayIn<uint64_t>& ranks, const ArrayIn<double>& scores, size_t visible,
-                  int64_t unknown, bool fuse_unknown, const volt::Matching& matching) {
+                  int64_t unknown, bool fuse_unknown, const volt::Matching& matching,
+                  const ArrayIn<uint32_t>& pairs) {
   const size_t size = kinds.size();
   if (rule != "pairs" && rule != "concat") throw std::invalid_argument("unknown merge rule: " + rule);
   for (const size_t column :
        {marks.size(), left.size(), right.size(), ranks.size(), scores.size(), offsets.size() - 1})
     check_size(column, size);
   check_offsets(offsets, text.size(), true);
+  if (pairs.size() % 3 != 0) throw std::invalid_argument("pairs are three numbers each");
   const volt::TokenView tokens{
       text.data(), offsets.data(), kinds.data(), marks.data(), left.data(), right.data(), ranks.data(),
       scores.data(), size, visible, unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown),
-      fuse_unknown};
+      fuse_unknown, pairs.size() == 0 ? nullptr : pairs.data(), pairs.size() / 3};
   nb::gil_scoped_release release;
   new (self) volt::Encoder(pretokenizer_of(pretokenizer),
                            rule == "pairs" ? volt::MergeRule::pairs : volt::MergeRule::concat, matching,
                            tokens);
+}
+
+// All pairs that make a token, as the constructor takes them.
+Array<uint32_t> pairs_of(const volt::Encoder& self) {
+  std::vector<uint32_t> found;
+  self.tables().pairs.each([&](uint32_t left, uint32_t right, uint32_t place) {
+    found.insert(found.end(), {left, right, place});
+  });
+  return to_numpy(std::move(found));
 }
 
 // The UTF-8 of a string; it lives as long as the string does.
@@ -199,7 +210,8 @@ void register_encoding(nb::module_& m) {
   nb::class_<volt::Encoder>(m, "Encoder", "A vocabulary that turns text into ids.")
       .def("__init__", &make_encoder, "pretokenizer"_a, "merge_rule"_a, "text"_a, "offsets"_a, "kinds"_a,
            "marks"_a, "left"_a, "right"_a, "ranks"_a, "scores"_a, "visible"_a, "unknown"_a,
-           "fuse_unknown"_a, "matching"_a)
+           "fuse_unknown"_a, "matching"_a, "pairs"_a)
+      .def("pairs", &pairs_of, "All pairs that make a token: two tokens, and the place of the merge.")
       .def("encode", &encode, "text"_a, "allowed"_a, "dropout"_a, "seed"_a)
       .def("encode_array", &encode_array, "text"_a, "allowed"_a)
       .def("count", &count, "text"_a, "allowed"_a, "How many ids a text has.")

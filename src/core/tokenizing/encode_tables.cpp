@@ -50,6 +50,18 @@ std::vector<uint32_t> longest_prefixes(const Keys& keys) {
   return prefix;
 }
 
+bool is_mergeable(const TokenView& tokens, uint32_t t) {
+  return tokens.kind(t) == TokenKind::character || tokens.kind(t) == TokenKind::merged;
+}
+
+// Is the token `left` and `right` joined?
+bool is_joined(const TokenView& tokens, uint32_t t, uint32_t left, uint32_t right) {
+  return tokens.bytes(t) == tokens.bytes(left) + tokens.bytes(right) && !tokens.marks[left] &&
+         tokens.marks[t] == tokens.marks[right] &&
+         std::memcmp(tokens.begin(t), tokens.begin(left), tokens.bytes(left)) == 0 &&
+         std::memcmp(tokens.begin(t) + tokens.bytes(left), tokens.begin(right), tokens.bytes(right)) == 0;
+}
+
 // A merged token is its parents joined. They may have a higher rank than it has.
 void check_merges(const TokenView& tokens) {
   for (uint32_t t = 0; t < tokens.size; ++t) {
@@ -61,10 +73,7 @@ void check_merges(const TokenView& tokens) {
       if (kind != TokenKind::character && kind != TokenKind::merged)
         throw std::invalid_argument("a parent that does not merge");
     }
-    if (tokens.bytes(t) != tokens.bytes(left) + tokens.bytes(right) || tokens.marks[left] ||
-        tokens.marks[t] != tokens.marks[right] ||
-        std::memcmp(tokens.begin(t), tokens.begin(left), tokens.bytes(left)) != 0 ||
-        std::memcmp(tokens.begin(t) + tokens.bytes(left), tokens.begin(right), tokens.bytes(right)) != 0)
+    if (!is_joined(tokens, t, left, right))
       throw std::invalid_argument("a merged token that is not its parents joined");
   }
 }
@@ -176,8 +185,22 @@ void EncodeTables::add_pairs(const TokenView& tokens, MergeRule rule) {
     pairs.reserve(made.size());
     for (uint32_t rank = 0; rank < made.size(); ++rank)
       pairs.set(left[made[rank]], right[made[rank]], rank);
+  } else if (tokens.pairs != nullptr) {
+    add_known_pairs(tokens);
   } else {
     add_all_pairs(tokens);
+  }
+}
+
+// Pairs that were found before. They come from a file, so each is checked.
+void EncodeTables::add_known_pairs(const TokenView& tokens) {
+  pairs.reserve(tokens.pairs_size);
+  for (size_t i = 0; i < tokens.pairs_size; ++i) {
+    const uint32_t a = tokens.pairs[3 * i], b = tokens.pairs[3 * i + 1], place = tokens.pairs[3 * i + 2];
+    if (a >= tokens.size || b >= tokens.size || place >= made.size() || !is_mergeable(tokens, a) ||
+        !is_mergeable(tokens, b) || !is_joined(tokens, made[place], a, b))
+      throw std::invalid_argument("a pair that does not make its token");
+    pairs.set(a, b, place);
   }
 }
 
@@ -186,8 +209,7 @@ void EncodeTables::add_all_pairs(const TokenView& tokens) {
   Keys forward, backward;
   std::vector<uint32_t> token_of, key_of(tokens.size, kNoToken);
   for (uint32_t t = 0; t < tokens.size; ++t) {
-    const auto kind = tokens.kind(t);
-    if (kind != TokenKind::character && kind != TokenKind::merged) continue;
+    if (!is_mergeable(tokens, t)) continue;
     const uint8_t *begin = tokens.begin(t), *end = tokens.end(t);
     key_of[t] = static_cast<uint32_t>(token_of.size());
     token_of.push_back(t);

@@ -33,6 +33,10 @@ struct TokenView {
   size_t visible;         // how many are not hidden
   uint32_t unknown;       // the token of characters that are not in the vocabulary, or kNoToken
   bool fuse_unknown;      // a run of unknown characters is one token
+  // Rule `concat`: all pairs that make a token, if they are known: two tokens and the place of what they
+  // make in the order of merges. Null: they are looked for, which takes most of the time.
+  const uint32_t* pairs = nullptr;
+  size_t pairs_size = 0;
 
   TokenKind kind(uint32_t t) const { return static_cast<TokenKind>(kinds[t]); }
   const uint8_t* begin(uint32_t t) const { return text + offsets[t]; }
@@ -97,6 +101,7 @@ struct EncodeTables {
   void add_whole_words(const TokenView& tokens);
   void add_pairs(const TokenView& tokens, MergeRule rule);
   void add_all_pairs(const TokenView& tokens);
+  void add_known_pairs(const TokenView& tokens);
   void make_square(const TokenView& tokens);
 
   // `pairs` for two characters, as a square, if there are not many and their ids are consecutive: every

@@ -28,7 +28,7 @@ Holds = Literal["result", "text", "trial"]
 TEMPORARY = re.compile(r"(?:.*/)?\.volt-[0-9a-f]+(?:-[0-9]+)?\.(?:tmp|old)(?:/.*)?")
 """What a killed process may leave."""
 
-_LEARNED = r"(?:volt|choices|report)\.json|curve\.csv|signature\.txt|report\.html"
+_LEARNED = r"(?:volt|choices|report)\.json|volt\.cache|curve\.csv|signature\.txt|report\.html"
 _TOKENIZER = (
     r"tokenizer(?:_config)?\.json|vocab\.json|merges\.txt|special_tokens_map\.json"
     r"|added_tokens\.json|[^/]+\.(?:model|vocab|tiktoken)"

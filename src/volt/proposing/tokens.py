@@ -109,6 +109,10 @@ class Tokens(Sequence[Token]):
         """Which tokens are of one of these kinds."""
         return np.isin(self.kinds, kind_numbers(kinds))
 
+    def texts_at(self, numbers: Iterable[int]) -> list[str]:
+        """The texts of some tokens."""
+        return [self.texts[number] for number in numbers]
+
     # ----------------------------------------------------------------------------------- as a list
 
     def plain(self) -> list[list[Any]]:

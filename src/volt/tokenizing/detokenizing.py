@@ -14,7 +14,7 @@ from volt import _core
 from volt.base.errors import InputError
 from volt.counting.marks import INNER
 from volt.proposing.tokens import packed
-from volt.tokenizing.encoder import END, token_bytes, word_flags
+from volt.tokenizing.encoder import END
 from volt.tokenizing.vocabulary import Vocabulary
 
 TokenIds = Sequence[int] | NDArray[Any]
@@ -31,8 +31,7 @@ class Decoder:
     @cached_property
     def pieces(self) -> list[bytes]:
         """The bytes each token stands for, by id."""
-        vocabulary = self.vocabulary
-        return token_bytes(vocabulary, word_flags(vocabulary))[: len(vocabulary)]
+        return self.vocabulary.native.pieces()[: len(self.vocabulary)]
 
     @cached_property
     def names(self) -> list[bool]:
@@ -49,8 +48,9 @@ class Decoder:
     @cached_property
     def final(self) -> list[bool]:
         """Which tokens end a word, in whitespace text."""
-        flags = word_flags(self.vocabulary)[: len(self.vocabulary)]
-        return [flag == END for flag in flags]
+        flags = self.vocabulary.native.flags[: len(self.vocabulary)]
+        found: list[bool] = (flags == END).tolist()
+        return found
 
     @cached_property
     def inner(self) -> list[bool]:

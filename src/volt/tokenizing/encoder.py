@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError
 from volt.counting.marks import INNER, WORD_END, byte_of
-from volt.proposing.tokens import NO_TOKEN, SPELLED, packed
+from volt.proposing.tokens import NO_TOKEN, SPELLED, Tokens, packed
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 END, START = 1, 2
 """A token that ends a word, or starts one, and shows it by its mark."""
 
 
-def native_encoder(vocabulary: Vocabulary) -> _core.Encoder:
-    pool = vocabulary.pool_columns
+@dataclass(frozen=True, eq=False)
+class NativeColumns:
+    """What the native encoder needs of the pool of tokens, beyond its columns. It takes most of the
+    time that a vocabulary needs to load, so the compiled cache keeps it."""
+
+    text: NDArray[np.uint8]
+    """The bytes that tokens stand for, one after the other (see `token_bytes`)."""
+    offsets: NDArray[np.uint64]
+    flags: NDArray[np.uint8]
+    """See `word_flags`."""
+    pairs: NDArray[np.uint32]
+    """Rule `concat`: all pairs that make a token, as `Encoder.pairs` returns them. Empty: the
+    encoder looks for them."""
+
+    def pieces(self) -> list[bytes]:
+        """The bytes that each token stands for."""
+        text, ends = self.text.tobytes(), self.offsets.tolist()
+        return [text[start:end] for start, end in pairwise(ends)]
+
+
+NO_PAIRS = np.zeros(0, np.uint32)
+
+
+def native_columns(vocabulary: Vocabulary) -> NativeColumns:
     flags = word_flags(vocabulary)
+    text, offsets = packed(token_bytes(vocabulary, flags))
+    return NativeColumns(text, offsets, np.array(flags, np.uint8), NO_PAIRS)
+
+
+def native_encoder(vocabulary: Vocabulary) -> _core.Encoder:
+    pool, columns = vocabulary.pool_columns, vocabulary.native
     parents = np.maximum(pool.parents, 0).astype(np.uint32)
     unknown = vocabulary.unknown_id
     look_up = vocabulary.look_up or LookUp()
@@ -26,9 +57,10 @@ def native_encoder(vocabulary: Vocabulary) -> _core.Encoder:
         return _core.Encoder(
             vocabulary.rule.mode.native,
             vocabulary.merge_rule,
-            *packed(token_bytes(vocabulary, flags)),
+            columns.text,
+            columns.offsets,
             pool.kinds,
-            np.array(flags, np.uint8),
+            columns.flags,
             np.ascontiguousarray(parents[:, 0]),
             np.ascontiguousarray(parents[:, 1]),
             np.maximum(pool.ranks, 0).astype(np.uint64),
@@ -43,14 +75,20 @@ def native_encoder(vocabulary: Vocabulary) -> _core.Encoder:
                 look_up.arithmetic == "float32",
                 look_up.restart == "space",
                 look_up.unknown_score,
-                max(pool.scores[pool.are(*SPELLED)].tolist(), default=0.0),
+                _highest_score(pool),
                 vocabulary.word_ends,
                 vocabulary.whole_words,
                 vocabulary.space_first,
             ),
+            columns.pairs,
         )
     except (ValueError, OverflowError) as error:
         raise InputError(f"the vocabulary contradicts itself: {error}") from None
+
+
+def _highest_score(pool: Tokens) -> float:
+    scores = pool.scores[pool.are(*SPELLED)]
+    return float(scores.max()) if len(scores) else 0.0
 
 
 def word_flags(vocabulary: Vocabulary) -> list[int]:

@@ -37,6 +37,7 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.settings import EncodeSettings
 from volt.tokenizing.alignment import original_spans
+from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
@@ -52,7 +53,18 @@ Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
     """Load the vocabulary of a folder, or a `volt.json`, and check that it encodes its sample texts
     as it did when it was made."""
-    tokenizer = Tokenizer(load_vocabulary(path), threads=threads)
+    vocabulary = load_vocabulary(path)
+    try:
+        return _tested(path, Tokenizer(vocabulary, threads=threads))
+    except InputError:
+        if not isinstance(vocabulary.tokens, StoredTokens):
+            raise
+        # The compiled cache is not what it claims to be.
+        vocabulary = load_vocabulary(path, compiled=False)
+        return _tested(path, Tokenizer(vocabulary, threads=threads))
+
+
+def _tested(path: str | os.PathLike[str], tokenizer: Tokenizer) -> Tokenizer:
     for i, (text, expected) in enumerate(tokenizer.vocabulary.self_test):
         found = tokenizer.encode(text)
         if found != expected:
@@ -231,8 +243,6 @@ class Tokenizer(Decodes):
         dtype('uint32')
         """
         allowed = self.special_names(allowed_special)
-        if getattr(self, "_cuts", None) is not None:  # words that only a pattern of the user finds
-            return np.array(self.encode(text, allowed_special=allowed), np.uint32)
         text = self._normalized(text, allowed)
         try:
             if self._cuts is not None:
@@ -249,8 +259,6 @@ class Tokenizer(Decodes):
         """
         if allowed_special:
             allowed_special = self.special_names(allowed_special)
-        if getattr(self, "_cuts", None) is not None:
-            return len(self.encode(text, allowed_special=allowed_special))
         mask = self._allowed(allowed_special) if allowed_special else b""
         text = self._normalized(text, allowed_special)
         try:

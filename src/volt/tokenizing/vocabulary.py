@@ -14,8 +14,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import compress
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from volt.counting.words import MergeRule, Unknown, WordRule
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import Kind, Token, Tokens
 from volt.tokenizing.roles import RoleName, Roles, role_name
+
+if TYPE_CHECKING:
+    from volt.tokenizing.encoder import NativeColumns
 
 WordEnds = Literal["kinds", "spaces", "runs"]
 
@@ -125,7 +128,7 @@ class Vocabulary:
         return self.columns + Tokens.of(self.hidden)
 
     def of_kind(self, *kinds: Kind) -> list[str]:
-        return list(compress(self.texts, self.columns.are(*kinds).tolist()))
+        return self.columns.texts_at(np.flatnonzero(self.columns.are(*kinds)).tolist())
 
     @property
     def adds_space(self) -> bool:
@@ -138,7 +141,7 @@ class Vocabulary:
 
     @property
     def unknown_id(self) -> int | None:
-        return self.ids.get(self.unknown_token) if self.unknown == "unk" else None
+        return self.special_ids.get(self.unknown_token) if self.unknown == "unk" else None
 
     @property
     def unknown_starts(self) -> list[int]:
@@ -156,7 +159,15 @@ class Vocabulary:
     @cached_property
     def special_ids(self) -> dict[str, int]:
         """The special tokens and their ids."""
-        return {name: self.ids[name] for name in self.of_kind("special")}
+        numbers = np.flatnonzero(self.columns.are("special")).tolist()
+        return dict(zip(self.columns.texts_at(numbers), numbers, strict=True))
+
+    @cached_property
+    def native(self) -> NativeColumns:
+        """What the native encoder needs of the pool."""
+        from volt.tokenizing.encoder import native_columns
+
+        return native_columns(self)
 
     @property
     def around(self) -> tuple[list[int], list[int]]:
@@ -183,9 +194,14 @@ class Vocabulary:
     # ------------------------------------------------------------------------------ save and load
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `volt.json`; the same vocabulary gives the same bytes."""
+        """Write `volt.json`; the same vocabulary gives the same bytes. A large one gets a compiled
+        cache beside it, which makes loading quick."""
+        from volt.tokenizing.compiled import write_compiled
+
+        data = self.to_bytes()
         with atomic_write(path) as stream:
-            stream.write(self.to_bytes())
+            stream.write(data)
+        write_compiled(Path(path), data, self)
 
     def to_json(self) -> str:
         return self.to_bytes().decode()

@@ -43,6 +43,7 @@ from volt.proposing.tokens import (
     kind_numbers,
     packed,
 )
+from volt.tokenizing.compiled import read_compiled, renew_compiled
 from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
 
@@ -70,8 +71,8 @@ MOST_BYTES = 2_000_000_000
 # ------------------------------------------------------------------------------------------- write
 
 
-def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
-    """The content of `volt.json`: JSON with a token per line, for people and for diff."""
+def head_fields(vocabulary: Vocabulary) -> dict[str, Any]:
+    """The fields of `volt.json` before the lists of tokens."""
     look_up: dict[str, Any] = {}
     if vocabulary.look_up is not None:
         look_up["look_up"] = asdict(vocabulary.look_up)
@@ -98,7 +99,7 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
     newer = vocabulary.word_ends == "runs" or not vocabulary.space_first
     if rule.reads == "document" or rule.pretokenizer not in OLD_PRETOKENIZERS or newer:
         version = DOCUMENT_FORMAT
-    head = {
+    return {
         "format": version,
         "volt": __version__,
         "signature": vocabulary.signature,
@@ -113,6 +114,10 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
         "size": len(vocabulary),
         "unreachable": vocabulary.unreachable,
     }
+
+
+def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
+    """The content of `volt.json`: JSON with a token per line, for people and for diff."""
     lists = {
         "tokens": _token_rows(vocabulary.columns, 0, vocabulary.encoding == "unigram"),
         "hidden": _token_rows(Tokens.of(vocabulary.hidden), len(vocabulary), False),
@@ -120,7 +125,8 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
             _dump({"text": text, "ids": ids}) for text, ids in vocabulary.self_test
         ).encode(),
     }
-    lines = [f"{_dump(name)}: {_dump(value)}".encode() for name, value in head.items()]
+    lines = [f"{_dump(name)}: {_dump(value)}".encode()
+             for name, value in head_fields(vocabulary).items()]  # fmt: skip
     for name, rows in lists.items():
         lines.append(_dump(name).encode() + (b": [\n%s\n]" % rows if rows else b": []"))
     return b"{\n" + b",\n".join(lines) + b"\n}\n"
@@ -154,8 +160,9 @@ def check_sides(folder: Path) -> None:
         )
 
 
-def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
-    """Read a folder's `volt.json`, or the file itself. The file is not trusted."""
+def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> Vocabulary:
+    """Read a folder's `volt.json`, or the file itself. The file is not trusted. `compiled`: use the
+    cache beside it, and write it where it is missing or out of date (compiled.py)."""
     file = Path(path)
     if file.is_dir():
         check_sides(file)
@@ -163,13 +170,23 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     try:
         if file.stat().st_size > MOST_BYTES:
             raise InputError(f"{file}: larger than {MOST_BYTES:,} bytes")
+        data = file.read_bytes()
+        found = read_compiled(file, data) if compiled else None
+        if found is not None:
+            return found
         with _no_garbage():
-            data = json.loads(file.read_bytes().decode())
-            return _Reader(str(file), data).vocabulary()
+            found = _Reader(str(file), json.loads(data.decode())).vocabulary()
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file} is not a vocabulary: {error}") from None
+    renew_compiled(file, data, found)
+    return found
+
+
+def read_head(name: str, head: Any, tokens: Tokens, hidden: Tokens) -> Vocabulary:
+    """A vocabulary of tokens that were checked before, and the other fields of its file."""
+    return _Reader(name, head).with_tokens(tokens, hidden)
 
 
 def check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
@@ -230,7 +247,23 @@ class _Reader:
         return value
 
     def vocabulary(self) -> Vocabulary:
-        version = self._get("", self._data, "format", int)
+        size = self._get("", self._data, "size", int)
+        rows = self._get("", self._data, "tokens", list)
+        hidden_rows = self._get("", self._data, "hidden", list)
+        if size != len(rows):
+            raise self._fail("size", f"{size}, but there are {len(rows)} tokens")
+        if len(rows) + len(hidden_rows) > MOST_TOKENS:
+            raise self._fail("tokens", f"more than {MOST_TOKENS:,}")
+        scored = self._data.get("encoding") == "unigram"
+        vocabulary = self.with_tokens(
+            self._tokens("tokens", rows, 0, scored),
+            self._tokens("hidden", hidden_rows, size, False),
+        )
+        self._check(vocabulary)
+        return vocabulary
+
+    def _version(self) -> int:
+        version: int = self._get("", self._data, "format", int)
         if not FORMAT_VERSION <= version <= NEWEST_FORMAT:
             raise self._fail("format", f"{version}; this volt reads up to {NEWEST_FORMAT}")
         if "reads" in self._data and version < DOCUMENT_FORMAT:
@@ -242,6 +275,11 @@ class _Reader:
                 raise self._fail(key, f"not in format {version}")
         if "roles" in self._data and version < ROLES_FORMAT:
             raise self._fail("roles", f"not in format {version}")
+        return version
+
+    def with_tokens(self, tokens: Tokens, hidden: Tokens) -> Vocabulary:
+        """The vocabulary of these tokens, and of all other fields."""
+        version, size = self._version(), len(tokens)
         rule = WordRule(
             pretokenizer=self._pretokenizer(),
             normalize=self._choice("normalize", get_args(Normalization)),
@@ -249,21 +287,13 @@ class _Reader:
             unicode=self._get("", self._data, "unicode", str),
             reads=self._choice("reads", get_args(Unit), "line"),
         )
-        size = self._get("", self._data, "size", int)
-        rows = self._get("", self._data, "tokens", list)
-        hidden_rows = self._get("", self._data, "hidden", list)
-        if size != len(rows):
-            raise self._fail("size", f"{size}, but there are {len(rows)} tokens")
-        if len(rows) + len(hidden_rows) > MOST_TOKENS:
-            raise self._fail("tokens", f"more than {MOST_TOKENS:,}")
         encoding = self._choice(
             "encoding", get_args(Encoding if version > FORMAT_VERSION else MergeEncoding)
         )
-        scored = encoding == "unigram"
-        vocabulary = Vocabulary(
+        return Vocabulary(
             rule=rule,
-            tokens=self._tokens("tokens", rows, 0, scored),
-            hidden=self._tokens("hidden", hidden_rows, size, False),
+            tokens=tokens,
+            hidden=hidden,
             encoding=encoding,
             merge_rule=self._choice("merge_rule", get_args(MergeRule)),
             unknown=self._choice("unknown", get_args(Unknown)),
@@ -282,8 +312,6 @@ class _Reader:
             signature=self._get("", self._data, "signature", str),
             self_test=self._self_test(size),
         )
-        self._check(vocabulary)
-        return vocabulary
 
     def _flag(self, key: str, default: bool = False) -> bool:
         return bool(self._get("", self._data, key, bool)) if key in self._data else default
