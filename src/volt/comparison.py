@@ -95,6 +95,12 @@ class Comparison:
     def summary(self) -> dict[str, Any]:
         return asdict(self)
 
+    def _repr_html_(self) -> str:
+        """In a notebook: the tables."""
+        from volt.report.notebook import comparison_html
+
+        return comparison_html(self)
+
 
 @accepts(InputSettings)
 def compare(

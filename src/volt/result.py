@@ -22,6 +22,7 @@ from volt.tokenizing.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from volt.languages.table import LanguageTable
+    from volt.report.plot import Shows
 
 CURVE_ROWS = 1000
 
@@ -125,6 +126,13 @@ class LearnResult:
         from volt.report.notebook import result_html
 
         return result_html(self)
+
+    def plot(self, shows: Shows = "answer") -> Any:
+        """A matplotlib figure, which a notebook shows: quality and cost over size with the choice
+        (`answer`), or entropy and MUV (`paper`)."""
+        from volt.report.plot import result_figure
+
+        return result_figure(self, shows)
 
     def save(
         self, folder: str | os.PathLike[str], *, force: bool = False, report: bool = True

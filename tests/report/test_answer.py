@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from volt.report.answer import answer, criterion_rows, marginal_line, quality_loss
+from volt.report.answer import answer, criterion_rows, quality_loss
 from volt.report.page import answer_data
 
 QUALITY = {
@@ -65,6 +65,7 @@ def test_the_lines_of_a_choice_by_cost():
         "`for_model`)",
         "  again     five parts of the text chose 11,648 to 11,840",
         "  paper     VOLT as published chooses 14,329 (`profile=paper`)",
+        "  others    as information: heldout 6,400, mdl 683",
     ]
 
 
@@ -202,7 +203,6 @@ def test_data_of_an_earlier_version():
            "choices": [{"criterion": "muv", "size": 8000, "value": 1.0, "meaning": "most saved",
                         "doubts": []}]}  # fmt: skip
     assert answer(old).lines == ["8,000 tokens: chosen by muv, most saved"]
-    assert marginal_line(old) is None
     fixed = old | {"criterion": "size"}
     assert answer(fixed).lines == [
         "8,000 tokens: the size you gave",
@@ -216,12 +216,6 @@ def test_criteria_in_words():
     assert found["mdl"].sentence == "Bits for both."
     assert (found["frequency"].size, found["frequency"].parts) == ("-", "")
     assert found["frequency"].sentence == "what frequency means (in doubt)"
-
-
-def test_a_row_and_its_price():
-    assert marginal_line(choices()).startswith(
-        "row 11,776 saves 9 tokens of text and costs as much as 8.573;"
-    )
 
 
 def test_quality_between_sizes_is_linear_in_log_size():

@@ -98,11 +98,15 @@ def say(quiet: bool, *lines: str) -> None:
 
 
 def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
-    """Lines with their styles on a terminal; as they are, and never folded, elsewhere."""
+    """Lines with their styles on a terminal; plain, and 80 columns wide, elsewhere."""
     if quiet:
         return
     if not sys.stderr.isatty():
-        say(quiet, *(line.text for line in lines))
+        from volt.report.terminal import WIDTH
+
+        for line in lines:
+            text = in_flags(line.text, current_options())
+            say(quiet, *replace(line, text=text).wrapped(WIDTH))
         return
     from rich.console import Console
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,31 +63,31 @@ def table_lines(table: LanguageTable | None) -> list[str]:
         return []
     wide = max(8, *(len(row.code) for row in table.rows))
     measured = any(row.best_size is not None for row in table.rows)
-    columns = [
-        ("language", f"<{wide}"), ("lines", ">9,"), ("weight", ">8"), ("share", ">6.1%"),
-        ("used", ">7,"), ("tok/word", ">8.3f"), ("tok/line", ">8.2f"), ("1-token", ">7.1%"),
-        ("unknown", ">7,"), ("entropy", ">7.3f"), ("/char", ">6.3f"), ("parity", ">6.3f"),
-        *([("best", ">7,"), ("loss", ">6.1%")] if measured else []),
-        *([("cost", ">+7.2%")] if table.min_share is not None else []),
-    ]  # fmt: skip
-    rows = (
-        (row.code, row.lines, _weight(row), row.share, row.used, row.tokens_per_word,
-         row.tokens_per_sentence, row.single_token_words, row.unknown_characters, row.entropy,
-         row.entropy_per_character, row.parity,
-         *([row.best_size, row.quality_loss] if measured else []),
-         *([row.cost or 0] if table.min_share is not None else []))
-        for row in table.rows
-    )  # fmt: skip
-    lines = ["", *text_table(columns, rows)]
+    weighted = any(row.weight != "1" for row in table.rows)
+    unknown = any(row.unknown_characters for row in table.rows)
+    columns: list[tuple[str, str, Callable[[Language], Any]]] = [
+        ("language", f"<{wide}", lambda row: row.code),
+        ("lines", ">9,", lambda row: row.lines),
+        *([("weight", ">6", _weight)] if weighted else []),
+        ("share", ">6.1%", lambda row: row.share),
+        ("tok/word", ">8.3f", lambda row: row.tokens_per_word),
+        ("tok/line", ">8.2f", lambda row: row.tokens_per_sentence),
+        ("1-token", ">7.1%", lambda row: row.single_token_words),
+        *([("unknown", ">7,", lambda row: row.unknown_characters)] if unknown else []),
+        ("parity", ">6.3f", lambda row: row.parity),
+        *([("best", ">7,", lambda row: row.best_size)] if measured else []),
+        *([("loss", ">5.1%", lambda row: row.quality_loss)] if measured else []),
+        *([("cost", ">+7.2%", lambda row: row.cost or 0)] if table.min_share is not None else []),
+    ]
+    heads = [(name, form) for name, form, _ in columns]
+    rows = ([value(row) for _, _, value in columns] for row in table.rows)
+    lines = ["", *text_table(heads, rows)]
     where = "the parallel text" if table.parallel else (
-        "the texts with as many lines: parity only if these are translations (--parallel)"
+        "the texts, if they are translations"
     )  # fmt: skip
     lines.append(f"parity: tokens for each token of {table.reference}, on {where}")
     if measured:
-        lines.append(
-            "best: size with the best held-out quality for that language alone; loss: what the "
-            "chosen size costs it against that, in bits per byte"
-        )
+        lines.append("best: its own best size; loss: held-out bits per byte above that")
     return lines
 
 

@@ -133,6 +133,7 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
     say(run.quiet, *count_summary(result.counts), *([result.enough] if result.enough else []))
     _tell(result, folder, run.quiet)
     say(run.quiet, *_pair_warnings(result, asked, options["glob"]), *table_lines(result.languages))
+    _next(result, folder, run.quiet)
 
 
 def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
@@ -157,6 +158,7 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
     for side, result in sides.items():
         say(run.quiet, f"{side}:")
         _tell(result, folder / side, run.quiet)
+        _next(result, folder / side, run.quiet)
         say(run.quiet, "")
     lines = [result.counts.lines_of for result in sides.values()]
     say(run.quiet, *_mismatch(*lines))
@@ -224,6 +226,13 @@ def _tell(result: LearnResult, folder: Path, quiet: bool) -> None:
     say_lines(quiet, summary(result, folder, files, unicode=can_draw()))
     if "report.json" in files and "report.html" not in files:
         say(quiet, f"{HINT}, then: volt report {folder}")
+
+
+def _next(result: LearnResult, folder: Path, quiet: bool) -> None:
+    from volt.report.terminal import next_lines
+
+    files = [name for name in ARTIFACTS if (folder / name).exists()]
+    say_lines(quiet, [*next_lines(result.vocabulary, folder, files)])
 
 
 def _data(result: LearnResult, folder: Path) -> dict[str, Any]:

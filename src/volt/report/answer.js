@@ -2,12 +2,11 @@
 "use strict";
 
 const VoltAnswer = (() => {
-  const { data, figures, find, fixed, make, percent, plural, say, whole } = VoltPage;
-  const { isText, size, tokens } = VoltTokens;
-  const { answer, choices: learned, corpus } = data;
+  const { data, figures, find, make, say, whole } = VoltPage;
+  const { answer, choices: learned } = data;
 
   function section() {
-    find("answer-title").append(whole(size), " ", make("small", "tokens"));
+    find("answer-title").append(whole(VoltTokens.size), " ", make("small", "tokens"));
     const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
     if (!answer) {
       say("answer-why", "This vocabulary was not learned here: the folder has no choices.json, so there is nothing to say about its size.");
@@ -19,7 +18,7 @@ const VoltAnswer = (() => {
     }
     find("answer-rows").replaceChildren(...(answer ? answer.rows : []).map(([name, sentence]) =>
       make("div", [make("dt", name), make("dd", flagged(sentence))])));
-    text();
+    figures(find("figures"), data.facts.map((fact) => [fact.name, fact.value, fact.note]));
     criteria();
     for (const use of data.uses) {
       find("uses").append(make("div", [
@@ -32,19 +31,6 @@ const VoltAnswer = (() => {
 
   // Options of the command line stand out.
   const flagged = (sentence) => sentence.split(/(--[a-z][a-z-]*(?: paper)?)/).map((part, i) => (i % 2 ? make("code", part) : part));
-
-  function text() {
-    const kept = tokens.filter((token) => isText(token) && !token.scaffold).length;
-    figures(find("figures"), [
-      ["learned from the text", whole(kept), data.scaffolds ? `and ${plural(data.scaffolds, "scaffold")}` : ""],
-      corpus && ["tokens per word", fixed(corpus.tokens / corpus.spaced_words)],
-      corpus && ["bytes per token", fixed(corpus.bytes / corpus.tokens)],
-      corpus && ["unknown characters", percent(corpus.unknown_characters / corpus.characters)],
-      corpus && corpus.lines > 0 && ["text", plural(corpus.lines, "line"), plural(corpus.words, "word")],
-    ]);
-    if (answer && answer.marginal) say("marginal", `${answer.marginal[0].toUpperCase()}${answer.marginal.slice(1)}.`);
-    else find("marginal").hidden = true;
-  }
 
   function criteria() {
     if (!answer) {

@@ -54,6 +54,7 @@ def answer(found: Mapping[str, Any]) -> Answer:
         "again": _again(found),
         "auto": _auto(found),
         "paper": _paper(found),
+        "others": _others(found),
     }
     said = tuple((name, sentence) for name, sentence in rows.items() if sentence)
     one = verdict(found, reason(found))
@@ -277,16 +278,16 @@ def _paper(found: Mapping[str, Any]) -> str | None:
     return f"VOLT as published chooses {one['size']:,}{doubt} (`profile=paper`)"
 
 
-def marginal_line(found: Mapping[str, Any]) -> str | None:
-    """mu at the chosen size, beside its price."""
-    mu, price = found.get("mu"), found.get("price")
-    if mu is None or price is None:
+def _others(found: Mapping[str, Any]) -> str | None:
+    """The criteria that were not named before."""
+    others = [
+        f"{one['criterion']} {one['size']:,}"
+        for one in found["choices"]
+        if one["size"] is not None and one["criterion"] not in ("auto", "muv", reason(found))
+    ]
+    if not others or reason(found) == "only":
         return None
-    saved = "1 token" if mu == 1 else f"{mu:,.4g} tokens"
-    return (
-        f"row {found['size']:,} saves {saved} of text and costs as much as {price:,.4g}; where the "
-        "two are equal, the cost is lowest"
-    )
+    return f"as information: {', '.join(others)}"
 
 
 # --------------------------------------------------------------------------------------- criteria

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.merges import MergeCandidates
+from volt.proposing.tokens import SPELLED
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -34,6 +36,7 @@ SAMPLE_BYTES = 1 << 20
 SHOWN_TOKENS = 48
 SHOWN_CHARACTERS = 28
 SHOWN_DROPPED = 200
+TYPICAL_FILES, TYPICAL_TOKENS, TINY_RATE = 40, 24, 1e-6
 
 
 def collect(result: LearnResult) -> dict[str, Any]:
@@ -44,7 +47,7 @@ def collect(result: LearnResult) -> dict[str, Any]:
         "signature": result.signature,
         "length": result.choice.length,
         "source": {"name": result.curve_name, "exact": result.exact},
-        "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
+        **overview(result),
         "curve": curve_columns(result),
         "tokens": every_token_count(result.curve),
         "transport": transport_excerpt(result),
@@ -53,8 +56,26 @@ def collect(result: LearnResult) -> dict[str, Any]:
             if result.source == "bpe" and isinstance(result.candidates, MergeCandidates)
             else None
         ),
-        "files": file_figures(result.counts, Tokenizer(result.vocabulary)),
+        "files": file_figures(result.counts, result.tokenizer),
+        "typical": typical_tokens(result),
     }
+
+
+def overview(result: LearnResult) -> dict[str, Any]:
+    """What the terminal shows, too."""
+    return {
+        "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
+        "residues": residue_count(result.vocabulary),
+    }
+
+
+def residue_count(vocabulary: Vocabulary) -> int | None:
+    """Tokens that the text makes, but never shows; None where tokens do not merge."""
+    from volt.foreign.residues import find_residues
+
+    shown = vocabulary.columns.frequencies
+    found = find_residues(vocabulary, shown) if shown.any() else None
+    return None if found is None else len(found)
 
 
 def save_report(report: dict[str, Any], path: str | os.PathLike[str]) -> None:
@@ -301,6 +322,37 @@ def _first_lines(sample: bytes, room: int) -> list[str]:
         sample = sample[: sample.rfind(b"\n", 0, room) + 1]
     text = sample.decode(errors="replace").removeprefix("\ufeff")
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+
+
+def typical_tokens(result: LearnResult) -> dict[str, list[int]]:
+    """The tokens that a language has far more often than the others, or a file if no languages were
+    named: those whose occurrences tell most about where they come from."""
+    counts, tokenizer = result.counts, result.tokenizer
+    used: dict[str, NDArray[np.int64]] = {}
+    for part in counts.parts:
+        if part.language is not None:
+            found = tokenizer.usage(part.counts)[0]
+            used[part.language] = used.get(part.language, 0) + found
+    if not used:
+        texts = zip(counts.lines_of, counts.samples, strict=False)
+        sampled = [(PurePath(name).name, sample) for (name, _), sample in texts if sample]
+        room = max(SAMPLE_BYTES // max(1, len(sampled)), 1 << 14)
+        for name, sample in sampled[:TYPICAL_FILES]:
+            ids = tokenizer.encode_batch(_first_lines(sample, room))
+            used[name] = np.bincount(
+                np.fromiter(chain.from_iterable(ids), np.int64), minlength=len(tokenizer)
+            )
+    if len(used) < 2:
+        return {}
+    rates = np.stack([row / max(1, row.sum()) for row in used.values()])
+    rest = (rates.sum(axis=0) - rates) / (len(used) - 1)
+    spelled = result.vocabulary.columns.are(*SPELLED)
+    told = rates * np.log((rates + TINY_RATE) / (rest + TINY_RATE)) * spelled
+    order = np.argsort(-np.round(told, 12), axis=1, kind="stable")[:, :TYPICAL_TOKENS]
+    return {
+        name: [int(i) for i in row if values[i] > 0]
+        for name, row, values in zip(used, order, told, strict=True)
+    }
 
 
 def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:

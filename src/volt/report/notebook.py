@@ -1,71 +1,135 @@
-"""How a result and a tokenizer show themselves in a notebook. All text is escaped."""
+"""How results, tokenizers and comparisons show themselves in a notebook. All text is escaped."""
 
 from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING
 
 from volt.base.errors import SettingsError
+from volt.counting.marks import INNER
+from volt.proposing.tokens import SPELLED, Token
 
 if TYPE_CHECKING:
+    from volt.comparison import Comparison
     from volt.result import LearnResult
     from volt.tokenizing.tokenizer import Tokenizer
 
 COLORS = ("#d6e6fa", "#fbe1cb", "#d8efd9", "#eadcf5", "#f7e4e8")
 SAMPLE = "The right vocabulary for your text, 1984 to 2042: naïve café, Größe, 語彙, пример."
+SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
 
 
 def result_html(result: LearnResult) -> str:
-    """The answer and why, the criteria, quality and cost over size."""
+    """The answer and why, quality and cost over size, the figures, the criteria."""
     from volt.report.answer import answer, criterion_rows
-    from volt.report.plot import render, result_figure
-    from volt.report.terminal import vocabulary_lines
+    from volt.report.data import overview
+    from volt.report.facts import facts
 
     data = result.summary()
     found = answer(data)
-    reasons = "".join(f"<tr>{_left(name)}{_left(sentence)}</tr>" for name, sentence in found.rows)
-    rows = "".join(
-        f"<tr>{_left(one.name)}<td>{one.size}</td>"
-        f"<td style='white-space:nowrap'>{one.parts}</td>{_left(one.sentence)}</tr>"
-        for one in criterion_rows(data)
-    )
+    shown = facts(result.vocabulary, data, overview(result))
+    criteria = [(one.name, one.size, one.parts, one.sentence) for one in criterion_rows(data)]
     notes = "".join(f"<li>{escape(message)}</li>" for message in result.messages)
+    return (
+        f"<div><p><b>{escape(found.headline)}</b></p>{_table(found.rows)}"
+        f"<div style='background:white;display:inline-block'>{_figure(result)}</div>"
+        f"{_table((one.name, one.value, one.note) for one in shown)}"
+        f"{_table(criteria, ('criterion', 'size', 'parts of the text', 'what it measures'))}"
+        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
+    )
+
+
+def _figure(result: LearnResult) -> str:
+    from volt.report.plot import render, result_figure
+
     try:
         # As an image: names inside it stay apart from those of other cells.
         image = base64.b64encode(render(result_figure(result), "svg")).decode()
-        figure = f"<img alt='quality and cost over size' src='data:image/svg+xml;base64,{image}'>"
     except SettingsError as error:
-        figure = f"<p>{escape(str(error))}</p>"
-    return (
-        f"<div><p><b>{escape(found.headline)}</b></p><table>{reasons}</table>"
-        f"<div style='background:white;display:inline-block'>{figure}</div>"
-        f"<p>{'<br>'.join(map(escape, vocabulary_lines(result)))}</p>"
-        "<table><tr><th>criterion</th><th>size</th><th>parts of the text</th>"
-        f"<th>what it measures</th></tr>{rows}</table>{f'<ul>{notes}</ul>' if notes else ''}</div>"
-    )
-
-
-def _left(sentence: str) -> str:
-    """A cell of words; parameters stand in backticks."""
-    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(sentence))
-    return f"<td style='text-align:left'>{words}</td>"
+        return f"<p>{escape(str(error))}</p>"
+    return f"<img alt='quality and cost over size' src='data:image/svg+xml;base64,{image}'>"
 
 
 def tokenizer_html(tokenizer: Tokenizer) -> str:
     """What it is, and a sentence cut with it."""
-    return f"<div><p><b>{escape(repr(tokenizer))}</b></p>{colored_tokens(tokenizer, SAMPLE)}</div>"
+    return f"<div><p><b>{escape(repr(tokenizer))}</b></p>{show(tokenizer, SAMPLE)._repr_html_()}"
 
 
-def colored_tokens(tokenizer: Tokenizer, text: str) -> str:
-    """The tokens of a text, each in a colour, with its id where the pointer is."""
-    spans = []
-    for number, i in enumerate(tokenizer.encode(text)):
-        shown = escape(tokenizer.tokens[i])
-        color = COLORS[number % len(COLORS)]
-        spans.append(
-            f"<span title='{i}' style='background:{color};color:black;border-radius:3px;"
-            f"padding:0 2px;margin-right:2px;white-space:pre-wrap'>{shown}</span>"
+def comparison_html(comparison: Comparison) -> str:
+    """A table of all text, and one per kind of text."""
+    from volt.comparison import figure, tables
+
+    return "".join(
+        _table(
+            [(name, *(figure(row, one) for one in columns)) for name, row in rows],
+            ("vocabulary", *(one.title for one in columns)),
         )
-    return f"<div style='font-family:monospace;line-height:1.9'>{''.join(spans)}</div>"
+        for columns, rows in tables(comparison)
+    )
+
+
+def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """Words are to the left, numbers to the right; parameters stand in backticks."""
+
+    def cell(text: str) -> str:
+        side = "right" if re.match(r"[-+\d][\d,.%]*$", text) else "left"
+        words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+        return f"<td style='text-align:{side}'>{words}</td>"
+
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    return f"<table>{f'<tr>{titles}</tr>' if titles else ''}{body}</table>"
+
+
+@dataclass(frozen=True)
+class ShownTokens:
+    """A text cut into tokens: coloured in a notebook, between bars elsewhere."""
+
+    text: str = field(repr=False)
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]] = field(repr=False)
+
+    def __str__(self) -> str:
+        return "|".join(token.translate(SIGNS) for token in self.tokens)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        spans = "".join(
+            f"<span title='id {i}, characters {start} to {end}' style='background:"
+            f"{COLORS[place % len(COLORS)]};color:black;border-radius:3px;padding:0 2px;"
+            f"margin-right:2px;white-space:pre-wrap'>{escape(token.translate(SIGNS))}</span>"
+            + "<br>"
+            * ("\n" in token)
+            for place, (i, token, (start, end)) in enumerate(
+                zip(self.ids, self.tokens, self.offsets, strict=True)
+            )
+        )
+        return (
+            f"<div style='font-family:monospace;line-height:1.9'>{spans}</div>"
+            f"<small>{len(self.ids):,} tokens</small>"
+        )
+
+
+def show(tokenizer: Tokenizer, text: str) -> ShownTokens:
+    """The tokens of a text as the text they stand for, with a space where a mark says that a word
+    begins or ends. What is only a part of a character is shown by its letters."""
+    ids, offsets = tokenizer.encode_with_offsets(text)
+    marks, tokens = tokenizer.vocabulary.marks, tokenizer.vocabulary.tokens
+
+    def shown(token: Token) -> str:
+        if token.kind not in SPELLED:
+            return token.text
+        try:
+            plain = marks.text(token.text).decode()
+        except UnicodeDecodeError:
+            return token.text
+        place = marks.position(token.text)
+        return " " * (marks is INNER and bool(place.starts)) + plain + " " * bool(place.ends)
+
+    return ShownTokens(text, ids, [shown(tokens[i]) for i in ids], offsets)

@@ -20,10 +20,11 @@ from volt._version import __version__
 from volt.base.errors import InputError
 from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
-from volt.report.answer import answer, criterion_rows, marginal_line
+from volt.report.answer import answer, criterion_rows
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_excerpt, packed_vocabulary, pretokenizers
 from volt.report.data import load_report
+from volt.report.facts import facts
 from volt.settings import in_flags
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
@@ -128,6 +129,7 @@ def page_data(material: Material) -> dict[str, Any]:
         "pretokenizers": pretokenizers(),
         "choices": choices,
         "answer": choices and answer_data(choices),
+        "facts": [asdict(fact) for fact in facts(material.vocabulary, choices, report)],
         "models": [model.summary() for model in MODELS.values()],
         "length": report.get("length", "types"),
         "source": report.get("source", {"name": "BPE", "exact": True}),
@@ -152,7 +154,6 @@ def answer_data(choices: dict[str, Any]) -> dict[str, Any]:
         "why": found.why,
         "doubt": found.doubt,
         "rows": [[name, in_flags(sentence)] for name, sentence in found.rows],
-        "marginal": marginal_line(choices),
         "criteria": [asdict(row) for row in criterion_rows(choices)],
     }
 

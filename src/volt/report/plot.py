@@ -68,7 +68,14 @@ def new_figure(rows: int, heights: tuple[float, ...]) -> tuple[Any, Any]:
         raise SettingsError(
             "this needs matplotlib, part of the extra `report`: pip install 'volt-vocab[report]'"
         ) from None
-    figure = Figure(figsize=(7.2, 4.4), layout="constrained")
+
+    class Shown(Figure):
+        """A notebook shows it, whether pyplot was imported or not."""
+
+        def _repr_svg_(self) -> str:
+            return render(self, "svg").decode()
+
+    figure = Shown(figsize=(7.2, 4.4), layout="constrained")
     panels = figure.subplots(rows, 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)

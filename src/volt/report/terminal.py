@@ -6,26 +6,24 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.report.answer import (
-    CriterionRow,
-    answer,
-    criterion_rows,
-    marginal_line,
-    quality_points,
-    share,
-)
-from volt.report.data import corpus_figures
+from volt.formats import FORMATS
+from volt.report.answer import answer, quality_points, share
+from volt.report.data import overview
+from volt.report.facts import facts
 from volt.result import LearnResult
+from volt.tokenizing.vocabulary import Vocabulary
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*#@"
 SPARK_WIDTH = 60
-PARTS, MEASURES = "parts of the text", "what it measures"
+WIDTH = 80
+"""Columns where nobody looks: in a pipe or a file."""
 LEAST_WIDTH = 36
 """Columns that a sentence in a table needs; with fewer it goes on at the start of the next line."""
 CLIPPED = 10
@@ -55,18 +53,17 @@ class Line:
 def summary(
     result: LearnResult, folder: Path, files: Sequence[str], *, unicode: bool = True
 ) -> list[Line]:
-    """The answer and why, the vocabulary, the other criteria, the curve, what to know, where the
-    files are."""
+    """The answer and why, the quality curve, the figures of the vocabulary, what to know, and where
+    the files are."""
     found = result.summary()
     head, *reasons = answer(found).lines
-    lines = [Line(""), Line(head, "bold")]
+    lines = [Line(""), Line(head, "bold", indent=2)]
     lines += [*(Line(line, indent=12) for line in reasons), Line("")]
-    lines += [*(Line(line, indent=2) for line in vocabulary_lines(result)), Line("")]
-    others = [row for row in criterion_rows(found) if row.name != result.choice.criterion]
-    table = criteria_table(others)
-    indent = table[0].index(MEASURES)
-    lines += [Line(table[0], "dim"), *(Line(row, indent=indent) for row in table[1:]), Line("")]
     lines += [*map(Line, sparkline(spark(result, found), unicode=unicode)), Line("")]
+    shown = facts(result.vocabulary, found, overview(result))
+    # How much text there is was said when it was counted.
+    lines += [Line(fact.line, indent=22) for fact in shown if fact.name != "text"]
+    lines.append(Line(""))
     # The doubts of the criterion that decided are in the first line already.
     notes = [
         one for one in result.messages if one.removeprefix(f"{result.choice.size:,}: ") not in head
@@ -76,49 +73,13 @@ def summary(
     return lines
 
 
-def vocabulary_lines(result: LearnResult) -> list[str]:
-    vocabulary = result.vocabulary
-    learned = f"vocabulary: {len(vocabulary):,} tokens"
-    if vocabulary.scaffolds:
-        learned += f", {vocabulary.scaffolds:,} of them scaffolds"
-    if vocabulary.hidden:
-        learned += f", {len(vocabulary.hidden):,} more hidden"
-    corpus = corpus_figures(result.counts, result.candidates, vocabulary)
-    unknown = corpus["unknown_characters"] / corpus["characters"]
-    spaced = corpus["spaced_words"]  # none in text of white space
-    per_word = f"{corpus['tokens'] / spaced:.3f} tokens per word between spaces, " if spaced else ""
-    text = f"text: {per_word}{corpus['bytes'] / corpus['tokens']:.2f} bytes per token, " + (
-        f"{unknown:.3g} of the characters unknown" if unknown else "no unknown characters"
-    )
-    lines = [learned, text]
-    if marginal := marginal_line(result.summary()):
-        lines.append(f"marginal utility: {marginal}")
-    step = next((one for one in result.steps if one.size == result.choice.size), None)
-    if step is not None:
-        solution = step.solution
-        lines.append(
-            f"transport at this size: {solution.iterations} iterations, epsilon "
-            f"{solution.problem.epsilon:g} moved {solution.moved:.3%} of the mass, "
-            f"{step.dropped or 'no'} tokens dropped"
-        )
-    if result.overlap is not None and result.overlap < 1:
-        lines.append(f"{result.overlap:.1%} of the merged tokens are those of BPE of that size")
-    if vocabulary.unreachable:
-        lines.append(f"{len(vocabulary.unreachable):,} tokens are unreachable (see volt.json)")
-    return lines
-
-
-def criteria_table(rows: Sequence[CriterionRow]) -> list[str]:
-    """A line for each criterion; the third column only if several parts of the text chose."""
-    wide = max((len(row.parts) for row in rows), default=0) and len(PARTS)
-    wide = max([wide, *(len(row.parts) for row in rows)])
-    head = CriterionRow("criterion", "size", PARTS if wide else "", MEASURES)
-    return [
-        f"{row.name:<10} {row.size:>8}  "
-        + (f"{row.parts:>{wide}}  " if wide else "")
-        + row.sentence
-        for row in [head, *rows]
-    ]
+def next_lines(vocabulary: Vocabulary, folder: Path, files: Sequence[str]) -> list[Line]:
+    """What to do with a folder: the page, and a command for the first toolkit that takes it."""
+    lines = [Line(f"look at: {folder / 'report.html'}")] if "report.html" in files else []
+    name, form = next((name, form) for name, form in FORMATS.items() if not form.refuse(vocabulary))
+    target = folder.with_name(f"{folder.name}-{form.example[0]}")
+    command = f"volt export -m {quote(str(folder))} --to {name} -o {quote(str(target))}"
+    return [*lines, Line(f"next: {command}", "bold")]
 
 
 @dataclass(frozen=True)
@@ -138,16 +99,16 @@ def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDT
     quality, size = found.get("quality"), result.choice.size
     if not quality:
         sizes, values = entropy_points(result, width)
-        title = f"H of {result.curve_name}, {values[0]:.2f} to {values[-1]:.2f} nats"
+        title = f"H of {result.curve_name} ({values[0]:.2f} to {values[-1]:.2f} nats)"
         return Spark(title, sizes, values, size)
     grid, scores = quality_points(quality)
     sizes = np.unique(np.rint(np.geomspace(grid[0], grid[-1], width)).astype(np.int64))
     most = scores.min() * (1 + CLIPPED * quality["tolerance"])
     values = np.minimum(np.interp(np.log(sizes), np.log(grid), scores), most)
     low, high = quality["range"]
-    best = "" if quality.get("languages") else f" ({scores.min():.3f})"
+    best = "" if quality.get("languages") else f" {scores.min():.3f}"
     above = share(CLIPPED * quality["tolerance"])
-    title = f"held-out bits per byte, from the best{best} to {above} above it"
+    title = f"held-out bits per byte (best{best}, top {above} above it)"
     return Spark(title, sizes, values, size, (low, high))
 
 
@@ -174,20 +135,19 @@ def sparkline(curve: Spark, *, unicode: bool = True) -> list[str]:
         first, last = map(column, curve.range)
         below[first : last + 1] = "-" * (last + 1 - first)
     below[column(curve.size)] = "^"
-    about = f"{curve.size:,} tokens, of {int(sizes[0]):,} to {int(sizes[-1]):,}"
     return [
-        f"{curve.title}, over log size",
+        f"{curve.title} at {int(sizes[0]):,} to {int(sizes[-1]):,} tokens",
         f"  {bars}",
-        f"  {''.join(below).rstrip()} {about}",
+        f"  {''.join(below).rstrip()} ^ {curve.size:,}",
     ]
 
 
 def summary_data(result: LearnResult, folder: Path, files: Sequence[str]) -> dict[str, Any]:
-    """The same as data: what choices.json holds, the small curve, the text, the files."""
+    """The same as data: what choices.json contains, the small curve, the text, the files."""
     sizes, values = entropy_points(result)
     return {
         **result.summary(),
-        "corpus": corpus_figures(result.counts, result.candidates, result.vocabulary),
+        "corpus": overview(result)["corpus"],
         "curve": {"sizes": sizes.tolist(), "entropy": values.tolist()},
         "files": [str(folder / name) for name in files],
     }

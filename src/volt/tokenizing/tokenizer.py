@@ -127,6 +127,16 @@ class Tokenizer(Decodes):
 
         return tokenizer_html(self)
 
+    def show(self, text: str) -> Any:
+        """The tokens of a text: coloured in a notebook, between bars elsewhere.
+
+        >>> tokenizer.show("low slow")
+        ␣low|␣|s|low
+        """
+        from volt.report.notebook import show
+
+        return show(self, text)
+
     def __len__(self) -> int:
         return len(self.vocabulary)
 

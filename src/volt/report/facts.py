@@ -1,0 +1,86 @@
+"""What a vocabulary is and makes of its text, in a few figures. Terminal, page and notebook show
+these, so that they never contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from volt.proposing.tokens import KINDS
+from volt.report.answer import share
+from volt.tokenizing.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A figure as it is shown."""
+
+    name: str
+    value: str
+    note: str = ""
+
+    @property
+    def line(self) -> str:
+        """For a terminal."""
+        said = f"{self.value} ({self.note})" if self.note else self.value
+        return f"  {self.name:<19} {said}"
+
+
+def facts(
+    vocabulary: Vocabulary, choices: Mapping[str, Any] | None, report: Mapping[str, Any]
+) -> list[Fact]:
+    """From volt.json and, where they are there, choices.json and report.json."""
+    return [
+        *_vocabulary(vocabulary, report),
+        *(_text(report["corpus"]) if report.get("corpus") else []),
+        *(_choice(choices) if choices else []),
+    ]
+
+
+def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]:
+    counted = {kind: len(vocabulary.of_kind(kind)) for kind in KINDS}
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in counted.items() if count)
+    found = [Fact("vocabulary", f"{len(vocabulary):,} tokens", kinds)]
+    if vocabulary.scaffolds:
+        found.append(Fact("scaffolds", f"{vocabulary.scaffolds:,}", "others are made from them"))
+    if vocabulary.hidden:
+        hidden = f"{len(vocabulary.hidden):,}"
+        found.append(Fact("hidden", hidden, "merged on the way, never put out"))
+    if report.get("residues"):
+        note = "the text makes them, but always merges them on"
+        found.append(Fact("residues", f"{report['residues']:,}", note))
+    if vocabulary.unreachable:
+        unreachable = f"{len(vocabulary.unreachable):,}"
+        found.append(Fact("unreachable", unreachable, "their own text is cut otherwise"))
+    return found
+
+
+def _text(corpus: Mapping[str, Any]) -> list[Fact]:
+    found = []
+    if corpus["lines"]:
+        found.append(Fact("text", f"{corpus['lines']:,} lines", f"{corpus['words']:,.0f} words"))
+    if corpus["spaced_words"]:  # none in text of white space
+        per_word = corpus["tokens"] / corpus["spaced_words"]
+        found.append(Fact("tokens per word", f"{per_word:.2f}", "words between spaces"))
+    if corpus["tokens"]:
+        found.append(Fact("bytes per token", f"{corpus['bytes'] / corpus['tokens']:.2f}"))
+    unknown = corpus["unknown_characters"] / max(1, corpus["characters"])
+    found.append(Fact("unknown characters", share(unknown) if unknown else "none"))
+    return found
+
+
+def _choice(choices: Mapping[str, Any]) -> list[Fact]:
+    found = []
+    mu, price = choices.get("mu"), choices.get("price")
+    if mu is not None and price is not None:
+        note = f"the row costs as much as {price:,.4g}; where the two are equal, cost is lowest"
+        found.append(Fact("last row saves", f"{mu:,.4g} token{'s' * (mu != 1)} of text", note))
+    step = next((one for one in choices["steps"] if one["size"] == choices["size"]), None)
+    if step and "moved" in step:
+        note = f"{step['iterations']} iterations, {step['dropped'] or 'no'} tokens dropped"
+        found.append(Fact("transport", f"moved {step['moved']:.3%} of the mass", note))
+    overlap = choices.get("overlap_with_bpe")
+    if overlap is not None and overlap < 1:
+        found.append(Fact("shared with BPE", f"{overlap:.1%}", "of the merged tokens, equal size"))
+    return found
