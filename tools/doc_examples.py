@@ -156,12 +156,19 @@ def agrees(expected: str, output: str) -> bool:
 
 
 def renewed(expected: str, output: str) -> str:
-    """The output, with as many lines left out at the same place as before."""
+    """The output, with what was left out before left out again: from the line that begins as the
+    last one before it, else from the same number of lines on."""
     head, *tail = re.split(r"^\.\.\.\n", expected, flags=re.M)
     lines = output.splitlines(keepends=True)
     if len(tail) != 1:
         return output
     first, last = head.count("\n"), tail[0].count("\n")
+    start = re.match(r" *\S+(?= )", head.splitlines()[-1] if head else "")
+    found = [i for i, line in enumerate(lines) if start and line.startswith(start[0])]
+    if found:
+        first = found[0] + 1
+        while first < len(lines) and lines[first].startswith(" " * 12):  # folded
+            first += 1
     if len(lines) <= first + last:
         return output
     return "".join([*lines[:first], "...\n", *lines[len(lines) - last :]])
