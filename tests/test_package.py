@@ -47,3 +47,11 @@ def test_a_link_that_the_site_does_not_have_stops_the_build():
 
 def test_the_readme_is_short():
     assert README.count("\n") < 120
+
+
+def test_make_help_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    targets = set(re.search(r"^\.PHONY: (.*)$", makefile, re.M)[1].split())
+    listed = set(re.findall(r"^# make ([\w-]+)", makefile, re.M))
+    parts = {"help", "fuzz-readers", "$(FUZZERS:%=fuzz-%)"}  # of make fuzz
+    assert targets - parts == listed

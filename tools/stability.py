@@ -1,4 +1,4 @@
-"""How still the answer holds, and where it lies: the two tables of docs/method.md.
+"""How stable the answer is, and BLEU at that size: two tables of docs/method.md.
 
     VOLT_DATA=... python tools/stability.py
 
