@@ -60,7 +60,7 @@ $(TOOLS): $(INSTALLED)
 # A peer that can't be installed is named, and its tests skip.
 $(LARGE): $(TOOLS) requirements/large.in requirements/large.txt
 	@$(PREPARE) 4
-	@for peer in torch pyspark playwright atheris datatrove megatron-core ray; do \
+	@for peer in torch pyspark playwright axe-playwright-python atheris datatrove megatron-core ray; do \
 	  echo "Installing $$peer ..."; \
 	  $(PIP) -c requirements/large.txt $$peer || echo "$$peer can't be installed here: what needs it will be skipped"; \
 	done

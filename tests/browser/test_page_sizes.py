@@ -165,7 +165,7 @@ def test_the_marker_shows_what_another_size_gives(page, learned):
     curve, lines = result.curve, result.counts.totals.lines
     assert number(shown["size in tokens"]) == curve.size[-1]
     per_line = curve.tokens[-1] / lines
-    assert number(shown["tokens per sentence"]) == pytest.approx(per_line, abs=0.005)
+    assert number(shown["tokens per line"]) == pytest.approx(per_line, abs=0.005)
     millions = curve.size[-1] * 512 / 1e6
     assert number(shown["embedding parameters"]) == pytest.approx(millions, abs=0.001)
     # Dragging in the chart does the same.
@@ -193,3 +193,16 @@ def test_hovering_reads_exact_values(page, learned):
     assert number(quality.removeprefix("quality ")) == pytest.approx(score, abs=6e-5)
     assert length == f"{result.curve.tokens[row] / lines:.2f} tokens per line"
     page.mouse.move(5, 5)
+
+
+def test_the_price_of_an_entry_is_drawn(open_page, tmp_path, page):
+    result = volt.learn([corpus(3)], select="transport", size=450)
+    result.save(tmp_path / "out")
+    other = open_page(tmp_path / "out" / "report.html")
+    selection = result.summary()["selection"]
+    points = other.query_selector_all("#chart-mu svg .mark-symbol.role-mark path")
+    assert len(points) == len(selection["mu"]["sizes"]) + 1  # and the star
+    lead = other.text("#mu-lead")
+    assert f"one less would cost {selection['one_less']:g} tokens of text" in lead
+    assert not page.is_visible("#mu")
+    other.check_quiet()

@@ -220,6 +220,32 @@ def test_the_vocabulary_table_searches_and_sorts(ranked_page, ranked):
         assert page.query_selector(f"#chart-{chart} svg path")
 
 
+def test_a_first_look_at_the_tokens(page, learned, open_page, tmp_path):
+    vocabulary = learned[1].vocabulary
+
+    def lists(page):
+        return {
+            box.get_attribute("aria-label"): [one.text_content() for one in
+                                              box.query_selector_all(".token")]
+            for box in page.query_selector_all("#look .chips")
+        }  # fmt: skip
+
+    shown = lists(page)
+    texts = [one for one in vocabulary.tokens if one.kind in SPELLED]
+    frequent = sorted(texts, key=lambda one: -one.frequency)
+    assert shown["Commonest"][0] == frequent[0].text.replace("▁", "␣")
+    longest = max(len(one.text) for one in texts)
+    assert len(shown["Longest"][0]) == longest
+    # What only the first file has is typical of it.
+    first, second = (set(" ".join(corpus(seed)).split()) for seed in (1, 2))
+    words = {text.strip("␣") for text in shown["train.xx"]}
+    assert words & (first - second)
+    assert not words & (second - first)
+    volt.learn(["a\tb\n\nlow\n" * 30], pretokenizer="byte-level:qwen2").save(tmp_path / "out")
+    shown = lists(open_page(tmp_path / "out" / "report.html"))
+    assert any("⏎" in one for one in shown["Commonest with a line end"])
+
+
 def test_a_vocabulary_of_bpe_is_said_to_be_one(page, learned):
     merged = len(learned[1].vocabulary.of_kind("merged"))
     assert page.text("#overlap-lead") == (

@@ -89,6 +89,7 @@ const VoltPage = (() => {
       mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false,
       tooltip: showTip, config: VoltCharts.config(),
     });
+    VoltCharts.describe(find(id), spec);
     if (views[id]) views[id].finalize();
     views[id] = result.view;
     return result.view;

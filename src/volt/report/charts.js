@@ -31,6 +31,14 @@ const VoltCharts = (() => {
     };
   };
 
+  // A chart is one picture with a description; its marks mean nothing to a screen reader.
+  function describe(element, { description }) {
+    const svg = element.querySelector("svg");
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", description);
+    for (const part of svg.children) part.setAttribute("aria-hidden", "true");
+  }
+
   // Layers without data have no extent, which the library warns about.
   const base = (height, layers, extra) => ({
     width: "container", height, autosize: { type: "fit", contains: "padding" },
@@ -105,6 +113,18 @@ const VoltCharts = (() => {
     ]), { params: params(size), description: "Cost over vocabulary size, above the lowest" });
   }
 
+  // The price of an entry when transport selects tokens, over the sizes that it makes.
+  function mu({ rows, chosen, domain }) {
+    const x = logSize(domain, true);
+    const y = { field: "mu", type: "quantitative", scale: { type: "log", nice: false }, axis: { ...yAxis("tokens saved", "~s"), values: [1, 10, 100, 1e3, 1e4, 1e5, 1e6] } };
+    return base(170, [
+      columns(rows, x),
+      ruled(chosen, x, { color: colors().second, strokeWidth: 1.4 }),
+      { data: values(rows), mark: { type: "line", point: { filled: true, size: 28, color: colors().accent }, color: colors().accent, strokeWidth: 2 }, encoding: { x, y } },
+      starred(chosen, x, y),
+    ], { description: "mu over vocabulary size: tokens of text that one more entry saves" });
+  }
+
   // ------------------------------------------------------------------------------------- the paper
 
   function entropy({ rows, steps, choices, criteria, chosen, domain }) {
@@ -152,7 +172,7 @@ const VoltCharts = (() => {
   }
 
   const bars = (values, x, title, height = 170) => ({
-    width: "container", height, autosize: { type: "fit", contains: "padding" }, data: { values },
+    width: "container", height, autosize: { type: "fit", contains: "padding" }, data: { values }, description: `Number of tokens by ${x.axis.title}`,
     mark: { type: "bar", color: colors().accent },
     encoding: { x, y: { field: "count", type: "quantitative", axis: yAxis(title, "~s") }, tooltip: { field: "tip", type: "nominal" } },
   });
@@ -168,13 +188,13 @@ const VoltCharts = (() => {
     return base(200, [
       columns(values, x),
       { data: { values }, mark: { type: "line", color: colors().accent, strokeWidth: 2 }, encoding: { x, y } },
-    ], {});
+    ], { description: "Frequency of tokens over their rank" });
   }
 
   function files(values, title) {
     const c = colors();
     return {
-      width: "container", height: 26 * values.length + 45, autosize: { type: "fit", contains: "padding" }, data: { values },
+      width: "container", height: 26 * values.length + 45, autosize: { type: "fit", contains: "padding" }, data: { values }, description: title,
       encoding: { y: { field: "label", type: "ordinal", sort: null, axis: { title: null, labelLimit: 140 } },
         x: { field: "value", type: "quantitative", axis: { title, tickCount: 6 } },
         tooltip: { field: "tip", type: "nominal" } },
@@ -182,5 +202,5 @@ const VoltCharts = (() => {
     };
   }
 
-  return { STAR, colors, config, cost, entropy, files, frequencies, lengths, muv, quality, ranks, style, transport };
+  return { STAR, colors, config, cost, describe, entropy, files, frequencies, lengths, mu, muv, quality, ranks, style, transport };
 })();

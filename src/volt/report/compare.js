@@ -48,13 +48,17 @@
       }
     });
   }
-  const draw = (id, key, title) => vegaEmbed(find(id), VoltCharts.files(data.rows.map((row, i) => ({
-    label: data.rows.findIndex((one) => one.name === row.name) === i ? row.name : `${row.name} (${i + 1})`,
-    value: row[key] ?? 0,
-    tip: `${row.name}: ${row[key] ?? "-"}`,
-  })), title), {
-    mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: false, config: VoltCharts.config(),
-  });
+  const draw = async (id, key, title) => {
+    const spec = VoltCharts.files(data.rows.map((row, i) => ({
+      label: data.rows.findIndex((one) => one.name === row.name) === i ? row.name : `${row.name} (${i + 1})`,
+      value: row[key] ?? 0,
+      tip: `${row.name}: ${row[key] ?? "-"}`,
+    })), title);
+    await vegaEmbed(find(id), spec, {
+      mode: "vega-lite", ast: true, actions: false, renderer: "svg", defaultStyle: false, tooltip: false, config: VoltCharts.config(),
+    });
+    VoltCharts.describe(find(id), spec);
+  };
   const drawAll = () => Promise.all([
     draw("chart-words", "tokens_per_word", "tokens per word"),
     draw("chart-entropy", "entropy_per_character", "nats per character"),

@@ -36,7 +36,9 @@ SAMPLE_BYTES = 1 << 20
 SHOWN_TOKENS = 48
 SHOWN_CHARACTERS = 28
 SHOWN_DROPPED = 200
-TYPICAL_FILES, TYPICAL_TOKENS, TINY_RATE = 40, 24, 1e-6
+TYPICAL_FILES, TYPICAL_TOKENS = 8, 24
+TINY_RATE = 1e-6
+"""Added to rates that are compared: a token that one text has once tells nothing."""
 
 
 def collect(result: LearnResult) -> dict[str, Any]:
@@ -337,7 +339,7 @@ def typical_tokens(result: LearnResult) -> dict[str, list[int]]:
         texts = zip(counts.lines_of, counts.samples, strict=False)
         sampled = [(PurePath(name).name, sample) for (name, _), sample in texts if sample]
         room = max(SAMPLE_BYTES // max(1, len(sampled)), 1 << 14)
-        for name, sample in sampled[:TYPICAL_FILES]:
+        for name, sample in sampled if len(sampled) <= TYPICAL_FILES else []:
             ids = tokenizer.encode_batch(_first_lines(sample, room))
             used[name] = np.bincount(
                 np.fromiter(chain.from_iterable(ids), np.int64), minlength=len(tokenizer)

@@ -2,7 +2,7 @@
 "use strict";
 
 const VoltSizes = (() => {
-  const { data, draw, figures, find, fixed, key, line, make, percent, say, shortNumber, star, views, whole } = VoltPage;
+  const { data, draw, figures, find, fixed, key, line, make, percent, say, short, shortNumber, star, views, whole } = VoltPage;
   const { corpus, curve, choices: learned, models } = data;
   const unit = data.vocabulary.unit;
   const quality = (learned && learned.quality) || null;
@@ -159,6 +159,25 @@ const VoltSizes = (() => {
     return drawing;
   }
 
+  // --------------------------------------------------------------------- what one more token saves
+
+  const selection = learned && learned.selection;
+  function muSection() {
+    find("mu").hidden = !selection;
+    if (!selection) return;
+    const { one_less: less, one_more: more } = selection;
+    say("mu-lead", "Transport selects the tokens that shorten the text most, and pays a price for each: mu, the tokens of text that one more entry must save. " +
+      `A low price makes a large vocabulary. At ${whole(learned.size)} tokens one less would cost ${short(less)} tokens of text, and one more would save ${short(more)}.`);
+  }
+  async function drawMu() {
+    if (!selection) return;
+    const { sizes, mu } = selection.mu;
+    const found = sizes.map((size, i) => ({ size, mu: mu[i], tip: `${whole(size)} tokens\nmu ${short(mu[i])}: tokens of text that an entry saves` }));
+    const price = Math.max(selection.one_less, 1e-3);
+    await draw("chart-mu", VoltCharts.mu({ rows: found, domain: [sizes[0], Math.max(sizes[sizes.length - 1], learned.size)],
+      chosen: [{ size: learned.size, mu: price, tip: `this vocabulary: ${whole(learned.size)} tokens\none less would cost ${short(price)} tokens of text` }] }));
+  }
+
   // ----------------------------------------------------------------------------------- another size
 
   function moveMarker(index) {
@@ -173,7 +192,7 @@ const VoltSizes = (() => {
       ["size in tokens", whole(row.size)],
       row.score && (inBits ? ["quality", fixed(row.score, 3), `bits per byte, ${above(row.loss)} the best`] : ["quality", `+${more(row.loss)}`, "above the best"]),
       ["cost", `+${more(row.extra)}`, "above the lowest"],
-      [perLine ? "tokens per sentence" : "tokens", perLine ? fixed(row.length) : whole(row.used), perLine ? "line" : ""],
+      [perLine ? "tokens per line" : "tokens", perLine ? fixed(row.length) : whole(row.used)],
       words > 0 && ["tokens per word", fixed(row.used / words)],
       ["embedding parameters", (row.size * model.width / 1e6).toLocaleString("en-US", { maximumFractionDigits: 3 }), `million, width ${whole(model.width)}`],
       curve.one_token_words && ["coverage", percent(curve.one_token_words[i]), "of the words are one token"],
@@ -225,5 +244,15 @@ const VoltSizes = (() => {
     modelField();
   }
 
-  return { choice, draw: drawSizes, moveMarker, rows, section };
+  return {
+    choice, moveMarker, rows,
+    section() {
+      muSection();
+      section();
+    },
+    async draw() {
+      await drawSizes();
+      await drawMu();
+    },
+  };
 })();

@@ -53,9 +53,7 @@ const VoltTokens = (() => {
 
   const SHOWN = 40;
   const times = (token) => `id ${token.id}, ${plural(token.frequency, "time")}`;
-  const group = (title, note, list) => list.length > 0 && make("div", [
-    make("h3", title), note && make("p", note, { class: "mark" }), chips(list.map((token) => [token.shown, times(token)]), title),
-  ]);
+  const group = (title, list) => list.length > 0 && make("div", [make("h3", title), chips(list.map((token) => [token.shown, times(token)]), title)]);
 
   function section() {
     const texts = tokens.filter(isText);
@@ -70,14 +68,14 @@ const VoltTokens = (() => {
     const unseen = long.filter((token) => !token.frequency);
     const lineEnds = seen.filter((token) => token.shown.includes("⏎"));
     const named = Object.entries(data.typical || {}).map(([name, list]) =>
-      group(visible(name).replaceAll("␣", " "), "", list.map((id) => tokens[ids ? ids.indexOf(id) : id]).filter((token) => token)));
+      group(visible(name).replaceAll("␣", " "), list.map((id) => tokens[ids ? ids.indexOf(id) : id]).filter((token) => token)));
     say("look-lead", `␣ is a space, ⏎ a line end, ⇥ a tab. Point at a token for its id and how often the text has it.` +
       (unseen.length ? ` ${whole(unseen.length)} of ${whole(long.length)} tokens never appear: they only serve to build longer ones${residues(unseen)}.` : ""));
     find("look-lists").append(...[
-      group("Commonest", "", by(seen, often)),
-      group("Longest", "", by(long, (token) => -token.length, often)),
-      group("Rarest", "that the text has", by(seen.filter((token) => token.kind !== "character"), (token) => token.frequency, (token) => -token.id)),
-      group("With line ends", "the commonest", by(lineEnds, often)),
+      group("Commonest", by(seen, often)),
+      group("Longest", by(long, (token) => -token.length, often)),
+      group("Rarest in the text", by(seen.filter((token) => token.kind !== "character"), (token) => token.frequency, (token) => -token.id)),
+      group("Commonest with a line end", by(lineEnds, often)),
     ].filter((one) => one));
     find("look-named").hidden = named.length < 2;
     find("look-named").append(make("h3", data.choices && data.choices.languages ? "Typical of each language" : "Typical of each file"),
