@@ -23,8 +23,8 @@ from volt.counting.reading import lines_of
 from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
 from volt.foreign.opening import Opened, open_engine
-from volt.foreign.residues import find_residues
 from volt.settings import InputSettings
+from volt.tokenizing.residues import find_residues
 
 RENYI_ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""

@@ -11,7 +11,7 @@ from volt.base.errors import VoltError
 from volt.base.options import accepts
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
-from volt.foreign.check_lines import built_in
+from volt.foreign.check_lines import built_in, texts_for
 from volt.foreign.documents import read_documents
 from volt.foreign.native import Native
 from volt.foreign.opening import open_engine
@@ -75,16 +75,15 @@ def verify(
     """
     documents = [] if on is None else read_documents(on, InputSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
-    found = verify_engines(one.engine, other.engine, documents, texts=texts)
+    found = verify_engines(one.engine, other.engine, [*documents, *built_in()], texts=texts)
     messages = [*one.messages, *other.messages]
     return Verification(found.documents, found.equal, found.tokens, found.differences, messages)
 
 
 def verify_engines(
-    one: Engine, other: Engine, documents: Sequence[str] = (), *, texts: bool = False
+    one: Engine, other: Engine, every: Sequence[str], *, texts: bool = False
 ) -> Verification:
-    """The same for engines."""
-    every = [*documents, *built_in()]
+    """The same for engines and texts."""
     mine, theirs = one.encode_batch(every), other.encode_batch(every)
     equal = 0
     differences: list[Difference] = []
@@ -127,18 +126,26 @@ def _named(engine: Engine, ids: list[int], at: int) -> list[str]:
 
 
 def verify_conversion(
-    vocabulary: Vocabulary, path: str | os.PathLike[str], form: str | None = None
+    vocabulary: Vocabulary,
+    path: str | os.PathLike[str],
+    form: str | None = None,
+    pattern: str | None = None,
 ) -> str:
     """How a vocabulary of volt and a file of another toolkit, one converted from the other, encode
-    the built-in texts: a sentence that says how many are equal."""
+    the built-in texts, with the names of its special tokens in some: a sentence that says how many
+    are equal, and where they are not."""
     try:
-        own = open_engine(path, form=form, native=False).engine
+        own = open_engine(path, form=form, pattern=pattern, native=False).engine
     except VoltError as error:
         return f"not verified: {error}"
     if own.library == "volt":
         return "not verified: there is no library to compare with"
-    found = verify_engines(Native(Tokenizer(vocabulary), own.kind, own), own)
-    return (
+    found = verify_engines(Native(Tokenizer(vocabulary), own.kind, own), own, texts_for(own))
+    line = (
         f"verified: {found.equal:,} of {found.documents:,} built-in texts have the same ids in "
         f"{own.library}"
     )
+    if found.same:
+        return line
+    first = found.differences[0]
+    return f"{line}; warning: text such as {first.text!r} is encoded differently"

@@ -16,8 +16,8 @@ RULES = ["pairs", "concat"]
 
 def peer(vocabulary, folder):
     files = volt.export(vocabulary, "gpt2", folder, force=True).files
-    assert [file.name for file in files] == ["vocab.json", "merges.txt"]
-    return tokenizers.ByteLevelBPETokenizer(*map(str, files))
+    assert [file.name for file in files] == ["vocab.json", "merges.txt", "tokenizer_config.json"]
+    return tokenizers.ByteLevelBPETokenizer(*map(str, files[:2]))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -56,8 +56,9 @@ def test_transformers(tmp_path):
         unk_token="<unk>", bos_token="<s>", eos_token="</s>",
     )  # fmt: skip
     tok = tokenizer_of(vocabulary)
+    named = transformers.AutoTokenizer.from_pretrained(tmp_path)  # by tokenizer_config.json
     for text in ("Hello,  wörld\n3.14 日本 ", "don't we'll", "\t👩‍🚀"):
-        assert other(text)["input_ids"] == tok.encode(text)
+        assert other(text)["input_ids"] == named(text)["input_ids"] == tok.encode(text)
 
 
 def test_real_text(volt_data, tmp_path):
@@ -74,7 +75,7 @@ def test_round_trip(rule, tmp_path):
     vocabulary = learned("byte-level", rule)
     first = volt.export(vocabulary, "gpt2", tmp_path / "a").files
     read, messages = volt.import_vocabulary(tmp_path / "a")
-    assert "special" in messages[0]
+    assert "tokenizer_config.json names GPT2Tokenizer" in messages
     assert read.of_kind("special") == vocabulary.of_kind("special")
     second = volt.export(read, "gpt2", tmp_path / "b").files
     assert [f.read_bytes() for f in first] == [f.read_bytes() for f in second]
@@ -97,7 +98,7 @@ def test_refused(vocabulary, reason, tmp_path):
 
 
 def test_broken_files_are_refused(tmp_path):
-    vocab, merges = volt.export(learned("byte-level"), "gpt2", tmp_path).files
+    vocab, merges, _ = volt.export(learned("byte-level"), "gpt2", tmp_path).files
     good = vocab.read_text(), merges.read_text()
     table = json.loads(good[0])
     for numbers, lines, named in (
@@ -119,3 +120,21 @@ def test_broken_files_are_refused(tmp_path):
             merges.write_text(lines)
         with pytest.raises(volt.VoltError, match=named):
             volt.import_vocabulary(tmp_path, "gpt2")
+
+
+def test_the_pattern_is_never_guessed(tmp_path):
+    vocabulary = learned("byte-level:qwen2")
+    files = volt.export(learned("byte-level"), "gpt2", tmp_path).files
+    files[2].unlink()
+    for form in (None, "gpt2"):
+        with pytest.raises(volt.SettingsError, match="name it with `pattern`: one of byte-level"):
+            volt.import_vocabulary(tmp_path, form)
+    for pattern in ("byte-level:qwen2", "byte-level:deepseek", "byte-level"):
+        assert volt.import_vocabulary(tmp_path, pattern=pattern)[0].rule.pretokenizer == pattern
+    files[2].write_text(json.dumps({"tokenizer_class": "Qwen2Tokenizer"}))
+    read, messages = volt.import_vocabulary(tmp_path)
+    assert (read.rule.pretokenizer, read.rule.normalize) == ("byte-level:qwen2", "nfc")
+    assert "tokenizer_config.json names Qwen2Tokenizer" in messages
+    json_file = volt.export(vocabulary, "hf", tmp_path / "x.json").files[0]
+    with pytest.raises(volt.SettingsError, match="`pattern`: a hf file says itself"):
+        volt.import_vocabulary(json_file, pattern="byte-level")

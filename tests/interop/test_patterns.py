@@ -14,7 +14,10 @@ from samples import sample_lines, text_of_13
 import volt
 from volt import Tokenizer, reference
 from volt.counting.marks import BYTE_LETTERS
+from volt.counting.words import PRETOKENIZERS
+from volt.foreign.opening import open_engine
 from volt.formats.patterns import known_patterns, known_to_tiktoken
+from volt.verification import verify_conversion
 
 tokenizers = pytest.importorskip("tokenizers")
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers  # noqa: E402
@@ -260,17 +263,13 @@ def test_tiktoken_looks_words_up(tmp_path, monkeypatch):
     check()
     assert tok.encode("<|end|><|x|>", allowed_special="all") == [264, 270]
     (tmp_path / "x.tiktoken.json").unlink()
-    for more, name, guess in (
-        ("", "GPT-2", "byte-level"),
-        ("(lo", "Qwen 2", "byte-level:qwen2"),
-        ("123", "GPT-4", "byte-level:cl100k"),
-    ):
-        if more:
-            lines.append(f"{b64encode(more.encode()).decode()} {len(lines)}\n")
-        (tmp_path / "x.tiktoken").write_text("".join(lines))
-        read, messages = volt.import_vocabulary(tmp_path / "x.tiktoken")
-        assert f"{name}'s pattern, by the look" in messages[0]
-        assert read.rule.pretokenizer == guess
+    with pytest.raises(volt.SettingsError, match="name it with `pattern`"):
+        volt.import_vocabulary(tmp_path / "x.tiktoken")  # nothing is guessed
+    for pattern in ("byte-level:qwen2", PRETOKENIZERS["byte-level:qwen2"].pattern):
+        read, _ = volt.import_vocabulary(tmp_path / "x.tiktoken", pattern=pattern)
+        assert read.rule.pretokenizer == "byte-level:qwen2"
+    read, _ = volt.import_vocabulary(tmp_path / "x.tiktoken", pattern=r"\s?\w+|.")
+    assert read.rule.pretokenizer == r"custom:\s?\w+|."
 
 
 def test_ids_that_no_token_has(tmp_path):
@@ -300,7 +299,6 @@ def test_other_patterns_are_refused_with_their_text(tmp_path):
     data = json.loads(file.read_text())
     split = data["pre_tokenizer"]["pretokenizers"][0]
     for change in (
-        {"pattern": {"Regex": r"\p{Thai}+"}},
         # To Hugging Face this is any number of digits, to tiktoken three.
         {"pattern": {"Regex": PATTERNS["byte-level:llama3"].replace("{1,3}", "{1,3}+")}},
         {"pattern": {"String": "x"}},
@@ -313,6 +311,20 @@ def test_other_patterns_are_refused_with_their_text(tmp_path):
         with pytest.raises(volt.InputError, match="pre_tokenizer") as caught:
             volt.import_vocabulary(file)
         assert json.dumps(next(iter(change.values())), ensure_ascii=False) in str(caught.value)
+
+
+def test_a_pattern_that_volt_has_no_scanner_for(tmp_path):
+    """It is run by Python, and gives the same ids."""
+    file = tmp_path / "tokenizer.json"
+    trained("byte-level:llama3").save(str(file))
+    data = json.loads(file.read_text())
+    pattern = r"\p{Thai}+|[a-z]{1,2}| ?\w+"
+    data["pre_tokenizer"]["pretokenizers"][0]["pattern"] = {"Regex": pattern}
+    file.write_text(json.dumps(data))
+    read, _ = volt.import_vocabulary(file)
+    assert read.rule.pretokenizer == f"custom:{pattern}"
+    assert "2,004 of 2,004" in verify_conversion(read, file)
+    assert "slower" in open_engine(file).said  # so the library runs it
 
 
 def test_real_text(volt_data, tmp_path):

@@ -146,4 +146,4 @@ def test_broken_files_are_refused_by_line(tmp_path):
             volt.import_vocabulary(path)
     settings.unlink()
     with pytest.raises(volt.VoltError, match="ids"):
-        volt.import_vocabulary(path)
+        volt.import_vocabulary(path, pattern="byte-level")

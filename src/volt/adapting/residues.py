@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from volt.adapting.owned import restrict, token_frequencies
 from volt.base.errors import SettingsError
 from volt.counting.counts import WordCounts
-from volt.foreign.residues import find_residues, parents_of
 from volt.proposing.tokens import Token
 from volt.tokenizing.check import find_unreachable
+from volt.tokenizing.residues import find_residues, parents_of
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 

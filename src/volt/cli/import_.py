@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import volt
 from volt.base.options import argument, one_of, option, path
-from volt.cli.arguments import Folder, Told, formats
+from volt.cli.arguments import Folder, Pattern, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportCommand(Folder):
+class ImportCommand(Folder, Pattern):
     file: str = argument(
         ..., "tokenizer.json, a .model, codes, vocab.json, ranks, a list; or their folder.",
         path(), metavar="FILE",
@@ -29,7 +29,7 @@ def import_(asked: ImportCommand, shown: Told) -> None:
     from volt.base.output import atomic_folder
 
     asked.claim(asked.file)
-    vocabulary, messages = volt.import_vocabulary(asked.file, asked.form)
+    vocabulary, messages = volt.import_vocabulary(asked.file, asked.form, asked.pattern)
     with atomic_folder(asked.output, force=asked.force) as folder:
         vocabulary.save(folder / "volt.json")
     rule = vocabulary.rule.pretokenizer
@@ -37,7 +37,7 @@ def import_(asked: ImportCommand, shown: Told) -> None:
     how = f"rule {vocabulary.merge_rule}" if merges else f"encoding {vocabulary.encoding}"
     from volt.verification import verify_conversion
 
-    verified = verify_conversion(vocabulary, asked.file, asked.form)
+    verified = verify_conversion(vocabulary, asked.file, asked.form, asked.pattern)
     say(shown.quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages, verified)
     if shown.json:
         print_json(

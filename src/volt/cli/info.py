@@ -1,15 +1,15 @@
-"""volt info: what a vocabulary is."""
+"""volt info: what a vocabulary, or a tokenizer of any toolkit, is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import numpy as np
-
-from volt.base.options import Settings, flag, option
-from volt.cli.arguments import Learned
+import volt
+from volt.base.options import argument, file_list, flag, option, path
+from volt.cli.arguments import Pattern
 from volt.cli.command import command
 from volt.cli.console import print_json
 
@@ -17,18 +17,35 @@ if TYPE_CHECKING:
     from volt.report.page import Material
 
 
+ON_TEXT = {
+    "tokens": "tokens_of_the_text", "tokens_per_word": "tokens_per_word",
+    "bytes_per_token": "bytes_per_token", "bits_per_byte": "bits_per_byte",
+    "unknown": "share_unknown", "partial": "share_part_of_a_character", "unused": "share_unused",
+    "residues": "residues",
+}  # fmt: skip
+"""The figures of `compare` that are about one vocabulary, and what they are called here."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class InfoCommand(Settings):
+class InfoCommand(Pattern):
+    tokenizer: str = argument(
+        ..., "What volt learn wrote, or a tokenizer of any toolkit: file or folder.", path(),
+        metavar="TOKENIZER",
+    )  # fmt: skip
+    on: Sequence[str] = option(
+        (), "Text to measure it on; may be given several times.", file_list(), group="Input"
+    )
     json: bool = option(False, "Print it as JSON.", flag(), group="Output")
 
 
 @command("volt info out")
-def info(learned: Learned, shown: InfoCommand) -> None:
+def info(asked: InfoCommand) -> None:
     """Print what a vocabulary is, its signature and its diagnostics."""
-    from volt.report.page import load_material
-
-    facts = diagnostics(load_material(Path(learned.folder)))
-    if shown.json:
+    facts = found_facts(Path(asked.tokenizer), asked.pattern)
+    if asked.on:
+        row = volt.compare([asked.tokenizer], volt.Files(asked.on), pattern=asked.pattern).rows[0]
+        facts |= {shown: getattr(row, name) for name, shown in ON_TEXT.items()}
+    if asked.json:
         print_json(facts)
         return
     for name, value in facts.items():
@@ -37,19 +54,30 @@ def info(learned: Learned, shown: InfoCommand) -> None:
         if isinstance(value, dict):
             value = ", ".join(f"{one:,} {kind}" for kind, one in value.items())
         elif isinstance(value, list):
-            value = f"\n{'':<22}".join(map(str, value)) or "none"
+            value = f"\n{'':<28}".join(map(str, value)) or "none"
         elif isinstance(value, float):
             value = f"{value:.4g}"
         elif isinstance(value, int):
             value = f"{value:,}"
-        print(f"{name.replace('_', ' '):<21} {value}")
+        print(f"{name.replace('_', ' '):<27} {value}")
+
+
+def found_facts(path: Path, pattern: str | None) -> dict[str, Any]:
+    """Of what volt wrote, or of somebody's tokenizer."""
+    if path.name == "volt.json" or (path / "volt.json").exists() or not path.exists():
+        from volt.report.page import load_material
+
+        return diagnostics(load_material(path))
+    from volt.foreign.facts import tokenizer_facts
+
+    return tokenizer_facts(path, pattern)
 
 
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
-    from volt.foreign.residues import find_residues
     from volt.proposing.tokens import SPELLED, Kind
     from volt.report.answer import bound_sentence
+    from volt.tokenizing.residues import find_residues
 
     vocabulary, choices = material.vocabulary, material.choices
     if choices is not None and "choices" not in choices:  # of a vocabulary that was joined
@@ -59,8 +87,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
     counted = {kind: len(vocabulary.of_kind(kind)) for kind in kinds}
     texts = [token for token in vocabulary.tokens if token.kind in SPELLED]
     seen = any(token.frequency for token in vocabulary.tokens)
-    shown = np.array([token.frequency for token in vocabulary.tokens], np.int64)
-    residues = find_residues(vocabulary, shown) if seen else None
+    residues = find_residues(vocabulary)
     decided = None
     if choices is not None:
         decided = next((one for one in choices["choices"]

@@ -10,9 +10,15 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 from unicodedata import ucd_3_2_0
 
+if TYPE_CHECKING:
+    from volt.foreign.base import Engine
+
 NUMBER = 2000
+MOST_NAMES = 50
+"""Special and added tokens whose names are tried."""
 SYLLABLES = {
     "latin": [
         a + b for a in ("b", "d", "st", "sch", "l", "m", "n", "pr", "qu") for b in "aeiouyéü"
@@ -63,6 +69,13 @@ def built_in(names: tuple[str, ...] = ()) -> list[str]:
     for name in names:
         texts += [f"a {name} b", f"a{name}b {name}", f"{name}{name.upper()} ", f"\n {name}\t"]
     return texts
+
+
+def texts_for(engine: Engine) -> list[str]:
+    """The texts on which an engine is compared with its library: names of its special and added
+    tokens occur in some."""
+    names = (engine.names[i] for i in sorted(engine.named)[:MOST_NAMES])
+    return built_in(tuple(name for name in names if name))
 
 
 def _word(draw: random.Random, script: str) -> str:

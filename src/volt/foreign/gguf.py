@@ -14,6 +14,7 @@ from volt.foreign.base import Engine
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.sentencepiece import SentencePiece
 from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, split_part
+from volt.formats.patterns import regular_expression
 from volt.formats.sentencepiece import BPE, UNIGRAM, new_model_proto
 from volt.tokenizing.volt_json import MOST_TOKENS
 
@@ -108,6 +109,7 @@ def _json(path: Path, found: dict[str, Any], types: list[int], parts: dict[str, 
 
 def _bpe(path: Path, found: dict[str, Any], types: list[int], pattern: str | None) -> Engine:
     named = str(found.get("pre", ""))
+    pattern = regular_expression(pattern)
     if pattern is None:
         if PATTERNS.get(named) is None:
             raise SettingsError(

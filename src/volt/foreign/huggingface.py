@@ -12,16 +12,16 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
-from volt.counting.marks import END_MARK, LETTER_BYTES
+from volt.counting.marks import BYTES, END_MARK, LETTER_BYTES, letter_bytes
 from volt.foreign.base import Change, Engine, by_id, byte_tokens
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.files import read_bytes, read_json
+from volt.formats.huggingface.folder import ADDED, CONFIG, with_names_beside
 from volt.formats.reasons import UNKNOWN_PENALTY
 
-CONFIG, MAP, ADDED = "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
-GENERATION = "generation_config.json"
+MAP, GENERATION = "special_tokens_map.json", "generation_config.json"
 ID_KEY = re.compile(r"_token_id$")
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 """Files that name tokens by their text, so that they stay as they are."""
@@ -35,14 +35,10 @@ class HuggingFace(Engine):
         self.messages = []
         self.data = _parsed(name, text)
         examine_tokenizer_json(name, self.data)
-        added = _missing(self.data, folder)
-        if added:
-            self.data["added_tokens"] = [*(self.data.get("added_tokens") or []), *added]
-            text = json.dumps(self.data, ensure_ascii=False)
-            self.messages.append(
-                f"{len(added):,} added tokens, such as {added[0]['content']!r}, are in "
-                f"{CONFIG} or {ADDED} only"
-            )
+        if folder is not None:
+            self.data, told = with_names_beside(self.data, folder)
+            text = json.dumps(self.data, ensure_ascii=False) if told else text
+            self.messages += told
         library = need("tokenizers", "hf")
         self.library = f"tokenizers {library.__version__}"
         try:
@@ -94,6 +90,14 @@ class HuggingFace(Engine):
 
     def decode(self, ids: list[int]) -> str:
         return str(self.tokenizer.decode(list(ids)))
+
+    def _plain(self, number: int, name: str | None) -> bytes | None:
+        suffix = self.data["model"].get("end_of_word_suffix")
+        spelled = name is not None and number not in self.named and number != self.unknown_id
+        if spelled and name is not None and suffix and self.byte_level:  # CLIP
+            letters = name.removesuffix(suffix)
+            return letter_bytes(letters) if BYTES.is_spelled(letters) else name.encode()
+        return super()._plain(number, name)
 
     # -------------------------------------------------------------------------------------- words
 
@@ -181,39 +185,6 @@ def _parsed(name: str, text: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{name}: not JSON: {error}") from None
     return found if isinstance(found, dict) else {}
-
-
-def _missing(data: dict[str, Any], folder: Path | None) -> list[dict[str, Any]]:
-    """Added tokens that only the files beside a tokenizer.json have. `transformers` adds them."""
-    if folder is None:
-        return []
-    known = {one["content"] for one in data.get("added_tokens") or []}
-    vocab = data["model"]["vocab"]
-    own = vocab if isinstance(vocab, dict) else {one[0]: i for i, one in enumerate(vocab)}
-    found = []
-    for number, one in sorted(named_beside(folder).items()):
-        if one["content"] not in known and own.get(one["content"], number) == number:
-            found.append({"id": number, **one})
-    return found
-
-
-def named_beside(folder: Path) -> dict[int, dict[str, Any]]:
-    """The added tokens of tokenizer_config.json and added_tokens.json, by id."""
-    found: dict[int, dict[str, Any]] = {}
-    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
-    if (folder / ADDED).exists():
-        table = read_json(folder / ADDED)
-        for name, number in table.items() if isinstance(table, dict) else ():
-            if type(number) is int and number >= 0:
-                found[number] = {"content": name, **plain, "special": True}
-    if (folder / CONFIG).exists():
-        config = read_json(folder / CONFIG)
-        decoder = config.get("added_tokens_decoder") if isinstance(config, dict) else None
-        for number, one in decoder.items() if isinstance(decoder, dict) else ():
-            if number.isdigit() and isinstance(one, dict) and isinstance(one.get("content"), str):
-                flags = {key: bool(one.get(key, False)) for key in (*plain, "special")}
-                found[int(number)] = {"content": one["content"], **flags}
-    return found
 
 
 def spaced(text: str, names: Sequence[str | None]) -> list[str]:

@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.errors import InputError, VoltError
-from volt.counting.words import GPT2, PRETOKENIZERS
 from volt.foreign.base import Engine
-from volt.foreign.check_lines import built_in
+from volt.foreign.check_lines import texts_for
 from volt.foreign.classes import Bert, open_pair
 from volt.foreign.gguf import open_gguf
-from volt.foreign.huggingface import CONFIG, HuggingFace
+from volt.foreign.huggingface import HuggingFace
 from volt.foreign.marian import MarianMT
 from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
 from volt.foreign.sentencepiece import SentencePiece
-from volt.foreign.tiktoken import open_ranks, open_tekken
+from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
 from volt.formats import huggingface, sentencepiece
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import KINDS, Identified, identify
@@ -65,8 +64,6 @@ def open_engine(
     place = Path(path)
     if not place.exists():
         raise InputError(f"no such file or folder: {place}")
-    if pattern is not None and pattern in PRETOKENIZERS and PRETOKENIZERS[pattern].pattern:
-        pattern = PRETOKENIZERS[pattern].pattern
     found = identify(place) if form is None else Identified(_kind_of(form), place)
     if found.kind == "volt":
         return Opened(Native(load(place), "volt"), "a vocabulary of volt")
@@ -76,9 +73,6 @@ def open_engine(
         engine.messages += messages
         said = KINDS[found.kind].said if found.kind in KINDS else f"a {found.kind} file"
         return Opened(engine, f"{said}, read and encoded by volt itself")
-    folder = place if place.is_dir() else place.parent
-    if form == "gpt2" and pattern is None and not (folder / CONFIG).exists():
-        pattern = GPT2  # the user says so
     own = _library_engine(place, found, pattern)
     if not native:
         return Opened(own, f"{found.said}, encoded by {own.library}")
@@ -125,6 +119,8 @@ def _checked(own: Engine, said: str, texts: Sequence[str]) -> Opened:
         vocabulary = native_vocabulary(own)
         if vocabulary is None:
             why = "volt has no encoder for it"
+        elif vocabulary.rule.mode.custom:
+            why = "volt runs its pattern in Python, which is slower"
         else:
             native = Native(Tokenizer(vocabulary), own.kind, own)
             difference = first_difference(native, own, texts)
@@ -146,8 +142,8 @@ def native_vocabulary(own: Engine) -> Vocabulary | None:
         parsed = huggingface.parse(own.name, own.data)
     elif isinstance(own, SentencePiece) and not own.added:
         parsed = sentencepiece.parse(own.name, own.proto.SerializeToString())
-    elif own.kind == "tiktoken" and own.file is not None:  # type: ignore[attr-defined]
-        parsed = FORMATS["tiktoken"].read(own.file)  # type: ignore[attr-defined]
+    elif isinstance(own, TikToken) and own.kind == "tiktoken" and own.file is not None:
+        parsed = FORMATS["tiktoken"].read(own.file, own.pattern)
     else:
         return None
     vocabulary = assemble(parsed)
@@ -157,9 +153,7 @@ def native_vocabulary(own: Engine) -> Vocabulary | None:
 
 def first_difference(one: Engine, other: Engine, texts: Sequence[str]) -> str | None:
     """The first built-in or given text that two engines encode differently."""
-    names = tuple(name for i in sorted(other.named)[:50] if (name := other.names[i]))
-    own = built_in(names)
-    for lot in (own, _some(texts)):
+    for lot in (texts_for(other), _some(texts)):
         for text, mine, theirs in zip(
             lot, one.encode_batch(lot), other.encode_batch(lot), strict=True
         ):

@@ -14,8 +14,9 @@ from volt.base.extras import need
 from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
-from volt.foreign.huggingface import named_beside, renumbered_beside, spaced
+from volt.foreign.huggingface import renumbered_beside, spaced
 from volt.foreign.inner import Inner, looking_up, merging
+from volt.formats.huggingface.folder import named_beside
 from volt.formats.sentencepiece import (
     BPE,
     BYTE,

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import InputError
 from volt.base.extras import need
 from volt.counting.marks import byte_letters, letter_bytes
-from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import Change, Engine, by_id
 from volt.foreign.examine import LONGEST_PATTERN
 from volt.foreign.huggingface import renumbered_beside
 from volt.foreign.inner import Inner, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.files import read_bytes
-from volt.formats.tiktoken import settings_path
+from volt.formats.tiktoken import read_ranks, settings_path
 from volt.tokenizing.volt_json import MOST_TOKENS
-
-BY_RANKS = {
-    50_256: "byte-level", 50_280: "byte-level", 100_256: "byte-level:cl100k",
-    199_998: "byte-level:o200k", 128_000: "byte-level:llama3", 151_643: "byte-level:qwen2",
-}  # fmt: skip
-"""The pattern that goes with the published files, by their number of ranks."""
 
 
 class TikToken(Engine):
@@ -137,49 +129,11 @@ def _examine(
 
 
 def open_ranks(path: Path, pattern: str | None) -> TikToken:
-    """A file with a token in base64 and its rank per line. Pattern and special tokens are beside
-    it, as volt writes them, or known by the number of ranks, or given."""
-    ranks: dict[bytes, int] = {}
-    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
-        if not line.strip():
-            continue
-        code, _, rank = line.strip().partition(b" ")
-        try:
-            data = base64.b64decode(code, validate=True)
-        except (binascii.Error, ValueError):
-            data = b""
-        if not data or not rank.isdigit() or len(rank) > 9 or data in ranks:
-            raise InputError(f"{path}: line {number}: no new token in base64 with its rank")
-        ranks[data] = int(rank)
-    settings = settings_path(path)
-    if settings.exists():
-        found = _settings(settings)
-        return TikToken(str(path), ranks, found[0], found[1], file=path)
-    messages = [f"no {settings.name}: no special tokens"]
-    if pattern is None:
-        known = BY_RANKS.get(len(ranks))
-        if known is None:
-            raise SettingsError(
-                f"{path}: {len(ranks):,} ranks, which is no published vocabulary, and no "
-                f"{settings.name} beside it: how it cuts text is not known; name it with `pattern`"
-            )
-        pattern = PRETOKENIZERS[known].pattern or ""
-        messages.append(f"{len(ranks):,} ranks: the pattern {known}")
-    engine = TikToken(str(path), ranks, pattern, {}, file=path)
-    engine.messages += messages
+    """A ranks file."""
+    found = read_ranks(path, pattern)
+    engine = TikToken(str(path), found.ranks, found.pattern, found.special, file=path)
+    engine.messages += found.messages
     return engine
-
-
-def _settings(file: Path) -> tuple[str, dict[str, int]]:
-    try:
-        found = json.loads(read_bytes(file))
-        pattern, special = found["pat_str"], found["special_tokens"]
-        fine = isinstance(pattern, str) and all(type(i) is int for i in special.values())
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        fine = False
-    if not fine:
-        raise InputError(f"{file}: no pat_str and special_tokens")
-    return pattern, special
 
 
 def open_tekken(path: Path) -> TikToken:

@@ -33,7 +33,10 @@ class Format:
     """Which files, for the docs."""
     write: Callable[[Vocabulary, Path], Files]
     """The files at a path, for a vocabulary that is not refused."""
-    read: Callable[[Path], Parsed]
+    read: Callable[..., Parsed]
+    """From a path."""
+    needs_pattern: bool = False
+    """Do its files not say how text is cut? Then `read` takes a `pattern`, too."""
     takes: Callable[[Pretokenizer], bool] = lambda mode: True
     """Which text the toolkit knows."""
     encodings: tuple[Encoding, ...] = get_args(Encoding)

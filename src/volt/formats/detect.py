@@ -16,6 +16,7 @@ from typing import Any
 
 from volt.base.errors import InputError
 from volt.formats.files import read_bytes
+from volt.formats.gpt2 import PAIRS
 from volt.formats.registry import FORMATS
 from volt.tokenizing.volt_json import check_sides
 
@@ -48,8 +49,6 @@ KINDS = {
     "text": Kind("a list of tokens", "text"),
 }
 
-PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-"""The two names of GPT-2's two files."""
 BERT_NAMES = (b"[UNK]", b"[CLS]", b"[SEP]")
 RWKV_LINE = re.compile(rb"\d+ b?(['\"]).*\1 \d+\r?$")
 OPENNMT_LINE = re.compile(rb"v3;(true|false);(true|false);(true|false);")

@@ -120,18 +120,22 @@ def _differences(
 
 
 def import_vocabulary(
-    path: str | os.PathLike[str], form: str | None = None
+    path: str | os.PathLike[str], form: str | None = None, pattern: str | None = None
 ) -> tuple[Vocabulary, list[str]]:
     """Read another toolkit's file; returns the vocabulary, and what to know about it.
 
-    `form` names the format; without it, the file's name and content decide. The file is not
-    trusted.
+    `form` names the format; without it, the content decides. `pattern` is how text is cut, for
+    files that do not say it: the name of a byte-level pre-tokenizer, or a regular expression. The
+    file is not trusted.
     """
     file = Path(path)
     if form is None:
         form = detect(file)
     check_choice("form", form, FORMATS)
-    parsed = FORMATS[form].read(file)
+    if pattern is not None and not FORMATS[form].needs_pattern:
+        raise SettingsError(f"`pattern`: a {form} file says itself how text is cut")
+    given = {"pattern": pattern} if FORMATS[form].needs_pattern else {}
+    parsed = FORMATS[form].read(file, **given)
     vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")

@@ -30,6 +30,19 @@ def read_lines(path: Path) -> list[str]:
     return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
+def read_merges(path: Path) -> list[tuple[str, str]]:
+    """Pairs of tokens, one per line, after a line that names the version, if there is one."""
+    pairs: list[tuple[str, str]] = []
+    for number, line in enumerate(read_lines(path), 1):
+        if number == 1 and line.startswith(("#version", "v3;")):
+            continue
+        parts = line.split(" ")
+        if len(parts) != 2 or not all(parts):
+            raise InputError(f"{path}: line {number}: {line[:60]!r} is not a pair of tokens")
+        pairs.append((parts[0], parts[1]))
+    return pairs
+
+
 def read_token(printed: str, path: Path, line: int) -> str:
     """A token as `volt encode` prints it."""
     try:

@@ -4,18 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from volt.base.errors import InputError, SettingsError
+from volt.counting.words import PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import read_json, read_lines
-from volt.tokenizing.pairs import Pair, merge_list
+from volt.formats.files import read_json, read_merges
+from volt.formats.huggingface.folder import (
+    PLAIN_NAME,
+    config,
+    named_beside,
+    read_roles,
+    settings_of,
+    with_names_beside,
+)
+from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, cutting_parts, split_part
+from volt.formats.huggingface.read import parse
+from volt.formats.huggingface.write import as_json
+from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"
-SAME_PATTERN = ("GPT2Tokenizer", "WhisperTokenizer", "CodeGenTokenizer", "GPTNeoXTokenizer")
+CONFIG = "tokenizer_config.json"
+PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+"""The two names of the two files."""
+GPT2_CLASSES = ("GPT2", "Roberta", "Bart", "Longformer", "LED", "Blenderbot", "Whisper", "CodeGen",
+                "GPTNeoX", "Deberta", "OPT", "MVP")  # fmt: skip
 """Classes of transformers that cut text as GPT-2 does."""
+CLIP_PATTERN = (
+    r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+)
+FIRST_ADDED = ("<|endoftext|>", "<|startoftext|>")
+
+Data = dict[str, Any]
 
 
 def refusals(vocabulary: Vocabulary) -> Iterator[str]:
@@ -25,56 +50,143 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def write(vocabulary: Vocabulary, path: Path) -> Files:
-    """A folder with the two files. Special tokens have their ids in `vocab.json`."""
+    """A folder with the two files, and settings that name the class that reads them. Special tokens
+    have their ids in `vocab.json`."""
     lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
     return {
         path / "vocab.json": (json.dumps(vocabulary.ids, ensure_ascii=False) + "\n").encode(),
         path / "merges.txt": "".join(f"{line}\n" for line in lines).encode(),
+        path / CONFIG: as_json(config(vocabulary) | {"tokenizer_class": "GPT2Tokenizer"}, 2),
     }
 
 
-def read(path: Path) -> Parsed:
+def read(path: Path, pattern: str | None = None) -> Parsed:
     """The folder, or either file with the other one beside it."""
     folder = path if path.is_dir() else path.parent
-    file = folder / "vocab.json"
-    parsed = Parsed(str(file), "gpt2", "byte-level", [], unknown="byte")
-    settings = folder / "tokenizer_config.json"
-    if settings.exists():
-        named = read_json(settings)
-        name = named.get("tokenizer_class") if isinstance(named, dict) else None
-        if name is not None and str(name).removesuffix("Fast") not in SAME_PATTERN:
-            raise parsed.fail(
-                f"{settings.name} names {str(name)[:60]}: it cuts text otherwise than GPT-2; "
-                "compare, verify, refit and extend take it"
-            )
-    numbers = read_json(file)
-    if not isinstance(numbers, dict) or not all(type(i) is int for i in numbers.values()):
-        raise parsed.fail("no table of tokens and ids")
-    parsed.texts = parsed.by_number(numbers)
-    parsed.pairs = read_pairs(folder / "merges.txt", parsed)
+    found = pair_data(folder, pattern)
+    parsed = parse(str(folder / found.names[0]), with_names_beside(found.data, folder)[0])
+    parsed.form = "gpt2"
+    parsed.messages.append(found.said)
+    read_roles(parsed, found.data, folder)
     return parsed
 
 
-def read_pairs(file: Path, parsed: Parsed) -> list[Pair]:
-    pairs: list[Pair] = []
-    for number, line in enumerate(read_lines(file)):
-        if number == 0 and line.startswith(("#version", "v3;")):
-            continue
-        parts = line.split(" ")
-        if len(parts) != 2 or not all(parts):
-            parsed.name = str(file)
-            raise parsed.fail(f"line {number + 1}: {line[:60]!r} is not a pair of tokens")
-        pairs.append((parts[0], parts[1]))
-    return pairs
+# ------------------------------------------------------------- as the classes of transformers do it
+
+
+@dataclass(frozen=True)
+class PairData:
+    """The two files as a tokenizer.json."""
+
+    data: Data
+    names: tuple[str, str]
+    said: str
+    """Who says how text is cut."""
+
+
+def pair_data(folder: Path, pattern: str | None) -> PairData:
+    """vocab.json and merges.txt, or encoder.json and vocab.bpe. They do not say how text is cut:
+    tokenizer_config.json names the class that does it, or `pattern` tells."""
+    names = next((pair for pair in PAIRS if all((folder / one).exists() for one in pair)), None)
+    if names is None:
+        raise InputError(
+            f"{folder}: vocab.json and merges.txt (or encoder.json and vocab.bpe) belong together, "
+            "and one is missing"
+        )
+    vocab = read_json(folder / names[0])
+    if not isinstance(vocab, dict) or not all(type(i) is int for i in vocab.values()):
+        raise InputError(f"{folder / names[0]}: no table of tokens and ids")
+    merges = [" ".join(pair) for pair in read_merges(folder / names[1])]
+    settings = settings_of(folder, CONFIG)
+    parts, said = _parts(folder, names, settings, pattern)
+    model = {"type": "BPE", "vocab": vocab, "merges": merges, **parts.pop("model", {})}
+    unknown = model.get("unk_token")
+    if unknown is not None and unknown not in vocab:
+        model["unk_token"] = None
+    data = {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": _added(vocab, folder, settings), "normalizer": None, "pre_tokenizer": None,
+        "post_processor": None, "decoder": BYTE_LEVEL, **parts, "model": model,
+    }  # fmt: skip
+    return PairData(data, names, said)
+
+
+def _parts(
+    folder: Path, names: tuple[str, str], settings: Data, pattern: str | None
+) -> tuple[Data, str]:
+    """Normalizer, pre-tokenizer and model settings, and who says so."""
+    if pattern is not None:
+        known = next((mode for mode in PRETOKENIZERS.values() if mode.byte_level
+                      and pattern in (mode.name, mode.pattern)), None)  # fmt: skip
+        steps = [split_part(pattern), BYTES] if known is None else cutting_parts(known)
+        cuts = steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
+        return {"pre_tokenizer": cuts}, "the pattern is the one given"
+    if names[0] == "encoder.json":
+        return {"pre_tokenizer": BYTE_LEVEL}, "encoder.json and vocab.bpe: GPT-2's pattern"
+    named = str(settings.get("tokenizer_class", ""))
+    kind = named.removesuffix("Fast").removesuffix("Tokenizer")
+    said = f"{CONFIG} names {named}"
+    prefix = bool(settings.get("add_prefix_space", False))
+    if kind in GPT2_CLASSES:
+        return {"pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": prefix}}, said
+    if kind in ("Qwen2", "Qwen3"):
+        steps = cutting_parts(PRETOKENIZERS["byte-level:qwen2"])
+        cuts = {"type": "Sequence", "pretokenizers": steps}
+        return {"normalizer": {"type": "NFC"}, "pre_tokenizer": cuts}, said
+    if kind == "CLIP":
+        return _clip(), said
+    raise SettingsError(
+        f"{folder}: vocab.json and merges.txt do not say how text is cut, and "
+        + (f"{CONFIG} names {named!r}, which volt does not know" if named
+           else f"there is no {CONFIG} that names the tokenizer's class")
+        + "; name it with `pattern`: one of "
+        + ", ".join(name for name, mode in PRETOKENIZERS.items() if mode.byte_level)
+        + ", or a regular expression"
+    )  # fmt: skip
+
+
+def _clip() -> Data:
+    steps = [
+        {"type": "NFC"},
+        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+        {"type": "Lowercase"},
+    ]
+    cuts = [
+        {"type": "Split", "pattern": {"Regex": CLIP_PATTERN}, "behavior": "Removed",
+         "invert": True},
+        {**BYTE_LEVEL, "add_prefix_space": False, "use_regex": True},
+    ]  # fmt: skip
+    return {
+        "normalizer": {"type": "Sequence", "normalizers": steps},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": cuts},
+        "model": {"unk_token": "<|endoftext|>", "continuing_subword_prefix": "",
+                  "end_of_word_suffix": "</w>", "fuse_unk": False},
+    }  # fmt: skip
+
+
+def _added(vocab: Data, folder: Path, settings: Data) -> list[Data]:
+    """The tokens that tokenizer_config.json and special_tokens_map.json name, if they are tokens.
+    Those of added_tokens_decoder have their flags there, and are added by `missing_names`."""
+    contents: list[str] = []
+    for table in (settings, settings_of(folder, "special_tokens_map.json")):
+        for key, value in table.items():
+            name = value.get("content") if isinstance(value, dict) else value
+            if key.endswith("_token") and isinstance(name, str):
+                contents.append(name)
+    contents += FIRST_ADDED
+    listed = {one["content"] for one in named_beside(folder).values()}
+    return [{"id": vocab[name], "content": name, **PLAIN_NAME, "special": True}
+            for name in dict.fromkeys(contents) if name in vocab.keys() - listed]  # fmt: skip
 
 
 FORMAT = Format(
     name="gpt2",
     toolkit="GPT-2",
     description="The files of GPT-2, for `GPT2Tokenizer` and others that read them.",
-    writes="folder with `vocab.json`, `merges.txt`",
+    writes="folder with `vocab.json`, `merges.txt`, `tokenizer_config.json`",
     write=write,
     read=read,
+    needs_pattern=True,
     takes=lambda mode: mode.native == "byte-level",
     encodings=("merge",),
     merge_rule="pairs",

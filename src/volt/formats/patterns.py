@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from volt.base.errors import SettingsError
 from volt.counting.words import PRETOKENIZERS, Pretokenizer
 
 OPENAI: dict[str, str] = {
@@ -50,6 +51,18 @@ def pattern_notes(mode: Pretokenizer) -> Iterator[str]:
         )
     elif mode.name in LLAMA_CPP_DIFFERS:
         yield f"{LLAMA_CPP_DIFFERS[mode.name]}. It does the same as volt with {exact}"
+
+
+def regular_expression(pattern: str | None) -> str | None:
+    """What the user names: a pre-tokenizer with one pattern, or the pattern itself."""
+    if pattern is None or pattern not in PRETOKENIZERS:
+        return pattern
+    mode = PRETOKENIZERS[pattern]
+    if mode.pattern is None:
+        raise SettingsError(
+            f"`pattern`: {pattern} is not one regular expression, which these files need"
+        )
+    return mode.pattern
 
 
 def known_patterns() -> dict[str, str]:

@@ -15,8 +15,8 @@ from volt.counting.marks import END_MARK, WORD_END
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import parsed_count, read_lines
-from volt.formats.gpt2 import HEAD, read_pairs
+from volt.formats.files import parsed_count, read_lines, read_merges
+from volt.formats.gpt2 import HEAD
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary
@@ -66,7 +66,7 @@ def read(path: Path, vocabulary: Path | None = None) -> Parsed:
         _check_opennmt(first, parsed)
     elif first != HEAD:
         raise parsed.fail(f"line 1: {first[:40]!r}, not {HEAD!r}; volt reads codes of version 0.2")
-    pairs = read_pairs(path, parsed)
+    pairs = read_merges(path)
     made = dict.fromkeys(left + right for left, right in pairs)
     beside = vocabulary or vocabulary_path(path)
     if beside.exists():

@@ -10,26 +10,25 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import byte_letters
-from volt.counting.words import PRETOKENIZERS
+from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import read_json, read_lines
-from volt.formats.patterns import known_to_tiktoken
+from volt.formats.patterns import known_to_tiktoken, regular_expression
 from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.vocabulary import Vocabulary
 
-GUESSES: dict[str, str] = {
-    "byte-level": "GPT-2",
-    "byte-level:qwen2": "Qwen 2",
-    "byte-level:cl100k": "GPT-4",
-    "byte-level:o200k": "GPT-4o",
-}
-"""The strictest first. Tokens don't tell Llama 3's pattern from GPT-4's."""
-MOST_LOOKED_AT = 20_000
+BY_RANKS = {
+    50_256: "byte-level", 50_280: "byte-level", 100_256: "byte-level:cl100k",
+    199_998: "byte-level:o200k", 128_000: "byte-level:llama3", 151_643: "byte-level:qwen2",
+}  # fmt: skip
+"""The pattern that goes with the published files, by their number of ranks."""
 
 
 def settings_path(path: Path) -> Path:
@@ -68,54 +67,74 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     }
 
 
-def read(path: Path) -> Parsed:
-    parsed = Parsed(str(path), "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
-    number_of: dict[str, int] = {}
+@dataclass(frozen=True)
+class RanksFile:
+    """A ranks file, and what `tiktoken.Encoding` takes besides."""
+
+    ranks: dict[bytes, int]
+    pattern: str
+    special: dict[str, int]
+    messages: list[str]
+
+
+def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
+    """A file with a token in base64 and its rank per line. Pattern and special tokens are beside
+    it, as volt writes them; or the pattern is given, or known by the number of ranks."""
+    ranks: dict[bytes, int] = {}
     for number, line in enumerate(read_lines(path), 1):
+        if not line:
+            continue
         code, _, rank = line.partition(" ")
         try:
             data = base64.b64decode(code, validate=True)
         except (binascii.Error, ValueError):
             data = b""
         if not data or not (rank.isascii() and rank.isdigit() and len(rank) < 10):
-            raise parsed.fail(f"line {number}: {line[:60]!r} is not a token in base64 and a rank")
-        text = byte_letters(data)
-        if text in number_of:
-            raise parsed.fail(f"line {number}: the token {text[:60]!r} is there twice")
-        number_of[text] = int(rank)
-    parsed.ranked = sorted(number_of, key=lambda text: number_of[text])
+            raise InputError(
+                f"{path}: line {number}: {line[:60]!r} is not a token in base64 and a rank"
+            )
+        if data in ranks:
+            raise InputError(f"{path}: line {number}: the token {code[:60]!r} is there twice")
+        ranks[data] = int(rank)
     settings = settings_path(path)
     if settings.exists():
-        data_of = read_json(settings)
-        special = data_of.get("special_tokens") if isinstance(data_of, dict) else None
-        if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
-            raise parsed.fail(f"{settings.name}: special_tokens: no table of names and ids")
-        pattern = data_of.get("pat_str")
-        pretokenizer = known_to_tiktoken().get(pattern) if isinstance(pattern, str) else None
-        if pretokenizer is None:
-            raise parsed.fail(
-                f"{settings.name}: pat_str: {str(pattern)[:400]!r} is not a pattern that "
-                "volt knows: those of GPT-2, GPT-4 (cl100k), GPT-4o (o200k), Llama 3 and Qwen 2"
+        return RanksFile(ranks, *_read_settings(settings), [])
+    messages = [f"no {settings.name}: no special tokens"]
+    found = regular_expression(pattern)
+    if found is None:
+        known = BY_RANKS.get(len(ranks))
+        if known is None:
+            raise SettingsError(
+                f"{path}: {len(ranks):,} ranks, which is no published vocabulary, and no "
+                f"{settings.name} beside it: how it cuts text is not known; name it with `pattern`"
             )
-        parsed.pretokenizer = pretokenizer
-        if special.keys() & number_of.keys():
-            raise parsed.fail(f"{settings.name}: special_tokens: one is a token as well")
-        number_of |= special
-        parsed.kinds = dict.fromkeys(special, "special")
-    else:
-        parsed.pretokenizer = _guess(list(number_of))
-        parsed.messages.append(
-            f"no {settings.name}: no special tokens, and {GUESSES[parsed.pretokenizer]}'s pattern, "
-            "by the look of the tokens"
-        )
-    parsed.texts = parsed.by_number(number_of)
+        found = PRETOKENIZERS[known].pattern or ""
+        messages.append(f"{len(ranks):,} ranks: the pattern {known}")
+    return RanksFile(ranks, found, {}, messages)
+
+
+def _read_settings(file: Path) -> tuple[str, dict[str, int]]:
+    data = read_json(file)
+    special = data.get("special_tokens") if isinstance(data, dict) else None
+    if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
+        raise InputError(f"{file}: special_tokens: no table of names and ids")
+    if not isinstance(data.get("pat_str"), str):
+        raise InputError(f"{file}: pat_str: no regular expression")
+    return data["pat_str"], special
+
+
+def read(path: Path, pattern: str | None = None) -> Parsed:
+    parsed = Parsed(str(path), "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
+    found = read_ranks(path, pattern)
+    parsed.messages += found.messages
+    parsed.pretokenizer = known_to_tiktoken().get(found.pattern) or f"{CUSTOM}{found.pattern}"
+    number_of = {byte_letters(data): rank for data, rank in found.ranks.items()}
+    parsed.ranked = sorted(number_of, key=lambda text: number_of[text])
+    if found.special.keys() & number_of.keys():
+        raise parsed.fail(f"{settings_path(path).name}: special_tokens: one is a token as well")
+    parsed.kinds = dict.fromkeys(found.special, "special")
+    parsed.texts = parsed.by_number(number_of | found.special)
     return parsed
-
-
-def _guess(texts: list[str]) -> str:
-    """The pattern that cuts inside the fewest tokens."""
-    some = texts[:: 1 + len(texts) // MOST_LOOKED_AT]
-    return min(GUESSES, key=lambda one: sum(map(PRETOKENIZERS[one].cuts_inside, some)))
 
 
 FORMAT = Format(
@@ -125,6 +144,7 @@ FORMAT = Format(
     writes="ranks in `PATH`; pattern and special tokens in `PATH.json`",
     write=write,
     read=read,
+    needs_pattern=True,
     takes=lambda mode: mode.pattern is not None and not mode.custom,
     encodings=("merge",),
     merge_rule="concat",

@@ -16,6 +16,9 @@ ANY_INPUT = 1000000000000000019884624838656
 """`model_max_length` where no length is said: what transformers itself writes then."""
 LONGEST_INPUT = 2**53
 TEMPLATE = "chat_template.jinja"
+CONFIG, ADDED = "tokenizer_config.json", "added_tokens.json"
+PLAIN_NAME = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+"""An added token that is found anywhere, as it is."""
 
 
 # -------------------------------------------------------------------------------------------- write
@@ -85,7 +88,8 @@ def read_roles(parsed: Parsed, data: dict[str, Any], path: Path) -> None:
     """The roles that `tokenizer.json`, and the folder it is in, give to special tokens. What they
     say of tokens that are not there is left out."""
     special = {name for name, kind in parsed.kinds.items() if kind == "special"}
-    settings = _settings(path) if path.is_dir() else {}
+    files = ("special_tokens_map.json", "tokenizer_config.json")
+    settings = settings_of(path, *files) if path.is_dir() else {}
     roles = Roles()
     for role in NAMED:
         name = _content(settings.get(f"{role}_token"))
@@ -109,9 +113,44 @@ def read_roles(parsed: Parsed, data: dict[str, Any], path: Path) -> None:
     parsed.roles = as_usual(roles, parsed.unknown_token, special)
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """A `tokenizer.json` with the added tokens that only the files beside it have, which
+    `transformers` adds; and what to say of them."""
+    listed = data.get("added_tokens") or []
+    known = {one.get("content") for one in listed if isinstance(one, dict)}
+    vocab = data["model"].get("vocab")
+    own = vocab if isinstance(vocab, dict) else {one[0]: i for i, one in enumerate(vocab or [])}
+    found = [
+        {"id": number, **one} for number, one in sorted(named_beside(folder).items())
+        if one["content"] not in known and own.get(one["content"], number) == number
+    ]  # fmt: skip
+    if not found:
+        return data, []
+    told = (
+        f"{len(found):,} added tokens, such as {found[0]['content']!r}, are in {CONFIG} or {ADDED} "
+        "only"
+    )
+    return {**data, "added_tokens": [*listed, *found]}, [told]
+
+
+def named_beside(folder: Path) -> dict[int, dict[str, Any]]:
+    """The added tokens of tokenizer_config.json and added_tokens.json, by id."""
+    found: dict[int, dict[str, Any]] = {}
+    for name, number in settings_of(folder, ADDED).items():
+        if type(number) is int and number >= 0:
+            found[number] = {"content": name, **PLAIN_NAME, "special": True}
+    decoder = settings_of(folder, CONFIG).get("added_tokens_decoder")
+    for number, one in decoder.items() if isinstance(decoder, dict) else ():
+        if number.isdigit() and isinstance(one, dict) and isinstance(one.get("content"), str):
+            flags = {key: bool(one.get(key, False)) for key in (*PLAIN_NAME, "special")}
+            found[int(number)] = {"content": one["content"], **flags}
+    return found
+
+
+def settings_of(folder: Path, *names: str) -> dict[str, Any]:
+    """What files of settings say, the last first; nothing if there are none."""
     found: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+    for name in names:
         if (folder / name).exists():
             some = read_json(folder / name)
             found |= some if isinstance(some, dict) else {}

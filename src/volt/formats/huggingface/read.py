@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
-from volt.base.errors import InputError
+from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
-from volt.counting.words import PRETOKENIZERS, Normalization
+from volt.counting.words import CUSTOM, PRETOKENIZERS, Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.files import read_json
-from volt.formats.huggingface.folder import read_roles
+from volt.formats.huggingface.folder import read_roles, with_names_beside
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
     BYTE_LEVEL,
@@ -41,7 +42,11 @@ def read(path: Path) -> Parsed:
     """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
     data = read_json(file)
+    told: list[str] = []
+    if path.is_dir() and isinstance(data, dict) and isinstance(data.get("model"), dict):
+        data, told = with_names_beside(data, path)
     parsed = parse(str(file), data)
+    parsed.messages += told
     read_roles(parsed, data, path)
     return parsed
 
@@ -190,7 +195,23 @@ def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: s
         for mode in known
         if not steps and before in (cutting_parts(mode), [*map(split_part, mode.patterns), BYTES])
     ]
-    return rules[-1] if rules else None
+    if rules:
+        return rules[-1]
+    regex = before[0].get("pattern", {}).get("Regex") if len(before) == 2 else None
+    if not steps and isinstance(regex, str) and before == [split_part(regex), BYTES]:
+        return _custom(regex)
+    return None
+
+
+def _custom(regex: str) -> str | None:
+    """A pattern that volt has no scanner for, if the package regex reads it. `{1,3}+` is not the
+    same there and in Hugging Face."""
+    if re.search(r"[\d,]\}\+", regex):
+        return None
+    try:
+        return PRETOKENIZERS[CUSTOM + regex].name
+    except SettingsError:
+        return None
 
 
 def _as_written(step: dict[str, Any]) -> dict[str, Any]:

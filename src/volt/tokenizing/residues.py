@@ -35,10 +35,13 @@ def made(vocabulary: Vocabulary, shown: Ids) -> Ids:
     return found
 
 
-def find_residues(vocabulary: Vocabulary, shown: Ids) -> list[int] | None:
-    """The merged tokens that were made, but never shown; None if tokens are not merged. `shown` is
-    how often each token occurs."""
-    if vocabulary.look_up is not None:
+def find_residues(vocabulary: Vocabulary, shown: Ids | None = None) -> list[int] | None:
+    """The merged tokens that were made, but never shown. `shown` is how often each token occurs; by
+    default as often as in the text that the vocabulary was measured on. None if tokens are not
+    merged, or nothing was counted."""
+    if shown is None:
+        shown = vocabulary.columns.frequencies.astype(np.int64)
+    if vocabulary.look_up is not None or not shown.any():
         return None
     number = len(vocabulary)
     passed = made(vocabulary, shown)[:number]
