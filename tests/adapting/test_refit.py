@@ -471,14 +471,7 @@ def test_the_result_is_in_the_format_it_came_in(
     file = files_of(learned(mode, rule), form, tmp_path)
     on = sample_lines()[:200]
     old, _ = volt.import_vocabulary(file)
-    pattern = None
-    if form == "gpt2":  # the files do not say how text is cut, and nothing is guessed
-        pattern = "byte-level"
-        for refuses in (lambda: volt.refit(file, [on]), lambda: volt.extend(file, [on], 40)):
-            with pytest.raises(SettingsError, match=r"do not say how text is cut.*`pattern`"):
-                refuses()
-    for result in (volt.refit(file, [on], sizes=small_sizes(old), pattern=pattern),
-                   volt.extend(file, [on], 40, pattern=pattern)):  # fmt: skip
+    for result in (volt.refit(file, [on], sizes=small_sizes(old)), volt.extend(file, [on], 40)):
         result.save(tmp_path / "out", force=True)
         read, _ = volt.import_vocabulary(tmp_path / "out" / file.name)
         assert read.texts == result.vocabulary.texts
