@@ -21,6 +21,7 @@ from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.tokens import SPELLED
+from volt.tokenizing.residues import find_residues
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -73,10 +74,7 @@ def overview(result: LearnResult) -> dict[str, Any]:
 
 def residue_count(vocabulary: Vocabulary) -> int | None:
     """Tokens that the text makes, but never shows; None where tokens do not merge."""
-    from volt.foreign.residues import find_residues
-
-    shown = vocabulary.columns.frequencies
-    found = find_residues(vocabulary, shown) if shown.any() else None
+    found = find_residues(vocabulary)
     return None if found is None else len(found)
 
 

@@ -26,7 +26,6 @@ from volt.report.compact import packed, packed_excerpt, packed_vocabulary, preto
 from volt.report.data import load_report
 from volt.report.facts import facts
 from volt.settings import in_flags
-from volt.tokenizing.residues import find_residues
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
@@ -121,7 +120,6 @@ def page_data(material: Material) -> dict[str, Any]:
     report, choices = material.report or {}, material.choices
     if choices is not None and "choices" not in choices:  # vocabularies that were joined
         choices = None
-    residues = find_residues(material.vocabulary)
     return {
         "version": __version__,
         "signature": material.vocabulary.signature,
@@ -142,7 +140,7 @@ def page_data(material: Material) -> dict[str, Any]:
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
         "files": report.get("files"),
         "typical": report.get("typical"),
-        "residues": None if residues is None else len(residues),
+        "residues": report.get("residues"),
         "uses": uses(material.vocabulary),
         "shortened": None,
     }
