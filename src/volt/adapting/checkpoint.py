@@ -15,7 +15,6 @@ import json
 import math
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
+from volt.base.gate import SETTINGS, copy_file, keep_mode, open_file, parse_json, read_json
+from volt.base.schema import fixed, rows, table, text, whole
 from volt.formats import huggingface
-from volt.formats.files import read_json
 from volt.tokenizing.vocabulary import Vocabulary
 
 INPUT_NAMES = (
@@ -176,7 +176,8 @@ class Checkpoint:
             position += length
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)  # tensors start at a multiple of 8
-        with file.path.open("rb") as source, target.open("xb") as out:
+        with open_file(file.path) as source, target.open("xb") as out:
+            keep_mode(source, out)
             out.write(len(text).to_bytes(8, "little") + text)
             for tensor in file.tensors:
                 if tensor.name in self.tables:
@@ -192,9 +193,9 @@ class Checkpoint:
         """Files for a tokenizer that was in another format, with the roles its tokens had."""
         files = {p.name: data for p, data in huggingface.write(vocabulary, Path()).items()}
         given_file = self.folder / "tokenizer_config.json"
-        given = read_json(given_file) if given_file.exists() else {}
+        given = _settings(given_file) if given_file.exists() else {}
         config = json.loads(files["tokenizer_config.json"])
-        for key, value in given.items() if isinstance(given, dict) else ():
+        for key, value in given.items():
             name = value.get("content") if isinstance(value, dict) else value
             is_role = key.endswith("_token") and isinstance(name, str) and name in vocabulary.ids
             if is_role or key in ("chat_template", "model_max_length", "padding_side"):
@@ -211,7 +212,7 @@ class Checkpoint:
             if path.is_dir() or path.name.endswith((*OTHER_WEIGHTS, ".safetensors")):
                 left.append(path.name)
             else:
-                shutil.copyfile(path, target / path.name)
+                copy_file(path, target / path.name)
         return [f"not taken over from the model's folder: {', '.join(left)}"] if left else []
 
 
@@ -243,9 +244,7 @@ def open_checkpoint(folder: str | os.PathLike[str], tokens: int) -> Checkpoint:
 
 
 def _settings(file: Path) -> dict[str, Any]:
-    data = read_json(file)
-    if not isinstance(data, dict):
-        raise InputError(f"{file}: no table of settings")
+    data: dict[str, Any] = read_json(file, table({}), SETTINGS)
     return data
 
 
@@ -329,24 +328,28 @@ def _find_tensors(folder: Path) -> tuple[list[TensorFile], dict[str, Any] | None
     return files, index
 
 
+HEADER = table(
+    {}, {"__metadata__": table({}, others=text())},
+    table({"dtype": text(), "shape": rows(whole()), "data_offsets": fixed(whole(), whole())}),
+)  # fmt: skip
+
+
 def read_header(file: Path) -> TensorFile:
     """What tensors a safetensors file has, and where. All bytes behind the header are theirs."""
     try:
-        size = file.stat().st_size
-        with file.open("rb") as stream:
+        with open_file(file) as stream:
+            size = os.fstat(stream.fileno()).st_size
             length = int.from_bytes(stream.read(8), "little")
             if size < 8 or length > min(size - 8, LONGEST_HEADER):
                 raise InputError(f"{file}: no safetensors file, or cut short")
-            text = stream.read(length)
+            written = stream.read(length)
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror or error}") from error
     try:
-        header = json.loads(text.decode())
+        header = parse_json("the header", written, HEADER)
         metadata = header.pop("__metadata__", {})
         tensors = [_tensor(name, entry, 8 + length) for name, entry in header.items()]
-        if not isinstance(metadata, dict):
-            raise ValueError("__metadata__ is no table")
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (InputError, ValueError) as error:
         raise InputError(f"{file}: a damaged header ({error})") from None
     tensors.sort(key=lambda tensor: (tensor.start, tensor.end))
     position = 8 + length
@@ -366,8 +369,6 @@ def _tensor(name: str, entry: dict[str, Any], start: int) -> Tensor:
     dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     if dtype not in BYTES_OF:
         raise ValueError(f"{name}: volt does not know the type {dtype!r}")
-    if not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
-        raise ValueError(f"{name}: a number that is none")
     if end - begin != math.prod(shape) * BYTES_OF[dtype]:
         raise ValueError(f"{name}: {end - begin} bytes for the shape {shape}")
     return Tensor(name, dtype, tuple(shape), start + begin, start + end)
@@ -437,7 +438,7 @@ def table_rows(checkpoint: Checkpoint, name: str) -> NDArray[np.float64]:
     for file in checkpoint.files:
         for tensor in file.tensors:
             if tensor.name == name:
-                with file.path.open("rb") as source:
+                with open_file(file.path) as source:
                     table = _read_table(source, tensor, file.path)
                 rows = np.moveaxis(table, checkpoint.tables[name], 0)
                 return _as_floats(rows).astype(np.float64)

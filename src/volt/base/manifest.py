@@ -15,6 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
+from volt.base.errors import InputError
+from volt.base.gate import REPORT, read_json
+from volt.base.schema import one_of, rows, table, text
+
 MANIFEST = ".volt-files.json"
 FORMAT_VERSION = 1
 NAMED = 3
@@ -24,6 +28,8 @@ COUNTED = 1000
 
 Holds = Literal["result", "text", "trial"]
 """What a folder contains. One kind never replaces another."""
+
+SCHEMA = table({"holds": one_of(*get_args(Holds)), "files": rows(text())})
 
 TEMPORARY = re.compile(r"(?:.*/)?\.volt-[0-9a-f]+(?:-[0-9]+)?\.(?:tmp|old)(?:/.*)?")
 """What a killed process may leave."""
@@ -64,12 +70,10 @@ def read_manifest(folder: Path) -> Manifest | None:
     """None where there is none, or none that can be read. It is not trusted: it only marks files
     that are found in the folder."""
     try:
-        data = json.loads((folder / MANIFEST).read_bytes())
-        if data["holds"] not in get_args(Holds) or not isinstance(data["files"], list):
-            return None
-        return Manifest(data["holds"], frozenset(map(str, data["files"])))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        data = read_json(folder / MANIFEST, SCHEMA, REPORT)
+    except InputError:
         return None
+    return Manifest(data["holds"], frozenset(data["files"]))
 
 
 def result_files(folder: Path) -> set[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import volt
-from volt.base.errors import SettingsError
+from volt.base.errors import InputError, SettingsError
+from volt.base.gate import named, open_file
 from volt.base.options import anything, option, path
 from volt.base.table import text_table
 from volt.cli.arguments import File, Inputs, Run
@@ -80,7 +80,7 @@ def _is_candidates(name: str) -> bool:
     from volt.proposing.candidates_file import HEAD
 
     try:
-        with Path(name).open("rb") as stream:
-            return stream.seekable() and stream.read(len(HEAD)) == HEAD.encode()
-    except OSError:
+        with open_file(named(name)) as stream:
+            return stream.read(len(HEAD)) == HEAD.encode()
+    except InputError:
         return False

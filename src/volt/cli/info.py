@@ -112,8 +112,13 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "criterion": choices and choices["criterion"],
         "doubts": decided and decided["doubts"],
         "bound": choices and bound_sentence(choices),
-        "tokens_per_word": corpus and corpus["tokens"] / corpus["spaced_words"],
-        "bytes_per_token": corpus and corpus["bytes"] / corpus["tokens"],
-        "unknown_characters": corpus and corpus["unknown_characters"] / corpus["characters"],
+        "tokens_per_word": _share(corpus, "tokens", "spaced_words"),
+        "bytes_per_token": _share(corpus, "bytes", "tokens"),
+        "unknown_characters": _share(corpus, "unknown_characters", "characters"),
         "signature": vocabulary.signature or None,
     }
+
+
+def _share(corpus: dict[str, Any] | None, part: str, whole: str) -> float | None:
+    """None where there is nothing to divide by."""
+    return corpus[part] / corpus[whole] if corpus and corpus[whole] else None

@@ -18,6 +18,8 @@ import numpy as np
 from volt import _core
 from volt.base.checks import did_you_mean
 from volt.base.errors import InputError
+from volt.base.gate import SETTINGS, read_json
+from volt.base.schema import Schema, rows, table, text
 from volt.counting.documents import Documents, documents_of
 from volt.settings import InputSettings
 
@@ -83,30 +85,29 @@ def _form_of_json(head: bytes, fields: Sequence[str]) -> str:
     return "jsonl" if any(_has(record, one) for one in fields or DEFAULT_FIELDS) else "text"
 
 
+SPLITS = table({}, {"splits": rows(text())})
+STATE = table({"_data_files": rows(table({"filename": text()}))})
+"""What `datasets` writes beside the Arrow files of a data set."""
+
+
 def saved_data_set(folder: Path) -> list[Path] | None:
     """The Arrow files of a folder that `datasets` saved, in order; None if it is another folder."""
     if (folder / "dataset_dict.json").is_file():
-        splits = _json_file(folder / "dataset_dict.json").get("splits", [])
-        names = ", ".join(map(str, splits))
+        splits = _json_file(folder / "dataset_dict.json", SPLITS).get("splits", [])
+        names = ", ".join(splits)
         raise InputError(
-            f"{folder}: a data set with splits {names}; name one: {folder / str(splits[0])}"
+            f"{folder}: a data set with splits {names}; name one: {folder / splits[0]}"
             if splits else f"{folder}: a data set without splits"
         )  # fmt: skip
     if not (folder / "state.json").is_file() or not (folder / "dataset_info.json").is_file():
         return None
-    files = _json_file(folder / "state.json").get("_data_files", [])
-    try:
-        return [folder / Path(str(file["filename"])).name for file in files]
-    except (TypeError, KeyError):
-        raise InputError(f"{folder / 'state.json'}: does not name the data set's files") from None
+    files = _json_file(folder / "state.json", STATE)["_data_files"]
+    return [folder / Path(file["filename"]).name for file in files]
 
 
-def _json_file(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    return data if isinstance(data, dict) else {}
+def _json_file(path: Path, schema: Schema) -> dict[str, Any]:
+    found: dict[str, Any] = read_json(path, schema, SETTINGS)
+    return found
 
 
 # ------------------------------------------------------------------------------------------- fields

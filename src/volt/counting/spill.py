@@ -26,9 +26,11 @@ from volt import _core
 from volt._version import __version__
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.gate import SETTINGS, read_json
 from volt.base.options import accepts
 from volt.base.output import atomic_write, claim, make_folder
 from volt.base.progress import Progress
+from volt.base.schema import anything, instance, table, text
 from volt.counting.count import CountPlan, plan_count, report_blocks
 from volt.counting.counts import CountsHeader, CountTotals
 from volt.counting.inputs import Text
@@ -293,6 +295,11 @@ class _State:
     """How many names of runs were used; no name is used twice."""
 
 
+CHECKPOINT_FILE = table(
+    {"format": anything(), "volt": text(), "settings": table({}), "state": instance(_State)}
+)
+
+
 class _Spill:
     """The folder of runs, and the state in its checkpoint."""
 
@@ -363,26 +370,20 @@ class _Spill:
     def _load(self) -> None:
         path = self.folder / CHECKPOINT
         try:
-            content = json.loads(path.read_bytes())
+            content = read_json(path, CHECKPOINT_FILE, SETTINGS)
             made_by = content["format"], content["volt"]
             settings, state = content["settings"], content["state"]
             self.state = _State(
                 state["inputs_done"],
                 BlockEnd(**state["position"]),
                 CountTotals(**state["totals"]),
-                [str(name) for name in state["runs"]],
+                state["runs"],
                 state["named"],
             )
-            numbers = [self.state.inputs_done, self.state.named]
-            numbers += [*vars(self.state.position).values(), *vars(self.state.totals).values()]
-            if not all(isinstance(number, int) and number >= 0 for number in numbers):
-                raise ValueError("not a number")
             if not all(OURS.fullmatch(name) for name in self.state.runs):
                 raise ValueError("not the name of a run")
             missing = [name for name in self.state.runs if not (self.folder / name).is_file()]
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (InputError, ValueError) as error:
             raise InputError(
                 f"{path}: a damaged checkpoint ({error}); delete {self.folder}"
             ) from None

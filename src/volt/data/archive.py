@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 import zlib
 from collections.abc import Iterator
@@ -11,15 +12,29 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from volt.base.errors import InputError
+from volt.base.gate import named, open_file
 from volt.base.output import atomic_write
+from volt.counting.decoding import EXPANDED, MAX_RATIO
 
 
 def extract(archive: Path, members: dict[str, Path]) -> None:
     """Write members to the paths given. An archive that would write elsewhere is refused whole."""
     missing = dict(members)
-    with _reading(archive), tarfile.open(archive, "r:*") as opened:
+    with (
+        _reading(archive),
+        open_file(named(archive)) as packed,
+        tarfile.open(fileobj=packed) as opened,
+    ):
+        budget = max(EXPANDED, MAX_RATIO * os.fstat(packed.fileno()).st_size)
         for one in opened:
             name = _checked(archive, one)
+            # What comes before a member has to be unpacked to reach it, and a sparse one may stand
+            # for any number of zeros. Both are known before anything is unpacked.
+            if one.sparse is not None or one.offset_data + one.size > budget:
+                raise InputError(
+                    f"{archive}: the member {member_name(one)} stands for {one.size:,} bytes, "
+                    "which no archive of texts of this size contains: it is not trusted"
+                )
             if name in missing and one.isfile():
                 stream = opened.extractfile(one)
                 if stream is not None:
@@ -47,9 +62,14 @@ def _checked(archive: Path, member: tarfile.TarInfo) -> str:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or "\\" in name:
             raise InputError(
-                f"{archive} has a member {member.name!r} that leads out of it: it is not trusted"
+                f"{archive} has a member {member_name(member)} that leads out of it: it is not "
+                "trusted"
             )
     return str(PurePosixPath(member.name))
+
+
+def member_name(member: tarfile.TarInfo) -> str:
+    return repr(member.name[:100])
 
 
 def _copy(stream: IO[bytes], path: Path, size: int, archive: Path) -> None:

@@ -6,6 +6,9 @@ import json
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import SETTINGS, read_json, read_lines, read_text
+from volt.base.schema import table
+from volt.counting.words import GPT2, PRETOKENIZERS
 from volt.foreign.base import Change
 from volt.foreign.huggingface import HuggingFace, kept_merges, renumbered_beside
 from volt.foreign.json_text import JsonText, dumped, laid_out
@@ -33,7 +36,7 @@ class Pair(HuggingFace):
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
         assert self.folder is not None
-        source = JsonText(read_bytes(self.folder / self.files[0]).decode())
+        source = JsonText(read_text(self.folder / self.files[0]))
         vocab = self.data["model"]["vocab"]
         kept = sorted((int(change.id_map[i]), name) for name, i in vocab.items()
                       if change.id_map[i] >= 0)  # fmt: skip

@@ -11,6 +11,8 @@ import binascii
 from typing import Any
 
 from volt.base.errors import InputError
+from volt.base.schema import check, fixed, rows, text
+from volt.base.schema import number as any_number
 from volt.counting.character_map import character_map
 from volt.tokenizing.volt_json import MOST_TOKENS
 
@@ -26,6 +28,10 @@ UNICODE_EXPANSION = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3,
 """The most that one byte becomes, by the tables of Unicode: U+FDFA is 18 characters in NFKC."""
 
 Data = dict[str, Any]
+
+
+SCORED = rows(fixed(text(), any_number()))
+"""The vocabulary of a Unigram model."""
 
 
 def examine_tokenizer_json(name: str, data: Any) -> None:
@@ -64,6 +70,7 @@ def _ids(name: str, model: Data) -> None:
     elif isinstance(vocab, list):
         if len(vocab) > MOST_TOKENS:
             raise InputError(f"{name}: model.vocab: more than {MOST_TOKENS:,} tokens")
+        check(SCORED, vocab, f"{name}: model.vocab")
         unknown = model.get("unk_id")
         if unknown is not None and (type(unknown) is not int or not 0 <= unknown < len(vocab)):
             raise InputError(f"{name}: model.unk_id: {str(unknown)[:40]!r} is not a token")

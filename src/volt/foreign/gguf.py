@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.extras import need
 from volt.counting.marks import SPACE_MARK
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import Engine
+from volt.foreign.gguf_file import read_fields
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.sentencepiece import SentencePiece
 from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, split_part
@@ -33,15 +33,7 @@ NORMAL_TYPE, UNKNOWN_TYPE, CONTROL_TYPE, USER_TYPE = 1, 2, 3, 4
 
 
 def open_gguf(path: Path, pattern: str | None) -> Engine:
-    library = need("gguf", "gguf")
-    try:
-        fields = library.GGUFReader(path).fields
-        found = {name.removeprefix(KEY): one.contents() for name, one in fields.items()
-                 if name.startswith(KEY)}  # fmt: skip
-    except (KeyboardInterrupt, SystemExit, MemoryError):
-        raise
-    except Exception as error:  # the package checks little, so that anything can go wrong
-        raise InputError(f"{path}: not a GGUF file that can be read: {error!r:.200}") from None
+    found = read_fields(path, KEY)
     kind, tokens = found.get("model"), found.get("tokens")
     if (
         not isinstance(tokens, list)
@@ -50,8 +42,8 @@ def open_gguf(path: Path, pattern: str | None) -> Engine:
     ):
         raise InputError(f"{path}: {KEY}tokens: no list of tokens")
     types = found.get("token_type") or [NORMAL_TYPE] * len(tokens)
-    if len(types) != len(tokens):
-        raise InputError(f"{path}: {KEY}token_type: not one per token")
+    if len(types) != len(tokens) or not all(type(kind) is int for kind in types):
+        raise InputError(f"{path}: {KEY}token_type: not a number per token")
     openers = {"llama": _sentencepiece, "t5": _sentencepiece, "gpt2": _bpe, "bert": _word_piece}
     if kind not in openers:
         raise SettingsError(
@@ -65,8 +57,8 @@ def open_gguf(path: Path, pattern: str | None) -> Engine:
 
 def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern: Any) -> Engine:
     scores = found.get("scores") or [0.0] * len(types)
-    if len(scores) != len(types):
-        raise InputError(f"{path}: {KEY}scores: not one per token")
+    if len(scores) != len(types) or not all(isinstance(one, float) for one in scores):
+        raise InputError(f"{path}: {KEY}scores: not a number per token")
     model = new_model_proto()
     for token, score, kind in zip(found["tokens"], scores, types, strict=True):
         model.pieces.add(piece=token, score=float(score), type=int(kind) if 1 <= kind <= 6 else 1)
@@ -85,7 +77,10 @@ def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern:
     normalizer.remove_extra_whitespaces = bool(found.get("remove_extra_whitespaces", False))
     normalizer.escape_whitespaces = True
     table = found.get("precompiled_charsmap")
-    normalizer.precompiled_charsmap = bytes(table) if table else b""
+    try:
+        normalizer.precompiled_charsmap = bytes(table) if table else b""
+    except (TypeError, ValueError):
+        raise InputError(f"{path}: {KEY}precompiled_charsmap: not a list of bytes") from None
     return SentencePiece(str(path), bytes(model.SerializeToString(deterministic=True)), "gguf")
 
 

@@ -13,18 +13,29 @@ from typing import Any
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
 from volt.counting.marks import BYTES, END_MARK, LETTER_BYTES, letter_bytes
+from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
+from volt.base.schema import brief, optional, table, text, whole
+from volt.counting.marks import END_MARK, LETTER_BYTES
 from volt.foreign.base import Change, Engine, by_id, byte_tokens
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.files import read_bytes, read_json
 from volt.formats.huggingface.folder import ADDED, CONFIG, with_names_beside
+from volt.formats.files import parsed_count
 from volt.formats.reasons import UNKNOWN_PENALTY
+from volt.tokenizing.volt_json import MOST_TOKENS
 
 MAP, GENERATION = "special_tokens_map.json", "generation_config.json"
 ID_KEY = re.compile(r"_token_id$")
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 """Files that name tokens by their text, so that they stay as they are."""
+
+ADDED_TOKENS = table({}, others=whole(0, MOST_TOKENS - 1))
+"""The schema of added_tokens.json."""
+TOKENIZER_CONFIG = table(
+    {}, {"added_tokens_decoder": optional(table({}, others=table({"content": text()})))}
+)
 
 
 class HuggingFace(Engine):
@@ -180,10 +191,7 @@ class HuggingFace(Engine):
 
 
 def _parsed(name: str, text: str) -> dict[str, Any]:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{name}: not JSON: {error}") from None
+    found = parse_json(name, text)
     return found if isinstance(found, dict) else {}
 
 
@@ -299,7 +307,8 @@ def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | 
 
 def _renumbered_ids(file: Path, change: Change) -> bytes:
     """Settings that name tokens by their ids: numbers and lists of them."""
-    text = read_bytes(file).decode()
+    text = read_text(file)
+    parse_json(str(file), text, table({}))
     source = JsonText(text)
     spans = {}
     for key, span, _ in source.children(()):
@@ -316,7 +325,9 @@ def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
     files = {name: read_bytes(folder / name) for name in BESIDE if (folder / name).exists()}
     config = folder / CONFIG
     if config.exists():
-        source = JsonText(read_bytes(config).decode())
+        text = read_text(config)
+        parse_json(str(config), text, TOKENIZER_CONFIG)
+        source = JsonText(text)
         spans = {}
         for key, _, key_span in source.children(("added_tokens_decoder",)):
             if key_span is not None and str(key).isdigit():
@@ -326,10 +337,10 @@ def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
     if (folder / GENERATION).exists():
         files[GENERATION] = _renumbered_ids(folder / GENERATION, change)
     if (folder / ADDED).exists():
-        table: Mapping[str, Any] = read_json(folder / ADDED)
-        source = JsonText(read_bytes(folder / ADDED).decode())
+        ids: Mapping[str, int] = read_json(folder / ADDED, ADDED_TOKENS, SETTINGS)
+        source = JsonText(read_text(folder / ADDED))
         new_ids: dict[tuple[str | int, ...], str] = {
-            (key,): str(change.new_id(value, ADDED)) for key, value in table.items()
+            (key,): str(change.new_id(value, ADDED)) for key, value in ids.items()
         }
         files[ADDED] = source.with_values(new_ids).encode()
     return files

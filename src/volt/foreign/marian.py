@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import read_bytes, read_json
 from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Change, Engine, by_id
 from volt.foreign.inner import Inner
 from volt.foreign.sentencepiece import SentencePiece
-from volt.formats.files import read_bytes, read_json
 from volt.tokenizing.volt_json import MOST_TOKENS
 
 LANGUAGE = re.compile(r">>.+?<<")

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.errors import InputError, VoltError
+from volt.base.gate import named, read_bytes, read_text
+from volt.counting.words import GPT2, PRETOKENIZERS
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
 from volt.foreign.classes import Bert, open_pair
@@ -26,7 +28,6 @@ from volt.formats import huggingface, sentencepiece
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import KINDS, Identified, identify
 from volt.formats.exchange import import_vocabulary
-from volt.formats.files import read_bytes
 from volt.formats.registry import FORMATS
 from volt.tokenizing.tokenizer import Tokenizer, load
 from volt.tokenizing.vocabulary import Vocabulary
@@ -61,7 +62,7 @@ def open_engine(
     """Open a tokenizer of any toolkit. `texts` are what it is going to encode: volt's encoder is
     checked on them, too. `pattern` is how it cuts text, where its files do not say it: the name of
     a byte-level pre-tokenizer, or a regular expression."""
-    place = Path(path)
+    place = named(path)
     if not place.exists():
         raise InputError(f"no such file or folder: {place}")
     found = identify(place) if form is None else Identified(_kind_of(form), place)
@@ -87,7 +88,7 @@ def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engi
     folder = found.file.parent if place.is_dir() or found.file.name in FOLDER_NAMES else None
     file = found.file / "tokenizer.json" if found.file.is_dir() else found.file
     openers: dict[str, Callable[[], Engine]] = {
-        "hf": lambda: HuggingFace(str(file), _text(file), folder=folder),
+        "hf": lambda: HuggingFace(str(file), read_text(file), folder=folder),
         "sentencepiece": lambda: SentencePiece(
             str(file), read_bytes(file), folder=folder if place.is_dir() else None,
             file_name=file.name,
@@ -105,13 +106,6 @@ def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engi
 
 FOLDER_NAMES = ("tokenizer.json",)
 """A file of this name is read with the files beside it."""
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_bytes(file).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: byte offset {error.start}: invalid UTF-8") from None
 
 
 def _checked(own: Engine, said: str, texts: Sequence[str]) -> Opened:

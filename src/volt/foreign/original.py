@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import named
 from volt.foreign.base import Change, Engine
 from volt.foreign.native import Native
 from volt.foreign.opening import NO_LIBRARY, open_engine
@@ -75,7 +76,7 @@ def open_original(
     """A tokenizer of any toolkit, to be refitted or extended."""
     if isinstance(tokenizer, (Vocabulary, Tokenizer)):
         return read_tokenizer(tokenizer)
-    path = Path(tokenizer)
+    path = named(tokenizer)
     if not path.exists():
         raise InputError(f"no such file or folder: {path}")
     kind = form or identify(path).kind
@@ -97,7 +98,7 @@ def read_tokenizer(
         return Original(tokenizer)
     if isinstance(tokenizer, Tokenizer):
         return Original(tokenizer.vocabulary)
-    path = Path(tokenizer)
+    path = named(tokenizer)
     if not path.exists():
         raise InputError(f"no such file or folder: {path}")
     if form is None and (path.name == "volt.json" or (path / "volt.json").exists()):

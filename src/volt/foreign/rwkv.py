@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import read_bytes
 from volt.counting.marks import byte_letters
 from volt.foreign.base import Change, Engine, by_id
 from volt.foreign.inner import Inner
-from volt.formats.files import read_bytes
 from volt.tokenizing.volt_json import MOST_TOKENS
 
 LONGEST_LINE = 4096

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from volt.base.gate import named, read_bytes
 from volt.counting.marks import Marks, converted
 from volt.counting.words import WordRule
 from volt.proposing.base import Candidates
@@ -50,14 +51,14 @@ def content_name(source: SourceChoice) -> str:
     """A source and its number, or the content of its file, which is not named by its path."""
     if not source.path:
         return f"{source.name}-{source.number}"
-    path = Path(source.path)
+    path = named(source.path)
     if (path / "volt.json").exists():
         path = path / "volt.json"
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     digest = hashlib.sha256()
     for file in files:
         if file.is_file():
-            digest.update(file.read_bytes())
+            digest.update(read_bytes(file))
     return f"{source.name}-{digest.hexdigest()[:8]}"
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from volt.base.errors import InputError
 from volt.base.extras import need
+from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
+from volt.base.schema import optional, rows, table, text, whole
 from volt.counting.marks import byte_letters, letter_bytes
 from volt.foreign.base import Change, Engine, by_id
 from volt.foreign.examine import LONGEST_PATTERN
@@ -18,7 +20,23 @@ from volt.foreign.inner import Inner, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.files import read_bytes
 from volt.formats.tiktoken import read_ranks, settings_path
+from volt.formats.tiktoken import settings_path
 from volt.tokenizing.volt_json import MOST_TOKENS
+
+
+RANKS_SETTINGS = table({"pat_str": text(), "special_tokens": table({}, others=whole())})
+"""Beside a file of ranks."""
+_RANK = whole(0, MOST_TOKENS - 1)
+TEKKEN = table(
+    {
+        "config": table(
+            {"default_vocab_size": _RANK, "pattern": text()},
+            {"default_num_special_tokens": _RANK},
+        ),
+        "vocab": rows(table({"rank": _RANK, "token_bytes": text()}), MOST_TOKENS),
+    },
+    {"special_tokens": optional(rows(table({"rank": _RANK, "token_str": text()})))},
+)
 
 
 class TikToken(Engine):
@@ -89,8 +107,8 @@ class TikToken(Engine):
     def _rewrite_tekken(self, change: Change, file: Path) -> dict[str, bytes]:
         """Ranks count from the number of special tokens on; entries beyond the vocabulary's size,
         which the model does not use, are left out."""
-        text = read_bytes(file).decode()
-        source, data = JsonText(text), json.loads(text)
+        text = read_text(file)
+        source, data = JsonText(text), parse_json(str(file), text)
         used = sorted(self.ranks.values())
         kept = [one for one in data["vocab"] if one["rank"] in set(used)
                 and change.id_map[one["rank"] + self.offset] >= 0]  # fmt: skip
@@ -138,19 +156,17 @@ def open_ranks(path: Path, pattern: str | None) -> TikToken:
 
 def open_tekken(path: Path) -> TikToken:
     """Mistral's tekken.json: special tokens first, then as many ranks as the vocabulary has."""
+    data: Any = read_json(path, TEKKEN)
+    config = data["config"]
+    number = config.get("default_num_special_tokens", 1000)
+    entries = data["vocab"][: max(0, config["default_vocab_size"] - number)]
     try:
-        data: Any = json.loads(read_bytes(path))
-        config = data["config"]
-        number = int(config.get("default_num_special_tokens", 1000))
-        size = int(config["default_vocab_size"])
-        entries = data["vocab"][: max(0, size - number)]
-        ranks = {base64.b64decode(one["token_bytes"]): int(one["rank"]) for one in entries}
-        pattern = str(config["pattern"])
-        names = {int(one["rank"]): str(one["token_str"])
-                 for one in data.get("special_tokens") or []}  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{path}: not a tekken.json: {error!r:.100}") from None
-    if not 0 <= number < MOST_TOKENS or sorted(ranks.values()) != list(range(len(ranks))):
+        ranks = {base64.b64decode(one["token_bytes"]): one["rank"] for one in entries}
+    except ValueError as error:
+        raise InputError(f"{path}: vocab: token_bytes: {error}") from None
+    pattern = config["pattern"]
+    names = {one["rank"]: one["token_str"] for one in data.get("special_tokens") or []}
+    if sorted(ranks.values()) != list(range(len(ranks))):
         raise InputError(f"{path}: vocab: the ranks are not 0, 1, 2, ...")
     special = {names.get(i, f"<SPECIAL_{i}>"): i for i in range(number)}
     return TikToken(str(path), ranks, pattern, special, "tekken", path, offset=number)

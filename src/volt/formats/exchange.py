@@ -10,6 +10,7 @@ from typing import Any
 
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
+from volt.base.gate import named
 from volt.base.options import accepts
 from volt.base.output import atomic_files, claim
 from volt.counting.count import count
@@ -128,7 +129,7 @@ def import_vocabulary(
     files that do not say it: the name of a byte-level pre-tokenizer, or a regular expression. The
     file is not trusted.
     """
-    file = Path(path)
+    file = named(path)
     if form is None:
         form = detect(file)
     check_choice("form", form, FORMATS)

@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from volt.base.gate import read_lines
 from volt.counting.marks import END_MARK
 from volt.formats import subword_nmt
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import parsed_count, read_lines, read_token
+from volt.formats.files import parsed_count, read_token
 from volt.formats.text import NAME, from_list, tokens_only
 from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.roles import RoleName

@@ -1,33 +1,11 @@
-"""Reading other people's files, which are not trusted."""
+"""What the readers of several formats share: tokens as they are printed, and numbers."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 from volt.base.errors import InputError
 from volt.tokenizing.printing import read_printed
-from volt.tokenizing.volt_json import MOST_BYTES
-
-
-def read_bytes(path: Path) -> bytes:
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path}: larger than {MOST_BYTES:,} bytes")
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-
-
-def read_lines(path: Path) -> list[str]:
-    """The lines of a text file. Only LF ends a line, or CR LF."""
-    try:
-        text = read_bytes(path).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte offset {error.start}: invalid UTF-8") from None
-    lines = text.split("\n")
-    return [line.removesuffix("\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
 def read_merges(path: Path) -> list[tuple[str, str]]:
@@ -49,16 +27,6 @@ def read_token(printed: str, path: Path, line: int) -> str:
         return read_printed(printed)
     except (ValueError, OverflowError):
         raise InputError(f"{path}: line {line}: {printed[:60]!r} is not a token") from None
-
-
-def read_json(path: Path) -> Any:
-    def no_constants(name: str) -> Any:
-        raise ValueError(f"{name} is not a number")
-
-    try:
-        return json.loads(read_bytes(path).decode(), parse_constant=no_constants)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}") from None
 
 
 def parsed_count(text: str) -> int | None:

@@ -10,10 +10,11 @@ import json
 import re
 from pathlib import Path
 
+from volt.base.gate import read_lines
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.fairseq import others, taken_names
-from volt.formats.files import read_lines, read_token
+from volt.formats.files import read_token
 from volt.formats.text import from_list, tokens_only
 from volt.tokenizing.vocabulary import Vocabulary
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import read_bytes
 from volt.counting import normalizers
 from volt.counting.character_map import character_map
 from volt.counting.marks import SPACE
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import read_bytes
 from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.roles import USUAL, RoleName, Roles, as_usual

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
+from volt.base.gate import read_lines
 from volt.counting.marks import BYTE_TOKENS, UNKNOWN
 from volt.formats.assembly import LONGEST_TOKEN, Parsed, guess_pretokenizer
 from volt.formats.base import Files, Format
-from volt.formats.files import read_lines, read_token
+from volt.formats.files import read_token
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer

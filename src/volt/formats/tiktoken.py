@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import read_json, read_lines
 from volt.counting.marks import byte_letters
 from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
@@ -21,6 +22,7 @@ from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import read_json, read_lines
 from volt.formats.patterns import known_to_tiktoken, regular_expression
+from volt.formats.patterns import known_to_tiktoken
 from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.vocabulary import Vocabulary
 

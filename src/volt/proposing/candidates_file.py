@@ -12,6 +12,7 @@ import numpy as np
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError
+from volt.base.gate import named, read_text
 from volt.base.output import atomic_write
 from volt.counting.words import WordRule, read_rule
 from volt.proposing.base import Candidates, fixed_rows
@@ -51,13 +52,7 @@ def write_candidates(candidates: Candidates, stream: BinaryIO) -> None:
 def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
     """Read a candidates file; anything inconsistent is an error that names the line."""
     name = os.fspath(path)
-    try:
-        with open(path, encoding="utf-8", newline="\n") as stream:  # noqa: PTH123
-            lines = stream.read().split("\n")
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: byte offset {error.start}: invalid UTF-8") from None
+    lines = read_text(named(path)).split("\n")
     header = _read_header(name, lines[0])
     rows = header.alphabet + header.merges
     if lines[1:2] != ["\t".join(COLUMNS)] or lines[-1] != "" or len(lines) != rows + 3:

@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 
 from volt._version import __version__
 from volt.base.errors import InputError
+from volt.base.gate import REPORT, read_json
 from volt.base.output import atomic_write
+from volt.base.schema import check, table, whole
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.tokens import SPELLED
 from volt.tokenizing.residues import find_residues
+from volt.report.schemas import report_schema
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -89,19 +92,14 @@ def save_report(report: dict[str, Any], path: str | os.PathLike[str]) -> None:
 
 
 def load_report(path: Path) -> dict[str, Any]:
-    """Read report.json. What is in it is shown, never run; only its format is checked here."""
-    try:
-        report = json.loads(path.read_bytes().decode())
-        version = report["format"]
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{path} is not a report: {error!r}") from None
+    """Read report.json. What is in it is shown, never run."""
+    report: dict[str, Any] = read_json(path, table({"format": whole()}), REPORT)
+    version = report["format"]
     if version not in SHOWN_FORMATS:
-        older = isinstance(version, int) and version < FORMAT
-        hint = "learn again" if older else "use the version of volt that wrote it"
+        hint = "learn again" if version < FORMAT else "use the version of volt that wrote it"
         raise InputError(f"{path}: report format {version!r}, this volt reads {FORMAT}: {hint}")
-    return dict(report)
+    check(report_schema(SHOWN_FORMATS), report, str(path))
+    return report
 
 
 # ------------------------------------------------------------------------------------------ corpus

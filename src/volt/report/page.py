@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from volt._version import __version__
 from volt.base.errors import InputError
+from volt.base.gate import REPORT, named, read_json, read_lines
+from volt.base.schema import check, table
 from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
 from volt.report.answer import answer, criterion_rows
@@ -25,6 +27,7 @@ from volt.report.bundle import vega_bundle
 from volt.report.compact import packed, packed_excerpt, packed_vocabulary, pretokenizers
 from volt.report.data import load_report
 from volt.report.facts import facts
+from volt.report.schemas import CURVE, JOINED_CHOICES, choices_schema
 from volt.settings import in_flags
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
@@ -57,18 +60,11 @@ class Material:
 def load_material(folder: Path) -> Material:
     """Read a folder that `volt learn` or `volt import` wrote."""
     vocabulary = load_vocabulary(folder)
-    if folder.name == "volt.json":
-        folder = folder.parent
+    if not folder.is_dir():
+        folder = named(folder).parent
     choices = report = None
     if (folder / "choices.json").exists():
-        try:
-            choices = dict(json.loads((folder / "choices.json").read_bytes().decode()))
-        except (OSError, ValueError, TypeError, RecursionError) as error:
-            raise InputError(f"{folder / 'choices.json'} cannot be read: {error}") from None
-        if "size" not in choices and "scripts" not in choices:
-            raise InputError(
-                f"{folder / 'choices.json'} was written by an older version of volt: learn again"
-            )
+        choices = _read_choices(folder / "choices.json")
     if (folder / "report.json").exists():
         report = load_report(folder / "report.json")
     elif (folder / "curve.csv").exists():
@@ -76,19 +72,28 @@ def load_material(folder: Path) -> Material:
     return Material(vocabulary, choices, report)
 
 
+def _read_choices(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = read_json(path, table({}), REPORT)
+    if "size" not in found and "scripts" not in found:
+        raise InputError(f"{path} was written by an older version of volt: learn again")
+    check(JOINED_CHOICES if "scripts" in found else choices_schema, found, str(path))
+    return found
+
+
 def _read_curve(path: Path) -> dict[str, list[float]]:
     """The curve alone, for folders without report.json."""
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        return {
+        rows = list(csv.DictReader(read_lines(path, REPORT)))
+        found: dict[str, list[float]] = {
             "size": [int(row["size"]) for row in rows],
             "tokens": [int(row["tokens"]) for row in rows],
             "types": [int(row["types"]) for row in rows],
             "entropy": [float(row["entropy_types"]) for row in rows],
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, csv.Error) as error:
         raise InputError(f"{path} is not a curve that volt wrote: {error!r}") from None
+    check(CURVE, found, str(path))
+    return found
 
 
 def make_page(material: Material) -> bytes:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import named, read_text
 
 CHATML = (
     "{%- for message in messages -%}\n"
@@ -39,17 +40,12 @@ def read_template(chat: str) -> str:
     """The template of a name, or of a file."""
     if chat in TEMPLATES:
         return TEMPLATES[chat]
-    try:
-        if Path(chat).stat().st_size > MOST_BYTES:
-            raise InputError(f"{chat}: a chat template of more than {MOST_BYTES:,} bytes")
-        found = Path(chat).read_bytes().decode()
-    except OSError as error:
+    if not Path(chat).exists():
         raise SettingsError(
             f"`chat` must be one of {', '.join(TEMPLATES)}, or a Jinja file: cannot read {chat}: "
-            f"{error.strerror or error}"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{chat}: byte offset {error.start}: invalid UTF-8") from None
+            "No such file or directory"
+        )
+    found = read_text(named(chat), MOST_BYTES)
     if not found.strip():
         raise InputError(f"{chat}: an empty chat template")
     return found

@@ -29,10 +29,12 @@ from volt import _core
 from volt.base.checks import check_choice
 from volt.base.drafts import new_draft, place_files
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import SETTINGS, read_json
 from volt.base.manifest import TEMPORARY
 from volt.base.output import atomic_write, claim
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
+from volt.base.schema import instance
 from volt.counting.decoding import PACKED
 from volt.counting.inputs import Text, TextInput
 from volt.settings import EncodeSettings
@@ -270,8 +272,8 @@ class _Partial:
     def resume(self) -> bool:
         """Go on with what is there, if it is the same task."""
         try:
-            found = _Journal(**json.loads(self._journal.read_bytes()))
-        except (OSError, ValueError, TypeError):
+            found = _Journal(**read_json(self._journal, instance(_Journal), SETTINGS))
+        except InputError:
             return False
         if found.task != self.done.task:
             return False

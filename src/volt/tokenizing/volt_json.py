@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import named, read_json
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import (
@@ -65,7 +66,6 @@ OLD_PRETOKENIZERS = ("whitespace", "metaspace", "byte-level", "byte-level:cl100k
                      "byte-level:llama3", "byte-level:qwen2", "byte-level:o200k")  # fmt: skip
 """Those of the formats before."""
 MOST_TOKENS = 10_000_000
-MOST_BYTES = 2_000_000_000
 
 
 # ------------------------------------------------------------------------------------------- write
@@ -163,23 +163,16 @@ def check_sides(folder: Path) -> None:
 def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> Vocabulary:
     """Read a folder's `volt.json`, or the file itself. The file is not trusted. `compiled`: use the
     cache beside it, and write it where it is missing or out of date (compiled.py)."""
-    file = Path(path)
+    file = named(path)
     if file.is_dir():
         check_sides(file)
         file = file / "volt.json"
-    try:
-        if file.stat().st_size > MOST_BYTES:
-            raise InputError(f"{file}: larger than {MOST_BYTES:,} bytes")
-        data = file.read_bytes()
-        found = read_compiled(file, data) if compiled else None
-        if found is not None:
-            return found
-        with _no_garbage():
-            found = _Reader(str(file), json.loads(data.decode())).vocabulary()
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{file} is not a vocabulary: {error}") from None
+    data = read_bytes(file)
+    found = read_compiled(file, data) if compiled else None
+    if found is not None:
+        return found
+    with _no_garbage():
+        found = _Reader(str(file), parse_json(str(file), data)).vocabulary()
     renew_compiled(file, data, found)
     return found
 
@@ -396,7 +389,7 @@ class _Reader:
         rank = -1
         if kind == "merged":
             both = self._get(where, row, "parents", list)
-            if len(both) != 2 or not all(type(p) is int and p >= 0 for p in both):
+            if len(both) != 2 or not all(type(p) is int and 0 <= p < MOST_TOKENS for p in both):
                 raise self._fail(f"{where}.parents", f"{_brief(both)} are not two tokens")
             parents = (both[0], both[1])
             rank = self._get(where, row, "rank", int)

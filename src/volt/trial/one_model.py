@@ -17,8 +17,10 @@ import torch
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
+from volt.base.gate import SETTINGS, read_json, read_text
 from volt.base.output import atomic_write, make_folder, record
 from volt.base.progress import Progress
+from volt.base.schema import instance
 from volt.trial.data import OFFSET, Encoded, Text, encode_text
 from volt.trial.models import TranslationModel
 from volt.trial.presets import Shape, Training
@@ -140,18 +142,18 @@ def _stored(
     place: Path, bytes_: NDArray[np.int64], scorer: Scorer | None, notes: list[str]
 ) -> ModelRun:
     try:
-        result = RunResult(**json.loads((place / RUN).read_text(encoding="utf-8")))
+        result = RunResult(**read_json(place / RUN, instance(RunResult), SETTINGS))
         bits = np.array([float(line) for line in _lines(place / BITS, len(bytes_))])
         translated = _lines(place / TRANSLATION, len(bytes_)) if scorer else []
         if scorer:  # perhaps it was scored with another tokenizer
             result = scorer.scored(result, translated)
-    except (OSError, ValueError, TypeError) as error:
+    except (InputError, ValueError) as error:
         raise InputError(f"{place} can't be read ({error}): remove it") from error
     return ModelRun(result, bits, bytes_, translated, notes)
 
 
 def _lines(path: Path, expected: int) -> list[str]:
-    lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    lines = read_text(path).removesuffix("\n").split("\n")
     if len(lines) != expected:
         raise ValueError(f"{path.name}: {len(lines):,} lines for {expected:,}")
     return lines

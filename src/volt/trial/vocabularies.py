@@ -21,6 +21,7 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
+from volt.base.gate import read_bytes
 from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
@@ -30,7 +31,6 @@ from volt.foreign.huggingface import HuggingFace
 from volt.foreign.native import Native
 from volt.foreign.original import read_tokenizer
 from volt.foreign.sentencepiece import SentencePiece
-from volt.formats.files import read_bytes
 from volt.pipeline import candidates
 from volt.proposing.base import fill
 from volt.tokenizing.build import build_vocabulary

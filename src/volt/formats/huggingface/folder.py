@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from volt.base.gate import SETTINGS, read_bytes, read_json
+from volt.base.schema import table
 from volt.formats.assembly import Parsed
-from volt.formats.files import read_bytes, read_json
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
 from volt.tokenizing.vocabulary import Vocabulary
@@ -152,8 +153,7 @@ def settings_of(folder: Path, *names: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names:
         if (folder / name).exists():
-            some = read_json(folder / name)
-            found |= some if isinstance(some, dict) else {}
+            found |= read_json(folder / name, table({}), SETTINGS)
     return found
 
 
