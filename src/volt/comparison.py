@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
+from volt.base.shown import csv_cell, latex_cell
 from volt.counting.marks import BYTES, SPACE, Marks
 from volt.counting.reading import lines_of
 from volt.foreign.base import Engine
@@ -369,12 +370,8 @@ def as_csv(comparison: Comparison) -> bytes:
         for kind, part in [("", row), *((one.name, one) for one in row.kinds)]:
             figures = [getattr(part, key, None) for key in keys]
             shown = ["" if value is None else value for value in figures]
-            writer.writerow([row.name, row.encoded_by, kind, *shown])
+            writer.writerow([csv_cell(one) for one in (row.name, row.encoded_by, kind, *shown)])
     return out.getvalue().encode()
-
-
-LATEX = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}  # fmt: skip
 
 
 def as_latex(comparison: Comparison) -> bytes:
@@ -383,13 +380,9 @@ def as_latex(comparison: Comparison) -> bytes:
     for columns, rows in tables(comparison):
         lines = [["vocabulary", *(one.title for one in columns)]]
         lines += [[name, *(figure(row, one) for one in columns)] for name, row in rows]
-        head, *body = [" & ".join(_latex(cell) for cell in line) + r" \\" for line in lines]
+        head, *body = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in lines]
         parts.append("\n".join([
             rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule", head, r"\midrule", *body,
             r"\bottomrule", r"\end{tabular}", "",
         ]))  # fmt: skip
     return "\n".join(parts).encode()
-
-
-def _latex(text: str) -> str:
-    return "".join(LATEX.get(letter, letter) for letter in text)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from volt.base.output import atomic_folder
+from volt.base.shown import json_text
 from volt.choosing.choice import Choice, Verdict
 from volt.choosing.quality import Quality
 from volt.choosing.steps import Step
@@ -145,7 +145,7 @@ class LearnResult:
             self.vocabulary.save(temporary / "volt.json")
             rows = curve_rows(self.curve, self.choices, self.steps)
             self.curve.save(temporary / "curve.csv", rows)
-            text = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
+            text = json_text(self.summary(), indent=2)
             (temporary / "choices.json").write_text(text + "\n", encoding="utf-8")
             (temporary / "signature.txt").write_text(self.signature + "\n", encoding="utf-8")
             if report:

@@ -16,7 +16,6 @@ Why it encodes all text that the old one could: every character, byte token and 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -42,6 +41,7 @@ from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
+from volt.base.shown import json_text
 from volt.choosing.choice import Choice, choose_size, fixed_choice
 from volt.choosing.entropy import entropy_per_length
 from volt.choosing.size_problem import SizeProblem
@@ -145,7 +145,7 @@ class RefitResult:
                 new = NewRows(self.id_map, self.parts, self.init)
                 messages += self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
             told = {**self.summary(), "messages": [*self.messages, *messages]}
-            summary = json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False)
+            summary = json_text(told, indent=2)
             (temporary / "refit.json").write_text(summary + "\n", encoding="utf-8")
         return messages
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from volt.base.shown import shown_line
+
 
 def text_table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> list[str]:
     """The head and the rows as lines of text. A column is its head and the format of its values;
@@ -19,7 +21,9 @@ def text_table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]
 
     def line(values: Sequence[Any], forms: Sequence[str]) -> str:
         cells = (
-            f"{'-':{place}}" if value is None or value != value else f"{value:{form}}"
+            f"{'-':{place}}"
+            if value is None or value != value
+            else f"{shown_line(value) if isinstance(value, str) else value:{form}}"
             for value, form, place in zip(values, forms, plain, strict=True)
         )
         return " ".join(cells).rstrip()

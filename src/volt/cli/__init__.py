@@ -22,8 +22,9 @@ OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memor
 def main() -> None:
     """Run `volt`. Exit code 0: done; 1: a negative answer; 2: bad usage or bad input; 128 and
     above: stopped by a signal."""
-    from volt.base.errors import VoltError
+    from volt.cli.streams import StdoutError, prepare, silence
 
+    prepare()
     if hasattr(signal, "SIGPIPE"):
         # If the reader of our output is gone, end at once and silently, as other programs do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -34,36 +35,47 @@ def main() -> None:
     # A vocabulary has very many objects and no cycles, so collecting garbage often is a waste.
     gc.set_threshold(100_000, 50, 50)
     _show_warnings(quiet=bool({"-q", "--quiet"} & {*sys.argv[1:]}))
-    debug = "--debug" in sys.argv[1:]
+    debug = "--debug" in sys.argv[1:] or os.environ.get("VOLT_DEBUG", "") not in ("", "0")
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
-        from volt.cli.app import app
-
-        app(args=arguments, prog_name="volt")
-    except (VoltError, MemoryError, RuntimeError, OSError) as error:
-        words = _explained(error)
-        if words is None:
-            raise
+        _run(arguments)
+        sys.stdout.flush()
+    except Exception as error:
         if debug:
             traceback.print_exc()
-        print(f"volt: {words}", file=sys.stderr)
-        if isinstance(error, OSError):  # keep Python from trying, and failing, once more at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"volt: {_explained(error)}", file=sys.stderr)
+        if isinstance(error, StdoutError):
+            silence()
         sys.exit(2)
 
 
-def _explained(error: Exception) -> str | None:
-    """What to tell about an error; None for a defect of volt, which needs its traceback."""
+def _run(arguments: list[str]) -> None:
+    """Run a command. Where it ends well, what it printed may not be out yet."""
+    from volt.cli.app import app
+
+    try:
+        app(args=arguments, prog_name="volt")
+    except SystemExit as end:
+        if end.code:
+            sys.stdout.flush()
+            raise
+
+
+def _explained(error: Exception) -> str:
+    """What to tell about an error."""
+    from volt.base.errors import VoltError
+
     text = str(error)
+    if isinstance(error, VoltError):
+        return text
     if isinstance(error, OSError):
-        return f"{error.filename or 'cannot write stdout'}: {error.strerror or error}"
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
     if isinstance(error, MemoryError):
         return (
             "out of memory; count with --memory first, leave out rare words (--min-count) or "
             "learn fewer candidates"
         )
-    if not isinstance(error, RuntimeError):
-        return text
     if "can't start new thread" in text:
         return "no thread can be started: the limit of processes is reached"
     # PyTorch has an error class for some devices only, and it is not imported for this.
@@ -72,7 +84,12 @@ def _explained(error: Exception) -> str | None:
             "out of memory; train with a lower --batch (and a higher --accumulate) or a smaller "
             "--preset, translate with a lower --beam"
         )
-    return None
+    kind = type(error).__name__
+    said = f"{kind}: {text.splitlines()[0][:300]}" if text.strip() else kind
+    return (
+        f"this is a defect of volt ({said}). Please report it, with the "
+        "command, the version (volt --version) and what VOLT_DEBUG=1 shows"
+    )
 
 
 def _show_warnings(*, quiet: bool) -> None:

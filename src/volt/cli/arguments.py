@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, cast
 
-from volt.base.errors import InputError
 from volt.base.options import (
     Settings,
     argument,
@@ -22,6 +20,7 @@ from volt.base.options import (
     text,
     whole,
 )
+from volt.cli.streams import DataOut
 
 formats = registered("volt.formats", "FORMATS")
 
@@ -82,11 +81,10 @@ class File(Settings):
         if self.output is not None:
             with atomic_write(self.output) as stream:
                 write(stream)
-        elif sys.stdout is None:
-            raise InputError("cannot write stdout: it is closed")
         else:
-            write(sys.stdout.buffer)
-            sys.stdout.flush()
+            out = DataOut()
+            write(cast(BinaryIO, out))
+            out.flush()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from volt.base.errors import SettingsError
 from volt.base.progress import Progress, Report
+from volt.base.shown import json_text, shown, shown_line
 from volt.cli.command import Given, current_options
+from volt.cli.streams import Styled
 from volt.settings import in_flags
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ class Bars(Progress):
         bar = Bar(
             words("{task.description}"), BarColumn(), *amount,
             TimeElapsedColumn(), TimeRemainingColumn(), words("{task.fields[note]}"),
-            console=Console(stderr=True),
+            console=Console(file=cast(TextIO, Styled())),
         )  # fmt: skip
         with bar:
-            task = bar.add_task(name, total=total, note="")
-            yield lambda done, note="": bar.update(task, completed=done, note=note)
+            task = bar.add_task(shown_line(name), total=total, note="")
+            yield lambda done, note="": bar.update(task, completed=done, note=shown_line(note))
             bar.update(task, total=bar.tasks[0].completed)
 
 
@@ -110,9 +111,11 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
         return
     from rich.console import Console
 
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+    console = Console(
+        file=cast(TextIO, Styled()), highlight=False, markup=False, emoji=False, soft_wrap=True
+    )
     for line in lines:
-        text = in_flags(line.text, current_options())
+        text = shown(in_flags(line.text, current_options()))
         for part in replace(line, text=text).wrapped(console.width):
             console.print(part, style=line.style or None)
 
@@ -130,7 +133,7 @@ def refuse(given: Given, names: Iterable[str], by: str) -> None:
 
 
 def print_json(data: Any) -> None:
-    print(json.dumps(_without_nan(data), ensure_ascii=False, indent=2))
+    print(json_text(_without_nan(data), indent=2))
 
 
 def _without_nan(data: Any) -> Any:

@@ -8,7 +8,6 @@ does a script that has too few for a vocabulary of its own.
 from __future__ import annotations
 
 import functools
-import json
 import os
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -24,6 +23,7 @@ from volt.base.errors import SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
+from volt.base.shown import json_text
 from volt.choosing.sizes import parse_sizes
 from volt.counting.combine import only_words
 from volt.counting.count import counted
@@ -134,7 +134,7 @@ class ScriptsResult:
         `scripts/`, in the order of the maps."""
         with atomic_folder(folder, force=force) as temporary:
             self.joined.write(temporary)
-            text = json.dumps(self.summary(), ensure_ascii=False, indent=2, allow_nan=False)
+            text = json_text(self.summary(), indent=2)
             (temporary / "choices.json").write_text(text + "\n", encoding="utf-8")
             for name, result in self.scripts.items():
                 target = temporary / "scripts" / name

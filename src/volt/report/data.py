@@ -3,7 +3,6 @@ gone when the folder is all that is left. docs/report.md describes the file."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from itertools import chain
@@ -18,6 +17,7 @@ from volt.base.errors import InputError
 from volt.base.gate import REPORT, read_json
 from volt.base.output import atomic_write
 from volt.base.schema import check, table, whole
+from volt.base.shown import json_text
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
@@ -83,8 +83,7 @@ def residue_count(vocabulary: Vocabulary) -> int | None:
 
 def save_report(report: dict[str, Any], path: str | os.PathLike[str]) -> None:
     lines = [
-        f"{json.dumps(name)}: "
-        + json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        f"{json_text(name)}: {json_text(value, separators=(',', ':'))}"
         for name, value in report.items()
     ]
     with atomic_write(path) as stream:
@@ -304,8 +303,8 @@ def file_figures(counts: WordCounts, tokenizer: Tokenizer) -> list[dict[str, Any
         sampled = [lines[:common] for lines in sampled]
     figures: list[dict[str, Any]] = []
     for (name, all_lines, _), lines in zip(texts, sampled, strict=True):
-        figures.append({"name": PurePath(name).name, "lines": all_lines, "parallel": parallel}
-                       | text_figures(lines, tokenizer))  # fmt: skip
+        about = {"name": PurePath(name).name, "lines": all_lines, "parallel": parallel}
+        figures.append(about | text_figures(lines, tokenizer))
     first = figures[0]
     for one in figures:
         # Lines of this file for lines of the first.

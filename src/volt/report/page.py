@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import csv
 import hashlib
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from string import Template
@@ -20,6 +19,7 @@ from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.gate import REPORT, named, read_json, read_lines
 from volt.base.schema import check, table
+from volt.base.shown import json_text
 from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
 from volt.report.answer import answer, criterion_rows
@@ -229,5 +229,5 @@ def embedded_json(data: Any) -> str:
     >>> embedded_json("</script>")
     '"\\u003c/script\\u003e"'
     """
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json_text(data, separators=(",", ":"))
     return text.translate(_ESCAPES)

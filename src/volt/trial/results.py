@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
 from volt.base.output import atomic_write
+from volt.base.shown import json_text
 
 FORMAT_VERSION = 2
 
@@ -194,6 +194,6 @@ def _spread_of(row: dict[str, Any], name: str, digits: int) -> str:
 
 
 def write_json(path: Path, data: Any) -> None:
-    text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
+    text = json_text(data, indent=1)
     with atomic_write(path) as stream:
         stream.write(text.encode() + b"\n")
