@@ -1,6 +1,7 @@
 """Every reader of files on any bytes: it reads them or raises a VoltError, nothing else.
 
     python tests/fuzz/readers.py [LIBFUZZER OPTION...] FOLDER    # fuzz, with atheris
+    VOLT_FUZZ=a.jsonl,a.parquet python tests/fuzz/readers.py ... # some of the readers only
 
 The first byte of an input is the reader, the rest the file. `run` is also what the regression test
 calls, without atheris.
@@ -9,6 +10,7 @@ calls, without atheris.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,12 +21,16 @@ if __name__ == "__main__":
     import atheris
 
     with atheris.instrument_imports(include=["volt"]):
+        import volt.foreign.opening
         import volt.formats
 
 import volt
+from volt.adapting.checkpoint import read_header
 from volt.base.errors import VoltError
+from volt.foreign.opening import open_engine
 from volt.formats import import_vocabulary
 from volt.tokenizing import compiled as cache
+from volt.report.page import load_material, page_data
 
 SEEDS = Path(__file__).parent / "corpus" / "readers"
 MOST = 1 << 14
@@ -94,9 +100,12 @@ READERS: dict[str, Callable[[Path], None]] = {
 """By the name that the file is given."""
 
 
+CHOSEN = {name: READERS[name] for name in os.environ.get("VOLT_FUZZ", ",".join(READERS)).split(",")}
+
+
 def run(data: bytes, folder: Path) -> str:
     """Give the file to its reader. Returns the message if it is refused."""
-    name, read = list(READERS.items())[data[0] % len(READERS) if data else 0]
+    name, read = list(CHOSEN.items())[data[0] % len(CHOSEN) if data else 0]
     path = folder / name
     path.write_bytes(data[1:MOST])
     try:

@@ -224,11 +224,11 @@ def test_a_page_or_none(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("[1]", "is not a report"),
-        ("{", "is not a report"),
+        ("[1]", "is not a table"),
+        ("{", "is not JSON"),
         ('{"format": 1}', "report format 1, this volt reads 3: learn again"),
         ('{"format": 9}', "format 9, this volt reads 3: use the version of volt that wrote it"),
-        ('{"format": "x"}', "format 'x', this volt reads 3"),
+        ('{"format": "x"}', "format: 'x' is not a whole number"),
     ],
 )
 def test_a_damaged_report_is_an_error_that_names_it(tmp_path, content, words):

@@ -18,7 +18,7 @@ namespace volt {
 class Crew {
  public:
   explicit Crew(unsigned size)
-      : failures_(size), threads_(start_threads(size, [this](unsigned i) { serve(i); })) {}
+      : call_(call_at_work()), failures_(size), threads_(start_threads(size, [this](unsigned i) { serve(i); })) {}
   ~Crew() {
     {
       std::lock_guard lock(mutex_);
@@ -34,6 +34,7 @@ class Crew {
   // Call work(0), work(1), ... each on its own thread if there are enough, and wait for all.
   template <class Work>
   void run(Work&& work) {
+    poll();
     {
       std::lock_guard lock(mutex_);
       work_ = std::ref(work);
@@ -57,6 +58,7 @@ class Crew {
     }
   }
   void serve(unsigned index) {
+    Call::helped() = call_;
     for (unsigned seen = 0;;) {
       {
         std::unique_lock lock(mutex_);
@@ -69,6 +71,7 @@ class Crew {
     }
   }
 
+  Call* const call_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::function<void(unsigned)> work_;

@@ -1,11 +1,15 @@
 // Run the same function on several threads; an exception in any of them reaches the caller.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <exception>
 #include <thread>
 #include <vector>
+
+#include "base/stop.hpp"
 
 namespace volt {
 
@@ -22,10 +26,27 @@ std::vector<std::thread> start_threads(unsigned size, const Serve& serve) {
   return started;
 }
 
+// Wait until so many threads have ended, and look for signals meanwhile. A signal stops them.
+inline void wait_for_all(const std::atomic<unsigned>& ended, size_t threads, std::exception_ptr& failure) {
+  using namespace std::chrono_literals;
+  for (auto pause = 1us; ended.load() < threads; pause = std::min<std::chrono::microseconds>(2 * pause, 2ms)) {
+    if (pause < 50us) std::this_thread::yield();
+    else std::this_thread::sleep_for(pause);
+    if (failure) continue;
+    try {
+      poll_now();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  }
+}
+
 // Call function(0), function(1), ... function(threads - 1), each on a thread of its own, and wait.
 template <class Function>
 void run_parallel(unsigned threads, Function&& function) {
   std::vector<std::exception_ptr> failures(threads);
+  Call* const call = call_at_work();
+  std::atomic<unsigned> ended{0};
   auto guarded = [&](unsigned index) {
     try {
       function(index);
@@ -33,9 +54,15 @@ void run_parallel(unsigned threads, Function&& function) {
       failures[index] = std::current_exception();
     }
   };
-  std::vector<std::thread> pool = start_threads(threads, guarded);
+  const auto helping = [&](unsigned index) {
+    Call::helped() = call;
+    guarded(index);
+    ++ended;
+  };
+  std::vector<std::thread> pool = start_threads(threads, helping);
   guarded(0);
   for (unsigned i = static_cast<unsigned>(pool.size()) + 1; i < threads; ++i) guarded(i);
+  wait_for_all(ended, pool.size(), failures[0]);
   for (auto& thread : pool) thread.join();
   for (auto& failure : failures)
     if (failure) std::rethrow_exception(failure);
@@ -44,7 +71,10 @@ void run_parallel(unsigned threads, Function&& function) {
 // Do tasks until all are taken. Several threads share `next`, so that none waits for a slower one.
 template <class Work>
 void take_tasks(std::atomic<size_t>& next, size_t tasks, Work&& work) {
-  for (size_t task; (task = next.fetch_add(1)) < tasks;) work(task);
+  for (size_t task; (task = next.fetch_add(1)) < tasks;) {
+    poll_now();
+    work(task);
+  }
 }
 
 }  // namespace volt

@@ -74,8 +74,8 @@ using Progress = std::function<void(uint64_t)>;
 // Report progress from code that runs without the interpreter's lock. Ctrl-C stops the work here.
 inline Progress interruptible(const Progress& progress) {
   return [&progress](uint64_t done) {
+    volt::poll_now();
     nanobind::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
     progress(done);
   };
 }

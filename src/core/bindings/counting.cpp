@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/hash.hpp"
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "counting/count.hpp"
@@ -18,7 +19,7 @@ nb::tuple feed(volt::Counter& self, nb::handle data, bool last, uint64_t weight)
   BufferView buffer(data);
   volt::FeedResult r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = self.feed(buffer.data(), buffer.size(), last, weight);
   }
   return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
@@ -29,7 +30,7 @@ nb::tuple feed_documents(volt::Counter& self, nb::handle data, const ArrayIn<uin
   const std::vector<uint64_t> stops = document_ends(ends, buffer.size());
   volt::FeedResult r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = self.feed_documents(buffer.data(), stops, weight);
   }
   return nb::make_tuple(r.lines, r.invalid_at);
@@ -39,7 +40,7 @@ nb::tuple read_words(volt::Counter& self, nb::handle data, bool last, uint64_t w
   BufferView buffer(data);
   volt::ReadResult r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = volt::read_words(self, buffer.data(), buffer.size(), last, weight);
   }
   return nb::make_tuple(r.consumed, r.lines, r.problem);
@@ -48,7 +49,7 @@ nb::tuple read_words(volt::Counter& self, nb::handle data, bool last, uint64_t w
 void add_words(volt::Counter& self, const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                const ArrayIn<uint64_t>& counts, uint64_t weight) {
   check_words(text, offsets, counts);
-  nb::gil_scoped_release release;
+  Released release;
   for (size_t i = 0; i < counts.size(); ++i) {
     uint64_t count = 0;
     if (__builtin_mul_overflow(counts.data()[i], weight, &count) || count >> 63)
@@ -72,7 +73,7 @@ nb::dict totals(const volt::Counter& self) {
 nb::tuple finish(volt::Counter& self, uint64_t min_count) {
   volt::WordList list;
   {
-    nb::gil_scoped_release release;
+    Released release;
     list = self.finish(min_count);
   }
   return nb::make_tuple(to_numpy(std::move(list.text)), to_numpy(std::move(list.offsets)),
@@ -87,7 +88,7 @@ Array<uint64_t> hash_documents(nb::handle data, const ArrayIn<uint64_t>& ends, u
       throw std::invalid_argument("documents that end outside the text, or out of order");
   std::vector<uint64_t> hashes(ends.size());
   {
-    nb::gil_scoped_release release;
+    Released release;
     size_t start = 0;
     for (size_t i = 0; i < ends.size(); ++i) {
       const size_t end = ends.data()[i];
@@ -132,7 +133,7 @@ void register_counting(nb::module_& m) {
       .def_prop_ro("totals", &totals)
       .def("memory", &volt::Counter::memory, "text_bytes"_a,
            "An upper bound of the bytes used while so much more text is counted and then spilled.")
-      .def("spill", &volt::Counter::spill, nb::call_guard<nb::gil_scoped_release>(), "prefix"_a,
+      .def("spill", &volt::Counter::spill, nb::call_guard<Released>(), "prefix"_a,
            "Write the words as sorted runs prefix0, prefix1 ... and forget them. Returns how many runs.")
       .def("finish", &finish, "min_count"_a, "The words (text, offsets, counts), most frequent first.");
 }

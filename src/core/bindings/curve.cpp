@@ -1,6 +1,7 @@
 // Merges -> the corpus at every size, and frequencies when only some tokens may be used.
 #include "proposing/curve.hpp"
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 
 using namespace nb::literals;
@@ -23,7 +24,7 @@ nb::dict curve_sums(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<uint
   check_rows(rows, merges);
   volt::CurveSums c;
   {
-    nb::gil_scoped_release release;
+    Released release;
     c = volt::curve_sums(alphabet_counts.data(), alphabet, lengths.data(), left.data(), right.data(),
                          merge_counts.data(), rows.data(), rows.size(), often);
   }
@@ -46,7 +47,7 @@ Array<double> zipf_fit(const ArrayIn<uint64_t>& alphabet_counts, const ArrayIn<u
   check_rows(rows, merges);
   std::vector<double> scores;
   {
-    nb::gil_scoped_release release;
+    Released release;
     scores = volt::zipf_fit(alphabet_counts.data(), alphabet, left.data(), right.data(),
                             merge_counts.data(), rows.data(), rows.size());
   }
@@ -58,7 +59,7 @@ void push_down(const ArrayIn<uint32_t>& left, const ArrayIn<uint32_t>& right, co
   const size_t tokens = keep.size();
   check_size(frequency.size(), tokens);
   check_parents(left, right, tokens);
-  nb::gil_scoped_release release;
+  Released release;
   volt::push_down(left.data(), right.data(), tokens - left.size(), left.size(), keep.data(), frequency.data());
 }
 

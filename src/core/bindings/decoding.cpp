@@ -1,4 +1,5 @@
 // Ids -> text.
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "tokenizing/decode.hpp"
 
@@ -21,7 +22,7 @@ nb::object join(const volt::PieceText& self, const ArrayIn<Id>& ids) {
   if (out == nullptr) throw nb::python_error();
   nb::object owner = nb::steal(out);
   auto* to = reinterpret_cast<uint8_t*>(PyBytes_AsString(out));
-  nb::gil_scoped_release release;
+  Released release;
   volt::join_pieces(self, ids.data(), ids.size(), to);
   return owner;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "tokenizing/encode.hpp"
@@ -84,7 +85,7 @@ nb::list encode(const volt::Encoder& self, nb::str text, const nb::bytes& allowe
   if (view.bytes < kLong) {
     self.encode(&view, 1, 0, options, 1, ids, ends);
   } else {
-    nb::gil_scoped_release release;
+    Released release;
     self.encode(&view, 1, 0, options, 1, ids, ends);
   }
   return to_list(ids.data(), ids.size());
@@ -105,7 +106,7 @@ Array<uint32_t> encode_array(const volt::Encoder& self, nb::str text, const nb::
   volt::IdBuffer ids;
   std::vector<uint64_t> ends;
   {
-    nb::gil_scoped_release release;
+    Released release;
     self.encode(&view, 1, 0, options, 1, ids, ends);
   }
   return to_array(ids);
@@ -115,7 +116,7 @@ size_t count(const volt::Encoder& self, nb::str text, const nb::bytes& allowed) 
   const volt::TextView view = utf8_of(text);
   const uint8_t* mask = allowed_of(self, allowed);
   if (view.bytes < kLong) return self.count(view, mask);
-  nb::gil_scoped_release release;
+  Released release;
   return self.count(view, mask);
 }
 
@@ -133,7 +134,7 @@ nb::list encode_batch(const volt::Encoder& self, nb::list texts, const nb::bytes
   volt::IdBuffer ids;
   std::vector<uint64_t> ends;
   {
-    nb::gil_scoped_release release;
+    Released release;
     self.encode(views.data(), views.size(), 0, options, threads, ids, ends);
   }
   nb::list out;
@@ -151,7 +152,7 @@ nb::tuple encode_words(const volt::Encoder& self, const ArrayIn<uint8_t>& text,
   std::vector<uint32_t> ids;
   std::vector<uint64_t> id_offsets;
   {
-    nb::gil_scoped_release release;
+    Released release;
     self.encode_words(text.data(), offsets.data(), offsets.size() - 1, threads, ids, id_offsets);
   }
   return nb::make_tuple(to_numpy(std::move(ids)), to_numpy(std::move(id_offsets)));
@@ -174,7 +175,7 @@ nb::tuple feed(volt::LineEncoder& self, nb::handle data, bool last) {
   BufferView buffer(data);
   volt::FeedResult r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = self.feed(buffer.data(), buffer.size(), last);
   }
   return nb::make_tuple(r.consumed, r.lines, r.invalid_at);
@@ -185,7 +186,7 @@ nb::tuple feed_documents(volt::LineEncoder& self, nb::handle data, const ArrayIn
   const std::vector<uint64_t> stops = document_ends(ends, buffer.size());
   volt::FeedResult r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = self.feed_documents(buffer.data(), stops);
   }
   return nb::make_tuple(r.lines, r.invalid_at);
@@ -194,7 +195,7 @@ nb::tuple feed_documents(volt::LineEncoder& self, nb::handle data, const ArrayIn
 nb::bytes print(volt::LineEncoder& self, const volt::PrintTable& table) {
   std::vector<uint8_t> text;
   {
-    nb::gil_scoped_release release;
+    Released release;
     text = self.print(table);
   }
   return nb::bytes(text.data(), text.size());
@@ -230,7 +231,7 @@ void register_encoding(nb::module_& m) {
            "Whole documents: (documents, offset of invalid UTF-8 or -1).")
       .def_prop_ro("unfinished", &volt::LineEncoder::unfinished)
       .def("print", &print, "table"_a, "What was fed last, as lines of tokens.")
-      .def("collect", &volt::LineEncoder::collect, nb::call_guard<nb::gil_scoped_release>(),
+      .def("collect", &volt::LineEncoder::collect, nb::call_guard<Released>(),
            "Keep what was fed last.")
       .def("take", &take, "What was kept: ids, and where each line ends, counted in ids from the first one.");
 }

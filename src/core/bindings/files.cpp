@@ -2,6 +2,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "counting/word_file.hpp"
 #include "proposing/candidate_file.hpp"
@@ -23,7 +24,7 @@ void put_ends(const ArrayIn<uint32_t>& ids, const ArrayIn<int64_t>& stops, uint3
   for (size_t i = 0; i < ends; before = stops.data()[i++])
     if (stops.data()[i] < before || stops.data()[i] > static_cast<int64_t>(size))
       throw std::invalid_argument("places out of order");
-  nb::gil_scoped_release release;
+  Released release;
   volt::put_ends(ids.data(), size, stops.data(), ends, static_cast<Id>(eos), out.data());
 }
 

@@ -1,4 +1,5 @@
 // Words -> merges.
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "base/unicode.hpp"
 #include "bindings/convert.hpp"
@@ -21,7 +22,7 @@ nb::dict learn_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& off
     throw std::invalid_argument("the words are not valid UTF-8");
   volt::MergeResult r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = volt::learn_merges({text.data(), offsets.data(), counts.data(), counts.size()}, options,
                            interruptible(progress));
   }
@@ -61,7 +62,7 @@ nb::dict likelihood_merges(const ArrayIn<uint32_t>& symbols, const ArrayIn<uint6
       unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown), word_mark_of(mark)};
   volt::LikelihoodMerges r;
   {
-    nb::gil_scoped_release release;
+    Released release;
     r = volt::likelihood_merges({symbols.data(), offsets.data(), counts.data(), counts.size()},
                                 std::move(texts), {marked.data(), marked.data() + marked.size()}, options,
                                 interruptible(progress));

@@ -1,6 +1,8 @@
 // The native module volt._core: a table of contents. Python is known in this folder only.
 #include <nanobind/nanobind.h>
 
+#include "base/stop.hpp"
+
 namespace nb = nanobind;
 
 void register_unicode(nb::module_& m);    // unicode.cpp: classes of characters, valid UTF-8
@@ -21,6 +23,14 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // objects that live until the interpreter ends are not leaks
 #endif
   m.doc() = "The native code of volt. volt.reference has slow, readable twins.";
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const volt::Stopped& stopped) {
+      PyErr_SetString(PyExc_KeyboardInterrupt, stopped.what());
+    }
+  });
+  m.def("stop_all", &volt::stop_all, "Stop the calls of native code that other threads are in.");
   register_unicode(m);
   register_counting(m);
   register_runs(m);

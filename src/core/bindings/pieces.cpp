@@ -1,6 +1,7 @@
 // Words cut by looking tokens up in them.
 #include "proposing/pieces.hpp"
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "base/unicode.hpp"
 #include "bindings/convert.hpp"
@@ -56,7 +57,7 @@ Array<uint64_t> count_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_
   const volt::WordMark where = word_mark_of(mark);
   std::vector<uint64_t> found;
   {
-    nb::gil_scoped_release release;
+    Released release;
     found = volt::count_pieces(keys, scores.data(), counted, matching, where, bytes_only, threads);
   }
   return to_numpy(std::move(found));
@@ -75,7 +76,7 @@ Cut cut_by_pieces(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets
   const volt::WordMark where = word_mark_of(mark);
   volt::CutWords cut;
   {
-    nb::gil_scoped_release release;
+    Released release;
     cut = volt::cut_by_pieces(keys, scores.data(),
                               {words.data(), word_offsets.data(), nullptr, word_offsets.size() - 1}, matching,
                               where, bytes_only, unknown_character(unknown, byte_fallback, keys.size, mode),
@@ -89,7 +90,7 @@ Array<double> lift_scores(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>&
   const volt::KeyView keys = check_keys(text, offsets, inside, scores, bytes_only);
   std::vector<double> lifted;
   {
-    nb::gil_scoped_release release;
+    Released release;
     lifted = volt::lift_scores(keys, scores.data(), bytes_only);
   }
   return to_numpy(std::move(lifted));

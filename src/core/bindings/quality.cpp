@@ -2,6 +2,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "base/unicode.hpp"
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "choosing/kneser_ney.hpp"
@@ -17,7 +18,7 @@ Array<uint64_t> thin(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offs
   check_words(text, offsets, counts);
   std::vector<uint64_t> held;
   {
-    nb::gil_scoped_release release;
+    Released release;
     held = volt::thin({text.data(), offsets.data(), counts.data(), counts.size()}, seed, split);
   }
   return to_numpy(std::move(held));
@@ -29,7 +30,7 @@ Array<int64_t> find_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>&
   check_offsets(part_offsets, part_text.size());
   std::vector<int64_t> rows;
   {
-    nb::gil_scoped_release release;
+    Released release;
     rows = volt::find_words({text.data(), offsets.data(), nullptr, offsets.size() - 1},
                             {part_text.data(), part_offsets.data(), nullptr, part_offsets.size() - 1});
   }
@@ -61,7 +62,7 @@ Cut cut_by_merges(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets
                                  mode == volt::Pretokenizer::whitespace};
   volt::CutWords cut;
   {
-    nb::gil_scoped_release release;
+    Released release;
     cut = volt::cut_by_merges({text.data(), offsets.data(), nullptr, offsets.size() - 1}, symbols, merges,
                               unknown_character(unknown, byte_fallback, merges.alphabet + merges.merges, mode),
                               threads);
@@ -76,7 +77,7 @@ Cut undo_merges(const ArrayIn<uint32_t>& tokens, const ArrayIn<uint64_t>& offset
   if (row > merges.merges) throw std::invalid_argument("there are not so many merges");
   volt::CutWords cut;
   {
-    nb::gil_scoped_release release;
+    Released release;
     cut = volt::undo_merges(tokens.data(), offsets.data(), offsets.size() - 1, merges, row);
   }
   return cut_to_numpy(std::move(cut));
@@ -94,7 +95,7 @@ std::tuple<double, uint64_t> kneser_ney(const ArrayIn<uint32_t>& tokens, const A
   if (rows == 0) throw std::invalid_argument("no rows");
   volt::HeldOutLoss loss;
   {
-    nb::gil_scoped_release release;
+    Released release;
     loss = volt::kneser_ney({tokens.data(), offsets.data(), train.data(), held.data(), train.size()},
                             {rows, order, ends});
   }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "counting/spill.hpp"
@@ -22,7 +23,7 @@ void register_runs(nb::module_& m) {
 
   m.def("merge_runs", [](const std::vector<std::string>& paths, const std::string& target, size_t buffer,
                          const Progress& progress) {
-    nb::gil_scoped_release release;
+    Released release;
     volt::merge_runs(paths, target, buffer, interruptible(progress));
   }, "paths"_a, "target"_a, "buffer"_a, "progress"_a, "Several sorted runs become one.");
 
@@ -31,7 +32,7 @@ void register_runs(nb::module_& m) {
                         const Progress& progress) {
     volt::Ranking ranking;
     {
-      nb::gil_scoped_release release;
+      Released release;
       ranking = volt::rank_runs(paths, prefix, pretokenizer_of(pretokenizer), min_count, memory, buffer,
                                 interruptible(progress));
     }
@@ -45,7 +46,7 @@ void register_runs(nb::module_& m) {
       .def("next", [](volt::RankedLines& self, size_t bytes) {
         std::string lines;
         {
-          nb::gil_scoped_release release;
+          Released release;
           lines = self.next(bytes);
         }
         return nb::bytes(lines.data(), lines.size());

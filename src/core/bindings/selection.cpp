@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "choosing/selection_bound.hpp"
@@ -26,7 +27,7 @@ Lattice make_lattice(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offs
   if (threads == 0) throw std::invalid_argument("no threads");
   if (alphabet > inside.size()) throw std::invalid_argument("an alphabet of more symbols than there are keys");
   const volt::WordMark where = word_mark_of(mark);
-  nb::gil_scoped_release release;
+  Released release;
   return std::make_shared<volt::SelectionLattice>(
       volt::KeyView{text.data(), offsets.data(), inside.data(), inside.size()}, alphabet,
       volt::WordView{words.data(), word_offsets.data(), counts.data(), counts.size()}, unit, where,
@@ -37,7 +38,7 @@ Array<uint64_t> count_uses(const Lattice& lattice, const ArrayIn<uint32_t>& cost
   check_size(costs.size(), lattice->tokens());
   std::vector<uint64_t> uses;
   {
-    nb::gil_scoped_release release;
+    Released release;
     uses = volt::count_uses(*lattice, {costs.data(), costs.data() + costs.size()}, symbol);
   }
   return to_numpy(std::move(uses));
@@ -53,7 +54,7 @@ class Search {
   Search(Lattice lattice, const ArrayIn<uint8_t>& inside) : lattice_(std::move(lattice)) {
     check_size(inside.size(), lattice_->tokens());
     std::vector<uint8_t> mask(inside.data(), inside.data() + inside.size());
-    nb::gil_scoped_release release;
+    Released release;
     search_ = std::make_unique<volt::SelectionSearch>(*lattice_, std::move(mask));
   }
   uint64_t total() const { return search_->total(); }
@@ -73,7 +74,7 @@ class Search {
   static Array<uint64_t> all(Values&& values) {
     std::vector<uint64_t> found;
     {
-      nb::gil_scoped_release release;
+      Released release;
       found = values();
     }
     return to_numpy(std::move(found));
@@ -82,7 +83,7 @@ class Search {
   static Moves moved(Move&& move) {
     volt::SelectionSearch::Moves moves;
     {
-      nb::gil_scoped_release release;
+      Released release;
       moves = move();
     }
     return {to_numpy(std::move(moves.tokens)), to_numpy(std::move(moves.values))};
@@ -97,7 +98,7 @@ class Bound {
   Bound(const Search& set, size_t size) : lattice_(set.lattice()), bound_(*lattice_, set.native(), size) {}
   std::pair<int64_t, int64_t> step(double length, int32_t fresh) {
     if (fresh < 0 || fresh > volt::kWhole) throw std::invalid_argument("a weight above one, or below zero");
-    nb::gil_scoped_release release;
+    Released release;
     const auto found = bound_.step(length, fresh);
     return {found.bound, found.norm};
   }

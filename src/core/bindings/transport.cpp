@@ -1,6 +1,7 @@
 // The sums that an iteration of the transport solver takes.
 #include "choosing/transport.hpp"
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 
 using namespace nb::literals;
@@ -41,7 +42,7 @@ class TransportSupport {
       check_fit(size, support.tokens);
     for (size_t size : {costs.size(), plan.size()}) check_fit(size, character_.size());
     for (size_t size : {potential.size(), character_mass.size()}) check_fit(size, characters_);
-    nb::gil_scoped_release release;
+    Released release;
     volt::token_half_step(support, costs.data(), gamma, potential.data(),
                           {lower.data(), upper.data(), log_lower.data(), log_upper.data()}, plan.data(),
                           log_sum.data(), token_mass.data(), character_mass.data());
@@ -53,7 +54,7 @@ class TransportSupport {
     check_fit(weight.size(), pointer_.size() - 1);
     check_fit(scale.size(), characters_);
     check_fit(value.size(), pattern_.column.size());
-    nb::gil_scoped_release release;
+    Released release;
     volt::couple(view(), by_.pointer.data(), by_.token.data(), plan.data(), weight.data(), scale.data(),
                  pattern_.pointer.data(), pattern_.column.data(), value.data());
   }
@@ -62,7 +63,7 @@ class TransportSupport {
                      const ArrayIn<double>& right, ArrayOut<double> result) const {
     check_fit(value.size(), pattern_.column.size());
     for (size_t size : {right.size(), result.size()}) check_fit(size, characters_);
-    nb::gil_scoped_release release;
+    Released release;
     volt::solve_coupled({pattern_.pointer.data(), pattern_.column.data(), value.data(), characters_}, theta,
                         enough, right.data(), result.data());
   }

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/huge.hpp"
+#include "base/stop.hpp"
 
 namespace volt {
 namespace {
@@ -119,12 +120,16 @@ class Model {
     }
     collect(first);
     for (size_t bucket = 0; bucket < ends_.size(); ++bucket) {
+      poll();
       reduce(bucket);
       if (order_ > 2) tally(2, begin(bucket), end(bucket));
     }
     fit_unigrams();
     for (unsigned k = 2; k <= order_; ++k) discount_[k] = discounts_[k].value();
-    for (size_t bucket = 0; bucket < ends_.size(); ++bucket) score(2, begin(bucket), end(bucket));
+    for (size_t bucket = 0; bucket < ends_.size(); ++bucket) {
+      poll();
+      score(2, begin(bucket), end(bucket));
+    }
     return {sum_.value(), predicted_};
   }
 
@@ -206,10 +211,12 @@ class Model {
 
   template <class Visit>
   void for_each_word(Visit&& visit) const {
-    for (size_t w = 0; w < words_.words; ++w)
+    for (size_t w = 0; w < words_.words; ++w) {
+      poll();
       if (words_.train[w] != 0 || words_.held[w] != 0)
         visit(words_.tokens + words_.offsets[w], words_.offsets[w + 1] - words_.offsets[w],
               Weight{words_.train[w], words_.held[w]});
+    }
   }
 
   // Large buckets are sorted digit by digit, from low to high. The bits of weights need no order.

@@ -59,6 +59,7 @@ void SelectionLattice::add_words(const KeyView& keys, size_t alphabet, const Wor
     std::vector<uint16_t> numbers;
     const size_t begin = words.words * share / threads_, end = words.words * (share + 1) / threads_;
     for (size_t w = begin; w < end; ++w) {
+      poll();
       marked_key(words, w, mark, key);
       lengths_[w] = static_cast<uint16_t>(number_places(key, bytes_only, numbers));
       const size_t before = found[share].size();

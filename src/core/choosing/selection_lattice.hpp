@@ -64,7 +64,10 @@ class SelectionLattice {
   void for_each_word(bool all, Work&& work) const {
     run_parallel(threads_, [&](unsigned share) {
       const size_t words = all ? counts_.size() : seen(), end = share_begin(share + 1, words);
-      for (size_t w = share_begin(share, words); w < end; ++w) work(share, w);
+      for (size_t w = share_begin(share, words); w < end; ++w) {
+        poll();
+        work(share, w);
+      }
     });
   }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/pair_table.hpp"
+#include "base/stop.hpp"
 
 namespace volt {
 
@@ -146,6 +147,7 @@ uint64_t SelectionSearch::loss(uint32_t t) const {
   uint32_t last = kNoToken;
   for (const Place* place = lattice_.places_begin(t); place != lattice_.places_end(t); ++place) {
     if (!used_[place->edge] || place->word == last) continue;
+    poll();
     last = place->word;
     sum += lattice_.weight(last) * (shortest(last, t, kNoToken, scratch_) - cost_[last]);
   }
@@ -157,6 +159,7 @@ uint64_t SelectionSearch::gain(uint32_t t) const {
   uint32_t last = kNoToken;
   for (const Place* place = lattice_.places_begin(t); place != lattice_.places_end(t); ++place) {
     if (place->word == last || cost_[place->word] == 1) continue;
+    poll();
     last = place->word;
     sum += lattice_.weight(last) * (cost_[last] - shortest(last, kNoToken, t, scratch_));
   }
@@ -263,6 +266,7 @@ SelectionSearch::Moves SelectionSearch::prune(size_t size) {
   while (size_ > size) {
     const auto [claimed, inverted] = queue.top();
     queue.pop();
+    poll();
     const uint64_t exact = loss(~inverted);
     if (exact > claimed) {
       queue.emplace(exact, inverted);
@@ -287,6 +291,7 @@ SelectionSearch::Moves SelectionSearch::grow(size_t size) {
   while (size_ < size && !queue.empty()) {
     const auto [claimed, inverted] = queue.top();
     queue.pop();
+    poll();
     const uint64_t exact = gain(~inverted);
     if (exact < claimed) {
       if (exact > 0) queue.emplace(exact, inverted);

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/hash.hpp"
+#include "base/stop.hpp"
 
 namespace volt {
 namespace {
@@ -89,8 +90,10 @@ uint64_t held_out(uint64_t count, double level) {
 
 std::vector<uint64_t> thin(const WordView& words, uint64_t seed, uint64_t split) {
   std::vector<uint64_t> held(words.words);
-  for (size_t w = 0; w < words.words; ++w)
+  for (size_t w = 0; w < words.words; ++w) {
+    poll();
     held[w] = held_out(words.counts[w], thinning_level(words.begin(w), words.bytes(w), seed, split));
+  }
   return held;
 }
 

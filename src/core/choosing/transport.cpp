@@ -5,6 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/stop.hpp"
+
 namespace volt {
 
 void token_half_step(const Support& support, const double* costs, double gamma,
@@ -20,6 +22,7 @@ void token_half_step(const Support& support, const double* costs, double gamma,
   const double smallest_ratio = std::exp(kSmallestExponent);
 
   for (size_t j = 0; j < support.tokens; ++j) {
+    poll();
     const int32_t begin = support.pointer[j], end = support.pointer[j + 1];
     double total = 0, least = std::numeric_limits<double>::infinity(), most = 0;
     bool fits = true;
@@ -94,6 +97,7 @@ void walk(const Support& support, const int32_t* by_pointer, const int32_t* by_t
       visit(i, j, cursor[j]++);
     }
     end_row(i);
+    poll();
   }
 }
 
@@ -176,6 +180,7 @@ void solve_coupled(const Symmetric& coupling, double theta, double enough, const
   double square = dot(left, left);
   enough *= square;
   for (size_t round = 0; round < 2 * n + 10 && square > enough; ++round) {
+    poll();
     std::copy(direction.begin(), direction.end(), image.begin());
     for (size_t i = 0; i < n; ++i) {
       const double mine = theta * direction[i];

@@ -33,6 +33,7 @@ CutWords cut_words(size_t words, unsigned threads, const MakeCutter& make_cutter
   run_parallel(threads, [&](unsigned share) {
     auto cutter = make_cutter();
     for (size_t w = first(share); w < first(share + 1); ++w) {
+      poll();
       cutter(w, partial[share]);
       found.offsets[w + 1] = partial[share].size();
     }

@@ -35,6 +35,7 @@ std::vector<uint64_t> count_pieces(const KeyView& keys, const double* scores, co
     std::vector<uint8_t> key;
     const size_t begin = words.words * share / threads, end = words.words * (share + 1) / threads;
     for (size_t w = begin; w < end; ++w) {
+      poll();
       marked_key(words, w, mark, key);
       double base = 0;
       for (const Matcher::Piece& piece : matcher.cut(key.data(), key.size(), base))
@@ -59,6 +60,7 @@ std::vector<double> lift_scores(const KeyView& keys, const double* scores, bool 
   PieceTable table;
   Matcher matcher(table, matching, bytes_only);
   for (const uint32_t t : order) {
+    poll();
     if (!keys.inside[t]) continue;
     const uint8_t* key = keys.text + keys.offsets[t];
     double sum = 0;

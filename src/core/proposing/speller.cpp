@@ -86,10 +86,12 @@ std::vector<uint64_t> Speller::count_symbols() const {
   std::vector<std::vector<uint64_t>> partial(options_.threads);
   run_parallel(options_.threads, [&](unsigned i) {
     partial[i].assign(range * kinds_, 0);
-    for (size_t w = shares_[i]; w < shares_[i + 1]; ++w)
+    for (size_t w = shares_[i]; w < shares_[i + 1]; ++w) {
+      poll();
       for_each_character(w, [&](uint32_t c, bool last) {
         partial[i][c * kinds_ + (last && kinds_ == 2)] += words_.counts[w];
       });
+    }
   });
   for (unsigned i = 1; i < options_.threads; ++i)
     for (size_t s = 0; s < partial[0].size(); ++s) partial[0][s] += partial[i][s];
@@ -166,6 +168,7 @@ void Speller::spell_words(WordRows& rows) const {
   run_parallel(options_.threads, [&](unsigned i) {
     uint64_t row = rows.start(i);
     for (size_t w = shares_[i]; w < shares_[i + 1]; ++w) {
+      poll();
       WordRow& word = rows.at(row);
       word = {words_.counts[w], 0, 0};
       for_each_character(w, [&](uint32_t c, bool last) {

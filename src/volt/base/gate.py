@@ -182,15 +182,16 @@ def _finite(text: str) -> float:
 
 def _refuse_surrogates(name: str, value: Any) -> None:
     """Half of a surrogate pair is no character: it can't be written as UTF-8."""
-    todo = [value]
+    todo = [("", value)]
     while todo:
-        one = todo.pop()
+        where, one = todo.pop()
         if isinstance(one, str):
             try:
                 one.encode()
             except UnicodeEncodeError:
-                raise InputError(f"{name}: {one[:40]!r}: a lone surrogate is not text") from None
+                raise InputError(f"{name}: {where[1:]}: a lone surrogate is not text") from None
         elif isinstance(one, dict):
-            todo += [*one, *one.values()]
+            todo += [(f"{where}.{key[:40]!a}", key) for key in one]
+            todo += [(f"{where}.{key[:40]}", inner) for key, inner in one.items()]
         elif isinstance(one, list):
-            todo += one
+            todo += [(f"{where}[{i}]", inner) for i, inner in enumerate(one)]

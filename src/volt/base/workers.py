@@ -9,6 +9,8 @@ from contextlib import suppress
 from threading import Thread
 from typing import TypeVar
 
+from volt import _core
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -28,6 +30,12 @@ def begin(task: Callable[[], Result]) -> Future[Result]:
     except RuntimeError:  # no thread can be started
         run()
     return future
+
+
+def _stop_if(errors: list[BaseException]) -> None:
+    """After a signal the others are not waited for: their native code stops soon."""
+    if errors and not isinstance(errors[0], Exception):
+        _core.stop_all()
 
 
 def side_by_side(
@@ -61,9 +69,15 @@ def side_by_side(
             started.append(thread)
     try:
         work(todo.popleft)
-    finally:
+        _stop_if(errors)
         for thread in started:
             thread.join()
+    except BaseException:  # a signal while they are waited for
+        todo.clear()
+        _core.stop_all()
+        for thread in started:
+            thread.join()
+        raise
     if errors:
         raise errors[0]
     return [results[place] for place in range(len(results))]

@@ -40,6 +40,10 @@ def main() -> None:
     try:
         _run(arguments)
         sys.stdout.flush()
+    except _Signal as stopped:
+        # Everything is cleaned up. To free all memory, object by object, would take its time.
+        sys.stderr.flush()
+        os._exit(int(stopped.code))
     except Exception as error:
         if debug:
             traceback.print_exc()
@@ -55,6 +59,8 @@ def _run(arguments: list[str]) -> None:
 
     try:
         app(args=arguments, prog_name="volt")
+    except _Signal:
+        raise
     except SystemExit as end:
         if end.code:
             sys.stdout.flush()
@@ -115,4 +121,10 @@ def _stop(number: int, frame: object) -> None:
     # Not print: the signal may have come in the middle of one. The terminal may be gone.
     with suppress(OSError):
         os.write(2, b"volt: " + STOPPING[signal.Signals(number).name] + b"\n")
-    sys.exit(128 + number)
+    raise _Signal(128 + number)
+
+
+class _Signal(SystemExit):
+    """The program was stopped."""
+
+    code: int
