@@ -29,8 +29,8 @@ from volt.adapting.checkpoint import read_header
 from volt.base.errors import VoltError
 from volt.foreign.opening import open_engine
 from volt.formats import import_vocabulary
-from volt.tokenizing import compiled as cache
 from volt.report.page import load_material, page_data
+from volt.tokenizing import compiled as cache
 
 SEEDS = Path(__file__).parent / "corpus" / "readers"
 MOST = 1 << 14
@@ -80,6 +80,39 @@ def compiled(path: Path) -> None:
         load(path.with_name("volt.json"))
 
 
+def engine(path: Path) -> None:
+    """A tokenizer of any toolkit, run by its own library."""
+    opened = open_engine(path, native=False)
+    opened.engine.decode(opened.engine.encode_batch(["the low ▁ 日本\n"])[0])
+
+
+def beside(path: Path) -> None:
+    """Settings beside a good tokenizer.json."""
+    good = (SEEDS / "seed-tokenizer.json").read_bytes()[1:]
+    (path.parent / "tokenizer.json").write_bytes(good)
+    try:
+        engine(path.parent)
+    finally:
+        (path.parent / "tokenizer.json").unlink()
+
+
+def report(path: Path) -> None:
+    """report.json or choices.json beside a good vocabulary."""
+    (path.parent / "volt.json").write_bytes((SEEDS / "seed-volt.json").read_bytes()[1:])
+    try:
+        page_data(load_material(path.parent))
+    finally:
+        (path.parent / "volt.json").unlink()
+        path.unlink()
+
+
+def records(form: str) -> Callable[[Path], None]:
+    def read(path: Path) -> None:
+        volt.count(path, threads=1, input_format=form, field="text", pretokenizer="byte-level")
+
+    return read
+
+
 READERS: dict[str, Callable[[Path], None]] = {
     "volt.json": load,
     "candidates.tsv": candidates,
@@ -96,6 +129,17 @@ READERS: dict[str, Callable[[Path], None]] = {
     "words.txt": imported("text"),
     "anything": imported(None),
     "volt.cache": compiled,
+    "engine": engine,
+    "a.gguf": engine,
+    "tekken.json": engine,
+    "tokenizer_config.json": beside,
+    "added_tokens.json": beside,
+    "choices.json": report,
+    "report.json": report,
+    "x.safetensors": read_header,
+    "a.jsonl": records("jsonl"),
+    "a.json": records("json"),
+    "a.csv": records("csv"),
 }
 """By the name that the file is given."""
 

@@ -31,7 +31,7 @@ void make_encoder(volt::Encoder* self, const std::string& pretokenizer, const st
       text.data(), offsets.data(), kinds.data(), marks.data(), left.data(), right.data(), ranks.data(),
       scores.data(), size, visible, unknown < 0 ? volt::kNoToken : static_cast<uint32_t>(unknown),
       fuse_unknown, pairs.size() == 0 ? nullptr : pairs.data(), pairs.size() / 3};
-  nb::gil_scoped_release release;
+  Released release;
   new (self) volt::Encoder(pretokenizer_of(pretokenizer),
                            rule == "pairs" ? volt::MergeRule::pairs : volt::MergeRule::concat, matching,
                            tokens);

@@ -6,13 +6,10 @@ import json
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.gate import SETTINGS, read_json, read_lines, read_text
-from volt.base.schema import table
-from volt.counting.words import GPT2, PRETOKENIZERS
+from volt.base.gate import read_lines, read_text
 from volt.foreign.base import Change
 from volt.foreign.huggingface import HuggingFace, kept_merges, renumbered_beside
 from volt.foreign.json_text import JsonText, dumped, laid_out
-from volt.formats.files import read_bytes, read_lines
 from volt.formats.gpt2 import pair_data
 from volt.formats.huggingface.folder import CONFIG, settings_of
 

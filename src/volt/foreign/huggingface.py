@@ -12,30 +12,26 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
-from volt.counting.marks import BYTES, END_MARK, LETTER_BYTES, letter_bytes
 from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
-from volt.base.schema import brief, optional, table, text, whole
-from volt.counting.marks import END_MARK, LETTER_BYTES
+from volt.base.schema import table
+from volt.counting.marks import BYTES, END_MARK, LETTER_BYTES, letter_bytes
 from volt.foreign.base import Change, Engine, by_id, byte_tokens
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
-from volt.formats.files import read_bytes, read_json
-from volt.formats.huggingface.folder import ADDED, CONFIG, with_names_beside
-from volt.formats.files import parsed_count
+from volt.formats.huggingface.folder import (
+    ADDED,
+    ADDED_TOKENS,
+    CONFIG,
+    TOKENIZER_CONFIG,
+    with_names_beside,
+)
 from volt.formats.reasons import UNKNOWN_PENALTY
-from volt.tokenizing.volt_json import MOST_TOKENS
 
 MAP, GENERATION = "special_tokens_map.json", "generation_config.json"
 ID_KEY = re.compile(r"_token_id$")
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 """Files that name tokens by their text, so that they stay as they are."""
-
-ADDED_TOKENS = table({}, others=whole(0, MOST_TOKENS - 1))
-"""The schema of added_tokens.json."""
-TOKENIZER_CONFIG = table(
-    {}, {"added_tokens_decoder": optional(table({}, others=table({"content": text()})))}
-)
 
 
 class HuggingFace(Engine):
@@ -96,7 +92,10 @@ class HuggingFace(Engine):
         return "WordPiece" if "continuing_subword_prefix" in model else "WordLevel"
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        try:
+            found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        except Exception as error:  # such as an unknown token that is not a token
+            raise InputError(f"{self.name}: tokenizers can't encode: {str(error)[:300]}") from None
         return [one.ids for one in found]
 
     def decode(self, ids: list[int]) -> str:

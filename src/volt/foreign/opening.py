@@ -13,7 +13,6 @@ from pathlib import Path
 
 from volt.base.errors import InputError, VoltError
 from volt.base.gate import named, read_bytes, read_text
-from volt.counting.words import GPT2, PRETOKENIZERS
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
 from volt.foreign.classes import Bert, open_pair

@@ -10,7 +10,7 @@ from typing import Any
 
 from volt.base.errors import InputError
 from volt.base.extras import need
-from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
+from volt.base.gate import parse_json, read_json, read_text
 from volt.base.schema import optional, rows, table, text, whole
 from volt.counting.marks import byte_letters, letter_bytes
 from volt.foreign.base import Change, Engine, by_id
@@ -18,11 +18,8 @@ from volt.foreign.examine import LONGEST_PATTERN
 from volt.foreign.huggingface import renumbered_beside
 from volt.foreign.inner import Inner, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
-from volt.formats.files import read_bytes
 from volt.formats.tiktoken import read_ranks, settings_path
-from volt.formats.tiktoken import settings_path
 from volt.tokenizing.volt_json import MOST_TOKENS
-
 
 RANKS_SETTINGS = table({"pat_str": text(), "special_tokens": table({}, others=whole())})
 """Beside a file of ranks."""

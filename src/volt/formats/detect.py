@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError
-from volt.formats.files import read_bytes
-from volt.formats.gpt2 import PAIRS
 from volt.base.gate import read_bytes
+from volt.formats.gpt2 import PAIRS
 from volt.formats.registry import FORMATS
 from volt.tokenizing.volt_json import check_sides
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from volt.base.errors import InputError
+from volt.base.gate import read_lines
 from volt.tokenizing.printing import read_printed
 
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import read_json
 from volt.counting.words import PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import read_json, read_merges
+from volt.formats.files import read_merges
 from volt.formats.huggingface.folder import (
     PLAIN_NAME,
     config,
@@ -26,11 +27,6 @@ from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, cutting_parts, spl
 from volt.formats.huggingface.read import parse
 from volt.formats.huggingface.write import as_json
 from volt.tokenizing.pairs import merge_list
-from volt.base.gate import read_json, read_lines
-from volt.formats import reasons
-from volt.formats.assembly import Parsed
-from volt.formats.base import Files, Format
-from volt.tokenizing.pairs import Pair, merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"

@@ -16,10 +16,8 @@ from volt.counting.marks import END_MARK, WORD_END
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import parsed_count, read_lines, read_merges
+from volt.formats.files import parsed_count, read_merges
 from volt.formats.gpt2 import HEAD
-from volt.formats.files import parsed_count
-from volt.formats.gpt2 import HEAD, read_pairs
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary

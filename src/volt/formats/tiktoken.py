@@ -20,9 +20,7 @@ from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
-from volt.formats.files import read_json, read_lines
 from volt.formats.patterns import known_to_tiktoken, regular_expression
-from volt.formats.patterns import known_to_tiktoken
 from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.vocabulary import Vocabulary
 

@@ -23,8 +23,8 @@ from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.tokens import SPELLED
-from volt.tokenizing.residues import find_residues
 from volt.report.schemas import report_schema
+from volt.tokenizing.residues import find_residues
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
-from volt.base.gate import named, read_json
+from volt.base.gate import named, parse_json, read_bytes
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import (

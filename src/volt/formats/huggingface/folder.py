@@ -6,12 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, read_bytes, read_json
-from volt.base.schema import table
+from volt.base.schema import brief, check, optional, table, text, whole
 from volt.formats.assembly import Parsed
+from volt.formats.files import parsed_count
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
 from volt.tokenizing.vocabulary import Vocabulary
+from volt.tokenizing.volt_json import MOST_TOKENS
 
 ANY_INPUT = 1000000000000000019884624838656
 """`model_max_length` where no length is said: what transformers itself writes then."""
@@ -134,17 +137,31 @@ def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any
     return {**data, "added_tokens": [*listed, *found]}, [told]
 
 
+ADDED_TOKENS = table({}, others=whole(0, MOST_TOKENS - 1))
+"""The schema of added_tokens.json."""
+TOKENIZER_CONFIG = table(
+    {}, {"added_tokens_decoder": optional(table({}, others=table({"content": text()})))}
+)
+
+
 def named_beside(folder: Path) -> dict[int, dict[str, Any]]:
     """The added tokens of tokenizer_config.json and added_tokens.json, by id."""
     found: dict[int, dict[str, Any]] = {}
-    for name, number in settings_of(folder, ADDED).items():
-        if type(number) is int and number >= 0:
-            found[number] = {"content": name, **PLAIN_NAME, "special": True}
-    decoder = settings_of(folder, CONFIG).get("added_tokens_decoder")
-    for number, one in decoder.items() if isinstance(decoder, dict) else ():
-        if number.isdigit() and isinstance(one, dict) and isinstance(one.get("content"), str):
-            flags = {key: bool(one.get(key, False)) for key in (*PLAIN_NAME, "special")}
-            found[int(number)] = {"content": one["content"], **flags}
+    listed = settings_of(folder, ADDED)
+    check(ADDED_TOKENS, listed, str(folder / ADDED))
+    for name, number in listed.items():
+        found[number] = {"content": name, **PLAIN_NAME, "special": True}
+    config = settings_of(folder, CONFIG)
+    check(TOKENIZER_CONFIG, config, str(folder / CONFIG))
+    for key, one in (config.get("added_tokens_decoder") or {}).items():
+        number = parsed_count(key)
+        if number is None or number >= MOST_TOKENS:
+            raise InputError(
+                f"{folder / CONFIG}: added_tokens_decoder: {brief(key)} is not an id below "
+                f"{MOST_TOKENS:,}"
+            )
+        flags = {key: bool(one.get(key, False)) for key in (*PLAIN_NAME, "special")}
+        found[number] = {"content": one["content"], **flags}
     return found
 
 

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.errors import InputError
 from volt.base.gate import read_json
 from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
 from volt.counting.words import CUSTOM, PRETOKENIZERS, Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
-from volt.formats.files import read_json
 from volt.formats.huggingface.folder import read_roles, with_names_beside
-from volt.formats.huggingface.folder import read_roles
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
     BYTE_LEVEL,
