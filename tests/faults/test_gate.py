@@ -93,11 +93,11 @@ READERS: dict[str, tuple[Callable, str, Callable[[Path], object]]] = {
     "engine hf": (hugging_face, "tokenizer.json", open_engine),
     "settings beside": (hugging_face, "tokenizer_config.json", open_engine),
     "import settings beside": (hugging_face, "tokenizer_config.json", import_vocabulary),
-    "vocab.json": (pair, "vocab.json", lambda f: import_vocabulary(f, "gpt2")),
-    "merges.txt": (pair, "merges.txt", lambda f: import_vocabulary(f, "gpt2")),
+    "vocab.json": (pair, "vocab.json", lambda f: import_vocabulary(f, "gpt2", "byte-level")),
+    "merges.txt": (pair, "merges.txt", lambda f: import_vocabulary(f, "gpt2", "byte-level")),
     "sentencepiece": (seed("x.model"), "x.model", open_engine),
     "tiktoken": (
-        seed("x.tiktoken"), "x.tiktoken", lambda f: import_vocabulary(f / "x.tiktoken")
+        seed("x.tiktoken"), "x.tiktoken", lambda f: import_vocabulary(f / "x.tiktoken", pattern="byte-level")
     ),
     "codes": (seed("codes"), "codes", lambda f: import_vocabulary(f / "codes")),
     "fairseq": (seed("dict.txt"), "dict.txt", lambda f: import_vocabulary(f / "dict.txt")),

@@ -1,7 +1,7 @@
 """Every reader of files on any bytes: it reads them or raises a VoltError, nothing else.
 
     python tests/fuzz/readers.py [LIBFUZZER OPTION...] FOLDER    # fuzz, with atheris
-    VOLT_FUZZ=a.jsonl,a.parquet python tests/fuzz/readers.py ... # some of the readers only
+    VOLT_FUZZ=a.jsonl,a.csv python tests/fuzz/readers.py ... # some of the readers only
 
 The first byte of an input is the reader, the rest the file. `run` is also what the regression test
 calls, without atheris.
@@ -54,9 +54,9 @@ def text(path: Path) -> None:
     volt.count(path, threads=1, on_invalid="replace", normalize="nfkc", max_types=50)
 
 
-def imported(form: str | None) -> Callable[[Path], None]:
+def imported(form: str | None, pattern: str | None = None) -> Callable[[Path], None]:
     def read(path: Path) -> None:
-        vocabulary, _ = import_vocabulary(path, form)
+        vocabulary, _ = import_vocabulary(path, form, pattern)
         tokenizer = volt.Tokenizer(vocabulary, threads=1)
         tokenizer.decode(tokenizer.encode("the low ▁ 日本\n"))
 
@@ -67,7 +67,7 @@ def gpt2(path: Path) -> None:
     """vocab.json or merges.txt, beside a good one of the other."""
     for name in {"vocab.json", "merges.txt"} - {path.name}:
         (path.parent / name).write_bytes((SEEDS / f"seed-{name}").read_bytes()[1:])
-    import_vocabulary(path.parent, "gpt2")
+    import_vocabulary(path.parent, "gpt2", "byte-level")
 
 
 def compiled(path: Path) -> None:
@@ -123,7 +123,7 @@ READERS: dict[str, Callable[[Path], None]] = {
     "codes": imported("subword-nmt"),
     "vocab.json": gpt2,
     "merges.txt": gpt2,
-    "x.tiktoken": imported("tiktoken"),
+    "x.tiktoken": imported("tiktoken", "byte-level"),
     "dict.txt": imported("fairseq"),
     "vocab.yml": imported("marian"),
     "words.txt": imported("text"),

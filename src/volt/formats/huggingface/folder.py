@@ -8,7 +8,7 @@ from typing import Any
 
 from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, read_bytes, read_json
-from volt.base.schema import brief, check, optional, table, text, whole
+from volt.base.schema import brief, check, optional, rows, table, text, whole
 from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
@@ -120,6 +120,7 @@ def read_roles(parsed: Parsed, data: dict[str, Any], path: Path) -> None:
 def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
     """A `tokenizer.json` with the added tokens that only the files beside it have, which
     `transformers` adds; and what to say of them."""
+    check(NAMED_TOKENS, data, str(folder / "tokenizer.json"))
     listed = data.get("added_tokens") or []
     known = {one.get("content") for one in listed if isinstance(one, dict)}
     vocab = data["model"].get("vocab")
@@ -137,6 +138,8 @@ def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any
     return {**data, "added_tokens": [*listed, *found]}, [told]
 
 
+NAMED_TOKENS = table({}, {"added_tokens": optional(rows(table({"content": text()})))})
+"""The schema of the added tokens of tokenizer.json."""
 ADDED_TOKENS = table({}, others=whole(0, MOST_TOKENS - 1))
 """The schema of added_tokens.json."""
 TOKENIZER_CONFIG = table(
