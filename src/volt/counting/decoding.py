@@ -18,6 +18,7 @@ import zstandard
 
 from volt import _core
 from volt.base.errors import InputError
+from volt.counting.normalizers import BoundNormalizer
 from volt.counting.words import Normalization
 
 OnInvalid = Literal["error", "replace", "skip-line"]
@@ -254,6 +255,8 @@ class CleanText:
                 data = b"\n".join(good)
         if self.normalizer is not None and self.whole:
             return self.normalizer(data.decode()).encode()
+        if isinstance(self.normalizer, BoundNormalizer):
+            return self.normalizer.lines(data)
         if self.normalizer is not None:
             lines = data.decode().split("\n")
             return "\n".join([self.normalizer(line) for line in lines]).encode()

@@ -35,6 +35,7 @@ from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.normalizers import BoundNormalizer
 from volt.settings import EncodeSettings
 from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.compiled import StoredTokens
@@ -235,7 +236,11 @@ class Tokenizer(Decodes):
         self._check_dropout(dropout, seed)
         if isinstance(texts, str):
             raise InputError("encode_batch takes a list of texts; encode takes one")
-        batch = [self._normalized(text, allowed) for text in texts]
+        batch = list(texts)
+        if self._form is not None or set(map(type, batch)) - {str}:  # one may not be text at all
+            batch = [self._normalized(text, allowed) for text in batch]
+        elif self.vocabulary.normalizer is not None:
+            batch = self.vocabulary.normalizer.batch(batch, self._name_pattern(allowed))
         try:
             if self._cuts is not None:
                 return [self._encode_custom(text, allowed, dropout, seed) for text in batch]
@@ -524,7 +529,8 @@ class Tokenizer(Decodes):
             encoder = CustomEncoder(encode, reads)
         normalizer = None
         if self.vocabulary.normalizer is not None:
-            normalizer = partial(self._normalized, allowed=allowed)
+            names = self._name_pattern(allowed)
+            normalizer = BoundNormalizer(self.vocabulary.normalizer, names)
         feeder = Feeder(encoder, rule.normalize, reads, settings, normalizer)
         return encoder, feeder.feed(inputs, progress or Progress())
 

@@ -43,7 +43,7 @@ from volt.proposing.tokens import (
     kind_numbers,
     packed,
 )
-from volt.tokenizing.compiled import read_compiled, renew_compiled
+from volt.tokenizing.compiled import StoredTokens, read_compiled, renew_compiled
 from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
 
@@ -303,7 +303,7 @@ class _Reader:
             word_ends=self._word_ends(),
             space_first=self._flag("space_first", True),
             whole_words=self._flag("whole_words"),
-            normalizer=self._normalizer(rule),
+            normalizer=self._normalizer(rule, isinstance(tokens, StoredTokens)),
             roles=self._roles(),
             unit=self._get("", self._data, "unit", int),
             unreachable=self._ids(
@@ -321,11 +321,11 @@ class _Reader:
             return "kinds"
         return cast(WordEnds, self._choice("word_ends", get_args(WordEnds)))
 
-    def _normalizer(self, rule: WordRule) -> Normalizer | None:
+    def _normalizer(self, rule: WordRule, checked: bool) -> Normalizer | None:
         if "normalizer" not in self._data:
             return None
         try:
-            found = read_normalizer(self._data["normalizer"])
+            found = read_normalizer(self._data["normalizer"], checked=checked)
         except InputError as error:
             raise InputError(f"{self._name}: {error}") from None
         if rule != replace(rule, pretokenizer=found.pretokenizer, normalize="none"):
