@@ -174,7 +174,7 @@ def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> V
         found = read_compiled(file, data) if compiled else None
         if found is not None:
             return found
-        with _no_garbage():
+        with no_garbage():
             found = _Reader(str(file), json.loads(data.decode())).vocabulary()
     except OSError as error:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
@@ -191,11 +191,17 @@ def read_head(name: str, head: Any, tokens: Tokens, hidden: Tokens) -> Vocabular
 
 def check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
     """Check everything that loading checks, for a vocabulary that comes from the file `name`."""
-    _Reader(name, json.loads(vocabulary.to_bytes())).vocabulary()
+    head = json.loads(_dump(head_fields(vocabulary) | {"self_test": []}))
+    reader = _Reader(name, head)
+    reader.with_tokens(vocabulary.columns, Tokens.of(vocabulary.hidden))
+    reader.check(vocabulary)
+    columns = vocabulary.pool_columns
+    if columns.frequencies.min(initial=0) < 0 or not (abs(columns.scores) <= HIGHEST_SCORE).all():
+        raise InputError(f"{name}: tokens: a frequency or score that is out of range")
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
+def no_garbage() -> Iterator[None]:
     """While very many objects are made that stay, the garbage collector would look at all of them
     again and again: a fifth of the time."""
     enabled = gc.isenabled()
@@ -259,7 +265,7 @@ class _Reader:
             self._tokens("tokens", rows, 0, scored),
             self._tokens("hidden", hidden_rows, size, False),
         )
-        self._check(vocabulary)
+        self.check(vocabulary)
         return vocabulary
 
     def _version(self) -> int:
@@ -426,7 +432,7 @@ class _Reader:
             found.append((text, ids))
         return found
 
-    def _check(self, vocabulary: Vocabulary) -> None:
+    def check(self, vocabulary: Vocabulary) -> None:
         """Check how tokens and fields go together."""
         pool = vocabulary.pool_columns
         merged = np.flatnonzero(pool.are("merged"))
