@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from volt.base.arguments import names_arguments
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
 from volt.base.options import accepts
@@ -120,6 +121,7 @@ def _differences(
     return messages, found
 
 
+@names_arguments
 def import_vocabulary(
     path: str | os.PathLike[str], form: str | None = None, pattern: str | None = None
 ) -> tuple[Vocabulary, list[str]]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
+from volt.base.arguments import names_arguments
 from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
@@ -160,6 +161,7 @@ def check_sides(folder: Path) -> None:
         )
 
 
+@names_arguments
 def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> Vocabulary:
     """Read a folder's `volt.json`, or the file itself. The file is not trusted. `compiled`: use the
     cache beside it, and write it where it is missing or out of date (compiled.py)."""
