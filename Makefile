@@ -139,7 +139,8 @@ bench: $(INSTALLED)
 	@mkdir -p build/bench
 	$(BIN)/python benchmarks/generate.py --megabytes $(MADE) -o build/bench/text.txt
 	$(BIN)/python benchmarks/large.py --text build/bench/text.txt --runs 1 -o benchmarks/results/large.json
-	$(BIN)/python benchmarks/scaling.py --text build/bench/text.txt --runs 1 -o benchmarks/results/scaling.json
+	$(BIN)/python benchmarks/generate.py --megabytes $(MADE) --files -o build/bench/made
+	$(BIN)/python benchmarks/scaling.py --text build/bench/made/*.txt --runs 1 -o benchmarks/results/scaling.json
 	@rm -r build/bench
 	test -z "$(LANGUAGES)" || $(BIN)/python benchmarks/languages.py --text $(LANGUAGES) -o benchmarks/results/languages.json
 	$(BIN)/python benchmarks/spill.py --text $(TEXT) -o benchmarks/results/spill.json

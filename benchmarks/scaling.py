@@ -1,7 +1,10 @@
 """Time and memory as text, merges and word types grow, with fitted exponents.
 
-    python benchmarks/generate.py --megabytes 2000 -o text.txt
-    python benchmarks/scaling.py --text text.txt -o benchmarks/results/scaling.json
+    python benchmarks/generate.py --megabytes 2000 --files -o made
+    python benchmarks/scaling.py --text made/*.txt -o benchmarks/results/scaling.json
+
+One file per language: each is cut to the share, so that parts differ in size only. The one file of
+all languages ends with those that take few bytes per word, and its first half is another text.
 
 1. Text: 1/16, 1/8, 1/4, 1/2 and all of it: counted on one thread and on two, and 100,000 merges.
 2. Merges: 1,000 to 200,000, from the counts of all of the text.
@@ -148,9 +151,9 @@ def section(result: Mapping[str, Any]) -> str:
         "", f"CPU time grows like types^{typing:.2f}.", "",
         f"**A terabyte, extrapolated.** The last doubling of the text was counted at {speed:.0f} "
         f"MB/s per core. If executors count at that speed, 1 TB takes {SPARK_CORES} cores "
-        f"{hours * 60:.0f} minutes and one core {hours * SPARK_CORES:.0f} hours. This assumes that "
-        "executors read as fast as they count, that the text is like this one, and that adding "
-        "up the partial counts is a small part: types grow more slowly than text. It was not "
+        f"{hours * 3600:.0f} seconds and one core {hours * SPARK_CORES:.1f} hours. This assumes "
+        "that executors read as fast as they count, that the text is like this one, and that "
+        "adding up the partial counts is a small part: types grow more slowly than text. It was not "
         "measured.",
     ])  # fmt: skip
 
