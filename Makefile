@@ -9,7 +9,8 @@
 # make tsan         the native code under ThreadSanitizer
 # make fuzz         every fuzzer for SECONDS (60) each; needs clang
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
-# make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text
+# make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text, LANGUAGES="file ..." one
+#                   file per language; MADE=2000 is how many MB of text are made for the large ones
 # make instructions instructions of the hot loops against the recorded figures; needs valgrind; ARGS=--record writes them
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
 # make docs         the documentation site, in build/site; a dead link or a warning is an error
@@ -23,6 +24,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 TEXT   ?=
+MADE   ?= 2000
 
 DATA   ?= $(VOLT_DATA)
 
@@ -134,7 +136,13 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/latency.py --text $(TEXT) -o benchmarks/results/latency.json
 	$(BIN)/python benchmarks/learn.py --text $(TEXT) -o benchmarks/results/learn.json
 	$(BIN)/python benchmarks/transport.py --text $(TEXT) -o benchmarks/results/transport.json
-	$(BIN)/python benchmarks/scaling.py --text $(TEXT) -o benchmarks/results/scaling.json
+	@mkdir -p build/bench
+	$(BIN)/python benchmarks/generate.py --megabytes $(MADE) -o build/bench/text.txt
+	$(BIN)/python benchmarks/large.py --text build/bench/text.txt --runs 1 -o benchmarks/results/large.json
+	$(BIN)/python benchmarks/generate.py --megabytes $(MADE) --files -o build/bench/made
+	$(BIN)/python benchmarks/scaling.py --text build/bench/made/*.txt --runs 1 -o benchmarks/results/scaling.json
+	@rm -r build/bench
+	test -z "$(LANGUAGES)" || $(BIN)/python benchmarks/languages.py --text $(LANGUAGES) -o benchmarks/results/languages.json
 	$(BIN)/python benchmarks/spill.py --text $(TEXT) -o benchmarks/results/spill.json
 	$(BIN)/python benchmarks/soak.py -o benchmarks/results/soak.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
-from measure import Contender, Requirement, Stage, main
+from measure import Contender, Gate, Requirement, Stage, main
 
 
 def volt_function(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
@@ -97,6 +98,48 @@ def sentencepiece_bpe(text: str, output: str, threads: int) -> tuple[float, Mapp
     return seconds, {"tokens": processor.vocab_size()}
 
 
+def rustbpe_bpe(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import time
+    from pathlib import Path
+
+    import rustbpe
+
+    started = time.perf_counter()
+    tokenizer = rustbpe.Tokenizer()
+    with Path(text).open(encoding="utf-8", newline="\n") as lines:
+        tokenizer.train_from_iterator(lines, 32_000)
+    seconds = time.perf_counter() - started
+    return seconds, {"tokens": tokenizer.vocab_size}
+
+
+def bpeasy_bpe(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
+    import time
+    from pathlib import Path
+
+    import bpeasy
+
+    started = time.perf_counter()
+    with Path(text).open(encoding="utf-8", newline="\n") as lines:
+        vocabulary = bpeasy.train_bpe(lines, r"\s*\S+", 128, 32_000)
+    seconds = time.perf_counter() - started
+    return seconds, {"tokens": len(vocabulary)}
+
+
+def same_merges(sample: Path) -> str:
+    """The slow twin makes the same merges, and so do one thread and two."""
+    import volt
+    from volt.reference.merges import bpe
+
+    counts = volt.count([sample], pretokenizer="whitespace")
+    found = [volt.candidates(counts, merges=300, threads=threads) for threads in (1, 2)]
+    if found[0].tokens != found[1].tokens:
+        return "the number of threads changes the merges"
+    words = dict(zip(counts.words, counts.counts.tolist(), strict=True))
+    slow = [left + right for left, right in bpe(words, "whitespace", 300).merges]
+    fast = found[0].tokens[found[0].alphabet_size :]
+    return "" if fast == slow else "the native merges differ from those of the slow twin"
+
+
 STAGE = Stage(
     name="candidates",
     title="Candidates and the curve of every size",
@@ -146,13 +189,28 @@ STAGE = Stage(
             "split at whitespace only, model written",
             work=sentencepiece_bpe,
         ),
+        Contender(
+            name="rustbpe",
+            distribution="rustbpe",
+            includes="`train_from_iterator` over lines, 32,000 tokens, the pattern of GPT-4; "
+            "nothing written",
+            work=rustbpe_bpe,
+        ),
+        Contender(
+            name="bpeasy",
+            distribution="bpeasy",
+            includes="`train_bpe` over lines, 32,000 tokens, cut at white space; nothing written",
+            work=bpeasy_bpe,
+        ),
     ),
     requirements=(
-        Requirement(peers=("tokenizers",), measure="wall_seconds", at_least=15),
+        Requirement(peers=("tokenizers",), measure="wall_seconds", at_least=25),
         Requirement(peers=("tokenizers",), measure="peak_megabytes", at_least=2),
-        Requirement(peers=("gigatoken", "youtokentome"), measure="wall_seconds", at_least=3),
-        Requirement(peers=("sentencepiece",), measure="wall_seconds", at_least=8),
+        Requirement(
+            ("gigatoken", "youtokentome", "rustbpe", "bpeasy", "sentencepiece"), "wall_seconds", 3
+        ),
     ),
+    gates=(Gate("the merges are those of the slow twin, on one thread and on two", same_merges),),
 )
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measure import Contender, Requirement, Stage, main
+from measure import Contender, Gate, Requirement, Stage, main
 
 
 def python_text(text: str, output: str, threads: int) -> tuple[float, Mapping[str, int]]:
@@ -88,6 +88,20 @@ def read_counts(path: Path) -> Mapping[str, int]:
     return {"types": types, "words": words}
 
 
+def same_counts(sample: Path) -> str:
+    """`Counter` splits at more kinds of white space, so the words are joined by plain ones."""
+    from collections import Counter
+
+    import volt
+
+    plain = sample.with_name("plain")
+    words = sample.read_text(encoding="utf-8").split()
+    plain.write_text(" ".join(words), encoding="utf-8")
+    counts = volt.count([plain], pretokenizer="whitespace", threads=2)
+    found = dict(zip(counts.words, counts.counts.tolist(), strict=True))
+    return "" if found == Counter(words) else "volt and `Counter` count different words"
+
+
 STAGE = Stage(
     name="count",
     title="Counting words",
@@ -135,6 +149,7 @@ STAGE = Stage(
         Requirement(peers=("python", "python-bytes"), measure="wall_seconds", at_least=8),
         Requirement(peers=("polars",), measure="wall_seconds", at_least=1.5),
     ),
+    gates=(Gate("volt counts the words that Python's `Counter` counts", same_counts),),
 )
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from measure import Contender, Requirement, Stage, main
+from measure import Contender, Gate, Requirement, Stage, main
 
 
 def tokens_written(output: Path) -> Mapping[str, int]:
@@ -195,6 +195,19 @@ def volt_scaling(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     return time.perf_counter() - started, facts
 
 
+def same_result(sample: Path) -> str:
+    """One thread and two write the same bytes."""
+    import volt
+
+    folders = [sample.with_name(f"threads-{threads}") for threads in (1, 2)]
+    for threads, folder in enumerate(folders, 1):
+        volt.learn([sample], threads=threads, splits=1).save(folder)
+    for path in sorted(folders[0].iterdir()):
+        if path.read_bytes() != (folders[1] / path.name).read_bytes():
+            return f"{path.name} depends on the number of threads"
+    return ""
+
+
 STAGE = Stage(
     name="learn",
     title="From text to a vocabulary with its size chosen",
@@ -243,9 +256,10 @@ STAGE = Stage(
         ),
     ),
     requirements=(
-        Requirement(peers=("tokenizers", "tokenizers-words"), measure="wall_seconds", at_least=10),
+        Requirement(peers=("tokenizers", "tokenizers-words"), measure="wall_seconds", at_least=15),
         Requirement(peers=("sentencepiece",), measure="wall_seconds", at_least=6),
     ),
+    gates=(Gate("one thread and two write the same bytes", same_result),),
 )
 
 if __name__ == "__main__":

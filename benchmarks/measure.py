@@ -40,6 +40,8 @@ MEGABYTE = 1_000_000
 SMALLEST_TEXT = 100 * MEGABYTE  # a requirement is judged on real text of at least this size
 REFERENCE = "volt"  # the contender all ratios are against
 
+GATE_BYTES = 200_000  # of the text, for the gates
+
 Facts = Mapping[str, int]
 Work = Callable[[str, str, int], tuple[float, Facts]]
 
@@ -103,11 +105,21 @@ class Requirement:
 
 
 @dataclass(frozen=True)
+class Gate:
+    """What must be so before anything is timed: a fast wrong answer is worth nothing. `check` gets
+    the first lines of the text as a file and returns what is wrong, or nothing."""
+
+    name: str
+    check: Callable[[Path], str]
+
+
+@dataclass(frozen=True)
 class Stage:
     name: str
     title: str
     contenders: tuple[Contender, ...]
     requirements: tuple[Requirement, ...]
+    gates: tuple[Gate, ...] = ()
 
 
 @dataclass
@@ -123,13 +135,15 @@ class Measurements:
 
 
 def main(stage: Stage) -> int:
-    """1. Prepare the text. 2. Run all contenders in turn. 3. Judge. 4. Print and save."""
+    """1. Prepare the text. 2. Ask the gates. 3. Run all contenders in turn. 4. Judge. 5. Print and
+    save."""
     arguments = _parse(stage)
     contenders = [c for c in stage.contenders if c.name in (arguments.only or [c.name])]
     with tempfile.TemporaryDirectory(prefix="volt-bench-") as name:
         folder = Path(name)
         text = _prepare(arguments.text, arguments.megabytes, folder)
         facts = {"megabytes": text.stat().st_size / MEGABYTE, "sha256": _sha256(text)}
+        passed = _ask_gates(stage, text, folder)
         measured = {c.name: Measurements() for c in contenders}
         for number in range(1, arguments.runs + 1):
             for contender in contenders:
@@ -152,6 +166,7 @@ def main(stage: Stage) -> int:
         "text": facts,
         "runs": arguments.runs,
         "threads": arguments.threads,
+        "gates": passed,
         "contenders": rows,
         "requirements": [_judge(r, rows, facts["megabytes"]) for r in stage.requirements],
     }
@@ -159,6 +174,26 @@ def main(stage: Stage) -> int:
     if arguments.output:
         _save(result, arguments.output)
     return 0
+
+
+def _ask_gates(stage: Stage, text: Path, folder: Path) -> list[str]:
+    """The names of the gates. They run in a process of their own, for the memory floor explained
+    in `_run`."""
+    if not stage.gates:
+        return []
+    sample = folder / "sample"
+    with text.open("rb") as file:
+        sample.write_bytes(file.read(GATE_BYTES) + file.readline())
+    child = os.fork()
+    if child == 0:
+        for gate in stage.gates:
+            if wrong := gate.check(sample):
+                print(f"gate: {gate.name}: {wrong}", file=sys.stderr)
+                os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] != 0:
+        raise SystemExit(f"{stage.name}: a gate did not pass, so nothing was measured")
+    return [gate.name for gate in stage.gates]
 
 
 def _run(contender: Contender, text: Path, threads: int, into: Measurements) -> None:
@@ -220,9 +255,11 @@ def _row(contender: Contender, measured: Mapping[str, Measurements]) -> dict[str
         "cpu_seconds": own.cpu_seconds,
         "peak_megabytes": own.peak_megabytes,
         "median_wall_seconds": _median(own.wall_seconds),
+        "median_cpu_seconds": _median(own.cpu_seconds),
         "median_inner_seconds": _median(own.inner_seconds),
         "median_peak_megabytes": _median(own.peak_megabytes),
         "wall_ratio": _ratio(own.wall_seconds, reference.wall_seconds),
+        "cpu_ratio": _ratio(own.cpu_seconds, reference.cpu_seconds),
         "memory_ratio": _ratio(own.peak_megabytes, reference.peak_megabytes),
         "facts": own.facts,
     }

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,15 +34,17 @@ def section(result: Mapping[str, Any]) -> str:
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
         f"Python {machine['python']}, {result['threads']} threads. "
         f"Medians of {result['runs']} run(s), the contenders in turn, each in its own process. "
-        'Time is that of the whole process; "after import" is the work alone.',
+        "Time is that of the whole process, with the fastest and the slowest run; CPU time is that "
+        'of all its threads; "after import" is the work alone.',
+        *(["", f"Checked before: {'; '.join(result['gates'])}."] if result.get("gates") else []),
     ]
     return "\n".join(
         [
             *about,
             "",
             *_table(
-                ["", "version", "time", "after import", "peak memory", "time / volt",
-                 "memory / volt", "result"],
+                ["", "version", "time", "CPU time", "after import", "peak memory", "time / volt",
+                 "CPU time / volt", "memory / volt", "result"],
                 [_contender(row) for row in result["contenders"]],
             ),
             "",
@@ -60,14 +63,16 @@ def _required(requirements: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _contender(row: Mapping[str, Any]) -> list[str]:
     if row["status"] != "measured":
-        return [row["name"], row["version"] or "-", row["status"], *["-"] * 5]
+        return [row["name"], row["version"] or "-", row["status"], *["-"] * 7]
     return [
         row["name"],
         row["version"],
-        _number(row["median_wall_seconds"], 2, " s"),
+        _spread(row["wall_seconds"]),
+        _number(row.get("median_cpu_seconds"), 2, " s"),
         _number(row["median_inner_seconds"], 2, " s"),
         _number(row["median_peak_megabytes"], 0, " MB"),
         _number(row["wall_ratio"], 2, "x"),
+        _number(row.get("cpu_ratio"), 2, "x"),
         _number(row["memory_ratio"], 2, "x"),
         ", ".join(f"{value:,} {name}" for name, value in row["facts"].items()) or "-",
     ]
@@ -85,6 +90,12 @@ def _requirement(requirement: Mapping[str, Any]) -> list[str]:
         _number(requirement["ratio"], 2, "x"),
         verdict[requirement["passed"]],
     ]
+
+
+def _spread(values: Sequence[float]) -> str:
+    """The median and, of several, the lowest and the highest."""
+    middle = _number(statistics.median(values), 2, " s")
+    return middle if len(values) == 1 else f"{middle} ({min(values):.2f} to {max(values):.2f})"
 
 
 def _number(value: float | None, digits: int, unit: str) -> str:

@@ -1,12 +1,17 @@
 """Several Python threads on one tokenizer, and a fork: the ids of one thread alone."""
 
+import copy
 import os
+import pickle
 import random
 import signal
 import subprocess
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from contextlib import suppress
+from dataclasses import replace
+from threading import Barrier, Event, Thread
 
 import numpy as np
 import pytest
@@ -89,6 +94,124 @@ def test_counting_and_learning(tmp_path):
     for found in on_threads(lambda _: volt.candidates([TEXTS], merges=200, threads=2)):
         assert np.array_equal(found.left, merges.left)
         assert np.array_equal(found.right, merges.right)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]
+)
+def test_copies_while_other_threads_use_it(tokenizer, copied):
+    """Nothing that a thread adds to a tokenizer disturbs one that copies it."""
+    expected = tokenizer.encode(TEXTS[0])
+
+    def work(number, fresh):
+        if number % 2:
+            names = [f"<{i}>" for i in range(number)]  # not special tokens: an error every time
+            with suppress(volt.SettingsError):
+                fresh.encode(TEXTS[0], allowed_special=names)
+            fresh.encode_with_offsets(TEXTS[0], allowed_special={"<s>", "</s>"})
+            fresh.decode_stream().push(4)
+            return fresh.tokens, fresh.printed, fresh.decode(fresh.encode(TEXTS[0]))
+        return [copied(one).encode(TEXTS[0]) for one in [fresh, fresh] for _ in range(5)]
+
+    for _ in range(5):
+        fresh = volt.Tokenizer(replace(tokenizer.vocabulary), threads=1)
+        for found in on_threads(lambda number, fresh=fresh: work(number, fresh))[::2]:
+            assert found == [expected] * 10
+        assert copied(fresh.vocabulary).to_bytes() == tokenizer.vocabulary.to_bytes()
+
+
+def test_every_call_at_once(tokenizer):
+    """Many threads, each with its own order of all calls, on one tokenizer."""
+    text = TEXTS[7]
+    ids = tokenizer.encode(text)
+    counts = volt.count([LINES])
+    calls = {
+        "encode": lambda one: one.encode(text),
+        "array": lambda one: one.encode_array(text).tolist(),
+        "count": lambda one: one.count(text),
+        "truncate": lambda one: one.truncate(text, 3),
+        "offsets": lambda one: one.encode_with_offsets(text, allowed_special="all"),
+        "call": lambda one: one([text, "low"], padding=True),
+        "decode": lambda one: one.decode(ids),
+        "stream": lambda one: "".join(map(one.decode_stream().push, ids)),
+        "losses": lambda one: one.decode_with_losses(ids),
+        "special": lambda one: one.encode("<s>low", allowed_special={"<s>"}),
+        "usage": lambda one: one.usage(counts)[1].tolist(),
+        "printed": lambda one: one.printed,
+        "lines": lambda one: b"".join(one.encode_to_text([LINES])),
+    }
+    expected = {name: call(tokenizer) for name, call in calls.items()}
+
+    def work(number, fresh):
+        order = random.Random(number)
+        names = [name for _ in range(5) for name in order.sample([*calls], len(calls))]
+        return all(calls[name](fresh) == expected[name] for name in names)
+
+    for _ in range(3):
+        fresh = volt.Tokenizer(replace(tokenizer.vocabulary), threads=2)
+        assert all(on_threads(lambda number, fresh=fresh: work(number, fresh)))
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not free-threaded"
+)
+def test_a_free_threaded_interpreter_stays_without_its_lock():
+    program = "import sys, volt; volt.learn([['low lower'] * 5]); print(sys._is_gil_enabled())"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert found.stdout.strip() == b"False"
+
+
+SUBINTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import volt
+try:
+    print(interpreters.run_string(interpreters.create(), "import volt"))
+except Exception as error:
+    print(error)
+"""
+
+
+def test_a_subinterpreter_gets_an_error():
+    """Native code of volt and NumPy hangs there."""
+    found = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", SUBINTERPRETER],
+        capture_output=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert b"volt does not run in a subinterpreter" in found.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_while_other_threads_encode(tokenizer):
+    expected = tokenizer.encode_batch(TEXTS)
+    stop = Event()
+
+    def work():
+        while not stop.is_set():
+            tokenizer.encode_batch(TEXTS)
+            volt.Tokenizer(tokenizer.vocabulary, threads=1).encode_with_offsets(TEXTS[0])
+
+    threads = [Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    statuses = []
+    for _ in range(4):
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(600)
+                status = 0 if tokenizer.encode_batch(TEXTS) == expected else 1
+            finally:
+                os._exit(status)
+        statuses.append(os.waitpid(child, 0)[1])
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert statuses == [0] * 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

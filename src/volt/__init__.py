@@ -118,6 +118,24 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
+def _refuse_subinterpreter() -> None:
+    """An error where the native code of volt and NumPy would hang."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # from Python 3.13 on, and before
+        try:
+            interpreters = import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError(
+                "volt does not run in a subinterpreter of Python: import it in the main "
+                "interpreter, or in a process of its own"
+            )
+        return
+
+
+_refuse_subinterpreter()
+
+
 def __getattr__(name: str) -> Any:
     if name == "formats":
         return import_module("volt.formats")

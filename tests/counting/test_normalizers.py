@@ -1,6 +1,7 @@
 """Normalisers of imported vocabularies, without the toolkits they come from."""
 
 import base64
+import contextlib
 import json
 import re
 import struct
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from vocabularies import bert_vocabulary
 
 import volt
-from volt import Tokenizer, WordRule, reference
+from volt import Tokenizer, WordRule, _core, reference
 from volt.counting.character_map import CharacterMap
 from volt.counting.normalizers import (
     Bert,
@@ -72,20 +73,29 @@ small_rules = st.dictionaries(
 ).map(lambda rules: {key: by for key, by in rules.items() if "  " not in by})
 
 
-def slow_longest(text: str, rules: dict[str, str]) -> str:
-    found, start = "", 0
-    while start < len(text):
-        keys = [key for key in rules if text.startswith(key, start)]
-        key = max(keys, key=len, default="")
-        found += rules[key] if key else text[start]
-        start += len(key) or 1
-    return found
+@given(small_rules, st.text(characters, max_size=12), st.booleans())
+def test_the_longest_rule_applies_and_spaces_follow(rules, text, trims):
+    table = table_of(rules) if rules else b""
+    native = _core.CharacterMap(table)
+    assert native.map(text) == reference.character_map.map_longest(text, rules)
+    expected = reference.character_map.clean(text, rules, trims)
+    assert native.clean(text, trims) == expected
+    assert native.clean_all([text, "a"], trims)[0] == expected
+    assert native.clean_lines(f"{text}\n{text}".encode(), trims).decode() == (
+        f"{expected}\n{expected}"
+    )
+    assert SentencePiece(table, trims)(text) == expected
 
 
-@given(small_rules.filter(bool), st.text(characters, max_size=12))
-def test_the_longest_rule_applies(rules, text):
-    found = CharacterMap(table_of(rules))
-    assert found.by_longest(text) == slow_longest(text, rules)
+@given(st.binary(max_size=60))
+def test_any_bytes_are_a_safe_table(table):
+    """The native code reads nothing outside of it; what it is gets checked before."""
+    try:
+        native = _core.CharacterMap(table)
+    except ValueError:
+        return
+    with contextlib.suppress(UnicodeDecodeError):
+        native.clean("aé中\U0001f600ﬁ \u0301", True)
 
 
 def test_spaces_as_sentencepiece_has_them():
@@ -300,5 +310,5 @@ def test_any_bytes_are_a_table_or_none(data):
             found = CharacterMap(table)
         except volt.InputError:
             continue
-        found.by_longest("aé中\U0001f600ﬁ \u0301")
+        _core.CharacterMap(table).map("aé中\U0001f600ﬁ \u0301")
         found.by_cluster("aé中\U0001f600ﬁ \u0301")

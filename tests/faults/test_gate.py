@@ -97,7 +97,8 @@ READERS: dict[str, tuple[Callable, str, Callable[[Path], object]]] = {
     "merges.txt": (pair, "merges.txt", lambda f: import_vocabulary(f, "gpt2", "byte-level")),
     "sentencepiece": (seed("x.model"), "x.model", open_engine),
     "tiktoken": (
-        seed("x.tiktoken"), "x.tiktoken", lambda f: import_vocabulary(f / "x.tiktoken", pattern="byte-level")
+        seed("x.tiktoken"), "x.tiktoken",
+        lambda f: import_vocabulary(f / "x.tiktoken", pattern="byte-level"),
     ),
     "codes": (seed("codes"), "codes", lambda f: import_vocabulary(f / "codes")),
     "fairseq": (seed("dict.txt"), "dict.txt", lambda f: import_vocabulary(f / "dict.txt")),

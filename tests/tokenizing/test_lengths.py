@@ -100,7 +100,7 @@ def test_what_cannot_be_counted_or_truncated():
     tok = tokenizer("metaspace")
     with pytest.raises(InputError, match="lone surrogate"):
         tok.count("a\ud800")
-    with pytest.raises(InputError, match="not text"):
+    with pytest.raises(InputError, match="`text` must be a str"):
         tok.count(3)
     for wrong in (-1, 1.5, True, "3"):
         with pytest.raises(SettingsError, match="max_tokens"):

@@ -146,10 +146,11 @@ def long_text(seed, characters="abé1. ", size=200_000):
 def scored(arithmetic, restart, scores=None):
     generator = random.Random(2)
     texts = ["▁", *"abé1.", "ab", "ba", "aa", "▁a", "▁ab", "b1", "1.", ".é", "aba", "éé", "b.a"]
+    scores = scores or {text: -generator.uniform(1, 12) for text in texts}
     tokens = [Token("<unk>", "special")]
     tokens += [
-        Token(t, "piece" if len(t) > 1 else "character", score=-generator.uniform(1, 12))
-        for t in texts
+        Token(text, "piece" if len(text) > 1 else "character", score=score)
+        for text, score in scores.items()
     ]
     return Vocabulary(
         WordRule("metaspace"), tokens, encoding="unigram", unknown="unk",
@@ -320,3 +321,21 @@ def test_inner_marks_are_for_whitespace_text(encoding):
     )
     with pytest.raises(InputError, match="a mark of inner tokens is for whitespace text"):
         Tokenizer(vocabulary)
+
+
+@given(
+    st.floats(-12, -1),
+    st.floats(-12, -1),
+    st.sampled_from([0.0, 1e-7, -1e-7, 1e-6, -3e-6, 1e-5, -1e-4, 1e-3]),
+    st.sampled_from(["float32", "float64"]),
+    st.integers(0, 3),
+)
+def test_words_that_nearly_tie_depend_on_what_comes_before(first, second, apart, arithmetic, more):
+    """A word that occurs again is remembered only as far as rounding can't change it."""
+    scores = {"▁": -2.0, "a": first, "b": second, "ab": first + second + apart, "c": -7.3}
+    vocabulary = scored(arithmetic, "text", scores)
+    tokenizer = Tokenizer(vocabulary)
+    text = " ".join(["ab", "c", "abab", "cab"] * 40) + " ab" * more
+    found = [tokenizer.id_to_token(i) for i in tokenizer.encode(text)]
+    assert found == reference.encode.encode(text, vocabulary)
+    assert tokenizer.count(text) == len(tokenizer.encode(text))

@@ -54,17 +54,41 @@ volt::TextView utf8_of(nb::handle text) {
   return {reinterpret_cast<const uint8_t*>(utf8), static_cast<size_t>(bytes)};
 }
 
+constexpr uint32_t kKeptNumbers = 1 << 18;
+
+// A new reference to the number of an id. Numbers are kept and shared: a list of ids is made in half the
+// time that it takes to make every number again. They live until the interpreter ends.
+PyObject* number_of(uint32_t id) {
+#ifdef Py_GIL_DISABLED  // threads would race for the table
+  return PyLong_FromUnsignedLong(id);
+#endif
+  static std::vector<PyObject*> kept(kKeptNumbers, nullptr);
+  if (id >= kKeptNumbers) return PyLong_FromUnsignedLong(id);
+  if (kept[id] == nullptr) kept[id] = PyLong_FromUnsignedLong(id);
+  Py_XINCREF(kept[id]);
+  return kept[id];
+}
+
 nb::list to_list(const uint32_t* ids, size_t size) {
   PyObject* list = PyList_New(static_cast<Py_ssize_t>(size));
   if (list == nullptr) throw nb::python_error();
   nb::list owner = nb::steal<nb::list>(list);
   for (size_t i = 0; i < size; ++i) {
-    PyObject* id = PyLong_FromUnsignedLong(ids[i]);
+    PyObject* id = number_of(ids[i]);
     if (id == nullptr) throw nb::python_error();
     NB_LIST_SET_ITEM(list, static_cast<Py_ssize_t>(i), id);
   }
   return owner;
 }
+
+// Lists of ids contain nothing that the garbage collector could free. Without this it would look at all
+// of them again and again while they are made: a fifth of the time of a large batch.
+struct NoGarbage {
+  const int enabled = PyGC_Disable();
+  ~NoGarbage() {
+    if (enabled) PyGC_Enable();
+  }
+};
 
 // A mask of allowed special tokens: empty, or one byte per token.
 const uint8_t* allowed_of(const volt::Encoder& encoder, const nb::bytes& allowed) {
@@ -138,6 +162,7 @@ nb::list encode_batch(const volt::Encoder& self, nb::list texts, const nb::bytes
     self.encode(views.data(), views.size(), 0, options, threads, ids, ends);
   }
   nb::list out;
+  const NoGarbage guard;
   uint64_t begin = 0;
   for (const uint64_t end : ends) {
     out.append(to_list(ids.data() + begin, end - begin));

@@ -14,6 +14,7 @@ void register_pieces(nb::module_& m);     // pieces.cpp: words cut with tokens t
 void register_transport(nb::module_& m);  // transport.cpp: the sums of a solver's iteration
 void register_selection(nb::module_& m);  // selection.cpp: tokens selected by transport, and the bound
 void register_quality(nb::module_& m);    // quality.cpp: splits, words cut at every size, held-out loss
+void register_normalizing(nb::module_& m);  // normalizing.cpp: text -> normalized text
 void register_encoding(nb::module_& m);   // encoding.cpp: text -> ids
 void register_decoding(nb::module_& m);   // decoding.cpp: ids -> text
 void register_files(nb::module_& m);      // files.cpp: words, candidates and tokens as text
@@ -40,6 +41,7 @@ NB_MODULE(_core, m) {
   register_transport(m);
   register_selection(m);
   register_quality(m);
+  register_normalizing(m);
   register_encoding(m);
   register_decoding(m);
   register_files(m);

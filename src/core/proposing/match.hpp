@@ -73,6 +73,14 @@ class Matcher {
   // The pieces of the word, in order. `base` is the sum of scores before the word, and is updated.
   const std::vector<Piece>& cut(const uint8_t* word, size_t bytes, double& base);
 
+  // Unigram: the pieces of the word wherever it stands in a text, and how far from zero the sum before it
+  // may be for them to be the same in spite of rounding. Negative: they always depend on it.
+  struct Steady {
+    const std::vector<Piece>& pieces;
+    double limit;
+  };
+  Steady cut_anywhere(const uint8_t* word, size_t bytes);
+
  private:
   struct Best {
     double score;
@@ -82,12 +90,16 @@ class Matcher {
   void longest(const uint8_t* word, size_t bytes);
   template <class Real>
   void unigram(const uint8_t* word, size_t bytes, double& base);
+  template <class Offer>
+  void offer_pieces(const uint8_t* word, size_t bytes, size_t at, size_t one, Offer&& offer) const;
+  void take_best(size_t bytes);
 
   const PieceTable& pieces_;
   const Matching& matching_;
   const bool bytes_only_;
   std::vector<Piece> found_;
   std::vector<Best> best_;
+  std::vector<double> second_;  // by place: the next best sum there
 };
 
 }  // namespace volt

@@ -116,6 +116,7 @@ EncodeTables::EncodeTables(Pretokenizer cuts, MergeRule rule, const Matching& ho
   }
   remembers = matching.encoding != Encoding::unigram || (pieces.exact() && !matching.single) ||
               (matching.restart && pretokenizer != Pretokenizer::metaspace);
+  if (!remembers) scores.assign(tokens.scores, tokens.scores + tokens.visible);
   const bool spells = bytes_only() || !byte_tokens.empty();
   if (!spells && unknown >= visible)
     throw std::invalid_argument("no token for unknown characters");

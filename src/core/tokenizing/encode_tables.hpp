@@ -86,6 +86,7 @@ struct EncodeTables {
   uint32_t unknown;
   bool fuse_unknown;
   bool remembers;      // what a word becomes does not depend on the words before it
+  std::vector<double> scores;  // by token, if it does
   bool tracks_merges;  // which two tokens a hidden one was merged from differs from word to word
   CharacterTable characters, final_characters;  // byte-level: by byte
   std::vector<uint32_t> byte_tokens;            // empty if unknown characters are not spelled in bytes

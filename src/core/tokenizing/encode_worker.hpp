@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 #include <vector>
@@ -199,15 +200,22 @@ class EncodeWorker {
     const uint64_t number = state_->words++;
     if (dropout_.probability > 0 || !tables_.remembers) [[unlikely]] {
       flush();
-      Coin coin(dropout_, state_->number, number);
-      uint32_t* out = ids_->room(bytes + prefix);
-      uint32_t* after = encode_word(prefix, begin, bytes, out, dropout_.probability > 0 ? &coin : nullptr);
+      uint32_t* out = ids_->room(bytes + prefix + ShortWords::kMostIds);
+      uint32_t* after = encode_now(begin, bytes, prefix, readable, number, out);
       ids_->advance(tables_.fuse_unknown ? fuse(out, after) : after);
       return;
     }
     Pending& word = pending_[pending_size_];
+    make_key(word, begin, bytes, prefix, readable);
+    pending_bytes_ += bytes + prefix;
+    if (word.kind == Pending::short_word) [[likely]] short_words_.prefetch(word.hash);
+    else if (word.kind == Pending::middle_word) middle_words_.prefetch(word.hash);
+    if (++pending_size_ == kBatch) flush();
+  }
+
+  static void make_key(Pending& word, const uint8_t* begin, size_t bytes, bool prefix,
+                       const uint8_t* readable) {
     const size_t size = bytes + prefix;
-    pending_bytes_ += size;
     word.bytes = static_cast<uint32_t>(size);
     if (size <= ShortWords::kMostBytes) [[likely]] {
       word.kind = Pending::short_word;
@@ -222,7 +230,6 @@ class EncodeWorker {
       }
       word.key[1] |= static_cast<uint64_t>(size) << 56;
       word.hash = ShortWords::hash_of(word.key);
-      short_words_.prefetch(word.hash);
     } else if (size <= MiddleWords::kMostBytes) {
       word.kind = Pending::middle_word;
       uint8_t copy[32] = {' '};
@@ -230,14 +237,48 @@ class EncodeWorker {
       copy[31] = static_cast<uint8_t>(size);
       std::memcpy(word.key, copy, sizeof copy);
       word.hash = MiddleWords::hash_of(word.key);
-      middle_words_.prefetch(word.hash);
     } else {
       word.kind = Pending::long_word;
       word.prefix = prefix;
       word.word = begin;
       word.bytes = bytes;
     }
-    if (++pending_size_ == kBatch) flush();
+  }
+
+  // A word that can't wait: its merges are drawn by its number, or sums of scores come to it from the words
+  // before it.
+  uint32_t* encode_now(const uint8_t* begin, size_t bytes, bool prefix, const uint8_t* readable,
+                       uint64_t number, uint32_t* out) {
+    if (dropout_.probability > 0) {
+      Coin coin(dropout_, state_->number, number);
+      return encode_word(prefix, begin, bytes, out, &coin);
+    }
+    if (bytes + prefix > MiddleWords::kMostBytes) return encode_word(prefix, begin, bytes, out);
+    Pending word;
+    make_key(word, begin, bytes, prefix, readable);
+    if (tables_.matching.restart && (prefix || *begin == ' ')) state_->score = 0;
+    return word.kind == Pending::short_word ? recall_scored(short_words_, word, out)
+                                            : recall_scored(middle_words_, word, out);
+  }
+
+  // As `recall`, for words whose ids may depend on the sum of scores before them.
+  template <class Cache>
+  uint32_t* recall_scored(Cache& cache, const Pending& word, uint32_t* out) {
+    uint8_t copy[32];
+    std::memcpy(copy, word.key, sizeof copy);
+    float limit = 0;
+    uint32_t* after = out;
+    if (const auto* slot = cache.find(word.key, word.hash)) [[likely]] {
+      limit = slot->limit();
+      after = slot->copy_to(out);
+    } else {
+      after = looking_up_.encode_anywhere(copy, word.bytes, out, limit);
+      cache.add(word.key, word.hash, out, after, limit);
+    }
+    double& score = state_->score;
+    if (std::abs(score) > limit) [[unlikely]] return encode_word(false, copy, word.bytes, out);
+    score = looking_up_.after_tokens(score, out, after);
+    return after;
   }
 
   void count_pending() {

@@ -1,6 +1,7 @@
 // A word -> ids, by looking tokens up in it (match.hpp). volt.reference.look_up has the slow twin.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/unicode.hpp"
@@ -19,12 +20,7 @@ class LookupEncoder {
   uint32_t* encode(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out, double& score) {
     const Matching& matching = tables_.matching;
     if (bytes + prefix == 0) return out;
-    key_.clear();
-    if (matching.marks_start) key_.push_back(kStartMark);
-    if (prefix) key_.push_back(' ');
-    key_.insert(key_.end(), word, word + bytes);
-    if (tables_.marks_end) key_.push_back(kFinalMark);
-    const bool spells = !tables_.byte_tokens.empty();
+    make_key(prefix, word, bytes);
     if (matching.encoding == Encoding::longest && matching.longest_word != 0 &&
         (tables_.bytes_only() ? bytes : count_characters(word, word + bytes) + prefix) >
             matching.longest_word) {
@@ -32,21 +28,27 @@ class LookupEncoder {
       return out + 1;
     }
     if (matching.restart && key_[0] == ' ') score = 0;
-    uint32_t* const begin = out;
-    for (const Matcher::Piece& piece : matcher_.cut(key_.data(), key_.size(), score)) {
-      if (piece.token != kNoToken) [[likely]] {
-        *out++ = piece.token;
-      } else if (spells) {
-        for (size_t i = piece.begin; i < piece.end; ++i)
-          if (key_[i] < kStartMark) *out++ = tables_.byte_tokens[key_[i]];
-      } else if (matching.encoding == Encoding::longest) {
-        *begin = tables_.unknown;
-        return begin + 1;
-      } else {
-        *out++ = tables_.unknown;
-      }
-    }
-    return out;
+    return emit(matcher_.cut(key_.data(), key_.size(), score), out);
+  }
+
+  // Unigram: encode a word wherever it stands, and how far from zero the sum of scores before it may be
+  // for that. Negative if there is no such distance, or a character is unknown.
+  uint32_t* encode_anywhere(const uint8_t* word, size_t bytes, uint32_t* out, float& limit) {
+    make_key(false, word, bytes);
+    const Matcher::Steady steady = matcher_.cut_anywhere(key_.data(), key_.size());
+    limit = static_cast<float>(std::min(steady.limit, 0x1p100) * 0.999999);  // rounded down
+    for (const Matcher::Piece& piece : steady.pieces)
+      if (piece.token == kNoToken) limit = -1;
+    return emit(steady.pieces, out);
+  }
+
+  // The sum of scores after these tokens, each added as the matcher adds it.
+  double after_tokens(double score, const uint32_t* ids, const uint32_t* end) const {
+    const auto add = [&]<class Real>(Real sum) -> double {
+      for (; ids < end; ++ids) sum += static_cast<Real>(tables_.scores[*ids]);
+      return sum;
+    };
+    return tables_.matching.single ? add(static_cast<float>(score)) : add(score);
   }
 
   // The sum of scores after a symbol of so many bytes, as in SentencePiece.
@@ -60,6 +62,33 @@ class LookupEncoder {
   }
 
  private:
+  void make_key(bool prefix, const uint8_t* word, size_t bytes) {
+    key_.clear();
+    if (tables_.matching.marks_start) key_.push_back(kStartMark);
+    if (prefix) key_.push_back(' ');
+    key_.insert(key_.end(), word, word + bytes);
+    if (tables_.marks_end) key_.push_back(kFinalMark);
+  }
+
+  uint32_t* emit(const std::vector<Matcher::Piece>& pieces, uint32_t* out) const {
+    const bool spells = !tables_.byte_tokens.empty();
+    uint32_t* const begin = out;
+    for (const Matcher::Piece& piece : pieces) {
+      if (piece.token != kNoToken) [[likely]] {
+        *out++ = piece.token;
+      } else if (spells) {
+        for (size_t i = piece.begin; i < piece.end; ++i)
+          if (key_[i] < kStartMark) *out++ = tables_.byte_tokens[key_[i]];
+      } else if (tables_.matching.encoding == Encoding::longest) {
+        *begin = tables_.unknown;
+        return begin + 1;
+      } else {
+        *out++ = tables_.unknown;
+      }
+    }
+    return out;
+  }
+
   const EncodeTables& tables_;
   Matcher matcher_;
   std::vector<uint8_t> key_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -29,6 +30,10 @@ class WordCache {
       if (size > 4) [[unlikely]] std::memcpy(out + 4, ids + 4, sizeof ids - 4 * sizeof(uint32_t));
       return out + size;
     }
+
+    // Unigram: how far from zero the sum before the word may be (Matcher::cut_anywhere), in place of the
+    // last id.
+    float limit() const { return std::bit_cast<float>(ids[kIds - 1]); }
   };
   static constexpr size_t kMostBytes = 8 * kWords - 1, kMostIds = kIds;
 
@@ -48,6 +53,11 @@ class WordCache {
     std::copy_n(key, kWords, slot.key);
     slot.size = static_cast<uint32_t>(end - ids);
     std::copy(ids, end, slot.ids);
+  }
+  void add(const uint64_t* key, uint64_t hash, const uint32_t* ids, const uint32_t* end, float limit) {
+    if (end - ids >= static_cast<ptrdiff_t>(kIds)) return;
+    add(key, hash, ids, end);
+    bucket_of(hash)[1].ids[kIds - 1] = std::bit_cast<uint32_t>(limit);
   }
   static uint64_t hash_of(const uint64_t* key) {
     uint64_t hash = mix(key[0] ^ 0x9E3779B97F4A7C15ull, key[1] ^ 0xE7037ED1A0B428DBull);

@@ -31,6 +31,7 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.base.arguments import names_arguments
 from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder
@@ -91,6 +92,7 @@ class Joined:
             np.save(folder / f"id_map.{number}.npy", id_map)
 
 
+@names_arguments
 def join(
     parts: Sequence[Vocabulary],
     *,

@@ -11,8 +11,12 @@ class InputError(VoltError):
     """Text or a file that cannot be read as what it should be."""
 
 
-class SettingsError(VoltError):
+class SettingsError(VoltError, ValueError):
     """An option that makes no sense, or that contradicts what an artifact was made with."""
+
+
+class ArgumentTypeError(InputError, SettingsError, TypeError):
+    """An argument that is not of the type that a function takes."""
 
 
 class TransportError(VoltError):

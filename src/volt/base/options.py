@@ -22,6 +22,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
 
+from volt.base.arguments import names_arguments
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
@@ -308,6 +309,8 @@ class Option:
             return None
         try:
             return self.kind.read(value)
+        except SettingsError:
+            raise
         except (TypeError, ValueError, AttributeError, OverflowError):
             names = self.kind.names() if self.kind.names else ()
             message = f"`{self.name}` must be {self.kind.must_be()}, not {value!r}"
@@ -407,11 +410,13 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
         last = [one for one in own.values() if one.kind is one.KEYWORD_ONLY]
         known = {name: one for name, one in options_of(*kinds).items() if name not in own}
 
+        checked = names_arguments(function)
+
         @wraps(function)
         def call(*args: Any, **given: Any) -> Any:
             for name in given.keys() - own.keys() - known.keys():
                 raise SettingsError(unknown_option(name, [*known, *own], gone))
-            return function(*args, **given)
+            return checked(*args, **given)
 
         hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
         middle = [

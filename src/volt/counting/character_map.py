@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from volt import _core
 from volt.base.errors import InputError
 
 LONGEST_RULE = 256
@@ -17,6 +18,13 @@ LONGEST_RULE = 256
 MOST_PATHS = 1_000_000
 """Paths through the trie of a table, equal ones counted once. SentencePiece's own tables have less
 than a tenth of that."""
+
+
+@functools.lru_cache(maxsize=4)
+def native_map(table: bytes) -> _core.CharacterMap:
+    """The same table for whole texts, by the longest rule. It takes any bytes; `character_map`
+    checks that they are a table."""
+    return _core.CharacterMap(table)
 
 
 @functools.lru_cache(maxsize=4)
@@ -53,11 +61,8 @@ class CharacterMap:
         first, later = self._characters()
         found = {c: self._find(c, 0, 1) for c in map(chr, first)}
         self._single = str.maketrans({c: by for c, (end, by) in found.items() if end})
-        # Without one of these no rule applies. So a rule applies to a run of them and the character
-        # before it.
+        # Without one of these no rule applies.
         self._active = {*map(chr, self._single), *map(chr, later)}
-        inside = character_class(sorted(ord(c) for c in self._active if c < "\U00010000"))
-        self._stretch = re.compile(f"[\\s\\S]?[{inside}\U00010000-\U0010ffff]+")
 
     def _check_texts(self) -> None:
         try:
@@ -143,21 +148,6 @@ class CharacterMap:
 
     def _replacement(self, value: int) -> str:
         return self._texts[value : self._texts.index(b"\0", value)].decode()
-
-    def by_longest(self, text: str) -> str:
-        if self._active.isdisjoint(text):
-            return text
-        return self._stretch.sub(self._replace_longest, text)
-
-    def _replace_longest(self, stretch: re.Match[str]) -> str:
-        text = stretch[0]
-        found: list[str] = []
-        start = 0
-        while start < len(text):
-            end, by = self._find(text, start, LONGEST_RULE)
-            found.append(by if end > start else text[start])
-            start = max(end, start + 1)
-        return "".join(found)
 
     def by_cluster(self, text: str) -> str:
         if self._active.isdisjoint(text):

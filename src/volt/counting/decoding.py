@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, cast
 
-import zstandard
-
 from volt import _core
 from volt.base.errors import InputError
+from volt.counting.normalizers import BoundNormalizer
 from volt.counting.words import Normalization
 
 OnInvalid = Literal["error", "replace", "skip-line"]
@@ -103,7 +102,7 @@ class _CheckedReader(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         try:
             made = int(self._stream.readinto(buffer))
-        except (EOFError, OSError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
             raise InputError(
                 f"{self._name}: the compressed data is damaged or cut short ({error})"
             ) from error
@@ -124,6 +123,9 @@ class _ZstandardReader:
     """One or more Zstandard frames; an unfinished last frame is an error."""
 
     def __init__(self, stream: BinaryIO) -> None:
+        import zstandard  # only here: it turns the lock of a free-threaded interpreter on
+
+        self._library = zstandard
         self._stream = stream
         self._frame = zstandard.ZstdDecompressor().decompressobj()
         self._started = False
@@ -150,9 +152,12 @@ class _ZstandardReader:
                     raise EOFError("unfinished frame")
                 return False
             if self._frame.eof:
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
+                self._frame = self._library.ZstdDecompressor().decompressobj()
             self._started = True
-            self._output = memoryview(self._frame.decompress(self._input))
+            try:
+                self._output = memoryview(self._frame.decompress(self._input))
+            except self._library.ZstdError as error:
+                raise OSError(str(error)) from error
             self._input = self._frame.unused_data if self._frame.eof else b""
             if self._frame.eof:
                 self._started = False
@@ -254,6 +259,8 @@ class CleanText:
                 data = b"\n".join(good)
         if self.normalizer is not None and self.whole:
             return self.normalizer(data.decode()).encode()
+        if isinstance(self.normalizer, BoundNormalizer):
+            return self.normalizer.lines(data)
         if self.normalizer is not None:
             lines = data.decode().split("\n")
             return "\n".join([self.normalizer(line) for line in lines]).encode()

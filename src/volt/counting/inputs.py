@@ -21,7 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from volt.base.errors import InputError, SettingsError, VoltError, VoltWarning
+from volt.base.errors import ArgumentTypeError, InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
 from volt.base.manifest import result_files, some_of
 from volt.counting.decoding import BlockReader, decompressed
@@ -248,7 +248,7 @@ def _find(
     elif isinstance(item, Iterable) and not isinstance(item, Mapping):
         yield _strings(name, heavy, item)
     else:
-        raise InputError(
+        raise ArgumentTypeError(
             f"input {number} is a {type(item).__name__}; "
             "give paths, or iterables of strings such as [sentences]"
         )

@@ -15,6 +15,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, BinaryIO, cast
 
+from volt.base.arguments import names_arguments
+from volt.base.checks import check_at_least
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.counting.combine import Weighted, combine
@@ -191,8 +193,10 @@ def _has_path(record: Any, path: Sequence[str]) -> bool:
     return member_of(record, path) is not MISSING
 
 
+@names_arguments
 def merge_counts(parts: Iterable[WordCounts], *, min_count: int = 1) -> WordCounts:
     """The sum of counts that were made by the same rule."""
+    check_at_least("min_count", min_count, 1)
     found = list(parts)
     if not found:
         raise SettingsError("there are no counts to merge")

@@ -29,12 +29,12 @@ from volt.counting.words import (
     WordRule,
 )
 from volt.proposing.base import Encoding
-from volt.proposing.tokens import Kind, Token
+from volt.proposing.tokens import NO_TOKEN, Kind, Token, Tokens
 from volt.tokenizing.pairs import Pair, last_pair, last_two, pairs_for
 from volt.tokenizing.roles import Roles
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds
+from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds, is_text
 from volt.tokenizing.volt_json import MOST_TOKENS, check_vocabulary
 
 LONGEST_TOKEN = 1024
@@ -149,19 +149,23 @@ def assemble(parsed: Parsed) -> Vocabulary:
             "which text never gives"
         )
 
-    def token(text: str) -> Token:
-        frequency = parsed.frequencies.get(text, 0)
-        if text not in ranks:
-            return Token(text, kinds[text], frequency=frequency)
-        left, right = parents[text]
-        both = (number_of[left], number_of[right])
-        return Token(text, "merged", both, ranks[text], frequency=frequency)
+    def columns(texts: list[str]) -> Tokens:
+        made = [text in ranks for text in texts]
+        both = np.full((len(texts), 2), NO_TOKEN, np.int64)
+        both[made] = [[number_of[part] for part in parents[text]] for text in texts
+                      if text in ranks] or np.empty((0, 2))  # fmt: skip
+        return Tokens.made(
+            texts,
+            ["merged" if merged else kinds[text] for text, merged in zip(texts, made, strict=True)],
+            parents=both,
+            ranks=np.array([ranks.get(text, -1) for text in texts], np.int64),
+        ).with_frequencies([parsed.frequencies.get(text, 0) for text in texts])
 
     encoding: Encoding = "split" if parsed.hidden else "merge"
     vocabulary = Vocabulary(
         rule=WordRule(parsed.pretokenizer, parsed.normalize),
-        tokens=[token(text) for text in parsed.texts],
-        hidden=[token(text) for text in parsed.hidden],
+        tokens=columns(parsed.texts),
+        hidden=columns(parsed.hidden),
         encoding=encoding,
         merge_rule=rule,
         unknown=parsed.unknown,
@@ -218,6 +222,13 @@ def _word_ends(parsed: Parsed, texts: Iterable[str]) -> WordEnds:
 def _check_texts(parsed: Parsed, listed: list[str]) -> None:
     if len(listed) > MOST_TOKENS:
         raise parsed.fail(f"more than {MOST_TOKENS:,} tokens")
+    if (
+        all(listed)
+        and len(set(listed)) == len(listed)
+        and max(map(len, listed), default=0) <= LONGEST_TOKEN
+        and is_text("".join(listed))
+    ):
+        return
     seen: set[str] = set()
     for number, text in enumerate(listed):
         if not text:
@@ -237,8 +248,9 @@ def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
     kinds |= dict.fromkeys(parsed.mode.byte_tokens(parsed.unknown), "byte")
     if parsed.unknown == "unk":
         kinds.setdefault(parsed.unknown_token, "special")
+    is_character = parsed.marks.is_character
     for text in listed:
-        if text not in kinds and parsed.marks.is_character(text):
+        if text not in kinds and is_character(text):
             kinds[text] = "character"
     if parsed.encoding is None and not any(kinds.get(text) == "character" for text in listed):
         raise parsed.fail("not one token is a character")
@@ -252,6 +264,8 @@ Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
 def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed: set[str]) -> Made:
     """A list with one pair per token is rule `pairs`. One with several is rule `concat`, or else
     each token gets the one pair that it is ever merged from (volt/tokenizing/pairs.py)."""
+    if found := _in_order(pairs, characters, unnamed):
+        return found
     place_of: dict[Pair, int] = {}
     ways: dict[str, list[Pair]] = {}
     made = _makeable(pairs, characters)
@@ -285,6 +299,20 @@ def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed
     }  # fmt: skip
     ordered = sorted(parents, key=lambda text: place_of[parents[text]])
     return "pairs", {text: rank for rank, text in enumerate(ordered)}, parents
+
+
+def _in_order(pairs: list[Pair], characters: set[str], unnamed: set[str]) -> Made | None:
+    """The usual file: one pair for every token, after the pairs of its parts. None for others,
+    which take six times as long."""
+    known = set(characters)
+    parents: dict[str, Pair] = {}
+    for left, right in pairs:
+        text = left + right
+        if left not in known or right not in known or text in known or text not in unnamed:
+            return None
+        known.add(text)
+        parents[text] = (left, right)
+    return "pairs", {text: rank for rank, text in enumerate(parents)}, parents
 
 
 def _makeable(pairs: list[Pair], characters: set[str]) -> set[str]:
@@ -350,10 +378,11 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
     ends = vocabulary.word_ends
     if vocabulary.look_up is not None and ends == "kinds":
         ends = "spaces"
+    mode, texts = parsed.mode, vocabulary.texts
     crossing = [
         number
         for number in np.flatnonzero(vocabulary.columns.are("merged", "piece")).tolist()
-        if parsed.mode.cuts_inside(vocabulary.texts[number], ends)
+        if mode.cuts_inside(texts[number], ends)
     ]
     if crossing:
         example = vocabulary.tokens[crossing[0]].text
@@ -362,8 +391,7 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
             "words: it never uses them, and text with them comes out differently"
         )
     fields = {"from": parsed.form, **words_fields(vocabulary), "size": len(vocabulary)}
-    return replace(
-        vocabulary,
+    return vocabulary.noted(
         unreachable=sorted(unreachable | set(crossing)),
         self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
         signature=sign(fields),

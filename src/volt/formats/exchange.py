@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from volt.base.arguments import names_arguments
 from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
 from volt.base.gate import named
@@ -31,6 +32,7 @@ from volt.formats.registry import FORMATS
 from volt.settings.roles import UseSettings
 from volt.tokenizing.roles import with_roles
 from volt.tokenizing.vocabulary import Vocabulary
+from volt.tokenizing.volt_json import no_garbage
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def _differences(
     return messages, found
 
 
+@names_arguments
 def import_vocabulary(
     path: str | os.PathLike[str], form: str | None = None, pattern: str | None = None
 ) -> tuple[Vocabulary, list[str]]:
@@ -136,8 +139,9 @@ def import_vocabulary(
     if pattern is not None and not FORMATS[form].needs_pattern:
         raise SettingsError(f"`pattern`: a {form} file says itself how text is cut")
     given = {"pattern": pattern} if FORMATS[form].needs_pattern else {}
-    parsed = FORMATS[form].read(file, **given)
-    vocabulary = assemble(parsed)
+    with no_garbage():
+        parsed = FORMATS[form].read(file, **given)
+        vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")
     return vocabulary, parsed.messages

@@ -11,6 +11,7 @@ import numpy as np
 
 from volt import _core
 from volt._version import __version__
+from volt.base.arguments import names_arguments
 from volt.base.errors import InputError
 from volt.base.gate import named, read_text
 from volt.base.output import atomic_write
@@ -49,6 +50,7 @@ def write_candidates(candidates: Candidates, stream: BinaryIO) -> None:
     stream.write(_core.write_rows(*texts, numbers.astype(np.int64).ravel()))
 
 
+@names_arguments
 def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
     """Read a candidates file; anything inconsistent is an error that names the line."""
     name = os.fspath(path)

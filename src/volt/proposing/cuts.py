@@ -66,7 +66,6 @@ def text_bytes(words: WordCounts) -> NDArray[np.int64]:
         starts = np.ones(max(0, len(text) - len(mark) + 1), bool)
         for place, byte in enumerate(mark):
             starts &= text[place : place + len(starts)] == byte
-        spaces = np.zeros(len(text) + 1, np.int64)
-        spaces[1 : len(starts) + 1] = starts
-        lengths -= (len(mark) - 1) * np.diff(np.cumsum(spaces)[offsets])
+        words_of = np.searchsorted(offsets, np.flatnonzero(starts), "right") - 1
+        lengths -= (len(mark) - 1) * np.bincount(words_of, minlength=len(lengths))
     return lengths

@@ -14,6 +14,7 @@ They follow the text on its way to a vocabulary and back:
 10. `encode`    text becomes tokens by merging; `look_up` finds tokens in a word instead
 11. `volt_json` the tokens as they are written to a file
 12. `token_files`  ids as training programs read them, with an eos after each document
+13. `character_map`  what SentencePiece does to text first
 
 Only tests import this package.
 
@@ -25,6 +26,7 @@ Only tests import this package.
 """
 
 from volt.reference import (
+    character_map,
     curve,
     encode,
     look_up,
@@ -41,6 +43,7 @@ from volt.reference import (
 )
 
 __all__ = [
+    "character_map",
     "curve",
     "encode",
     "look_up",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
 from volt.counting.counts import Part, WordCounts
-from volt.counting.marks import SPACE_MARK, WORD_END
+from volt.counting.marks import BYTES, SPACE_MARK, WORD_END
 from volt.proposing.tokens import SPELLED, packed
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -42,7 +43,8 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
         number for number in np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
         if not marks.is_inner(texts[number])
     ]  # fmt: skip
-    words = [marks.word(texts[number]) for number in numbers]
+    pieces = vocabulary.native.pieces() if marks is BYTES else []  # the same, and made already
+    words = [pieces[number] if pieces else marks.word(texts[number]) for number in numbers]
     if marks is WORD_END:
         words = [
             word if marks.position(texts[number]).ends else word + stranger
@@ -83,7 +85,10 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
 
     parts = vocabulary.of_kind(*SPELLED)
     if vocabulary.rule.mode.byte_level:
-        parts = [token for token in parts if text_of(token).strip(" \t\r\n")]
+        pieces, blank = vocabulary.native.pieces(), " \t\r\n"
+        spelled = np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
+        shown = (pieces[number].decode(errors="ignore").strip(blank) for number in spelled)
+        parts = list(compress(parts, shown))
     elif vocabulary.rule.mode.space_before:
         parts = [token for token in parts if token.strip(f"{SPACE_MARK} \t\r\n")]
     strung = [

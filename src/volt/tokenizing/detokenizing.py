@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import operator
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.base.errors import InputError
+from volt.base.arguments import fits, wrong_type
+from volt.base.errors import ArgumentTypeError, InputError, SettingsError
 from volt.counting.marks import INNER
 from volt.proposing.tokens import packed
 from volt.tokenizing.encoder import END
@@ -71,10 +73,13 @@ class Decoder:
         mask[list(self.special)] = True
         return mask
 
-    def check(self, ids: Sequence[int]) -> None:
-        size = len(self.vocabulary)
-        if ids and (min(ids) < 0 or max(ids) >= size):
-            self._refuse(next(i for i in ids if not 0 <= i < size))
+    def checked_id(self, token_id: int) -> int:
+        """The id, if it is one of a token."""
+        if not fits(token_id, int):
+            raise wrong_type("token_id", "a whole number", token_id)
+        if not 0 <= token_id < len(self.vocabulary):
+            self._refuse(token_id)
+        return token_id
 
     def _refuse(self, wrong: int) -> None:
         last = len(self.vocabulary) - 1
@@ -93,20 +98,20 @@ class Decoder:
         spaced = self.vocabulary.adds_space and len(array)
         return found.removeprefix(b" ") if spaced and not self.names[int(array[0])] else found
 
-    def _without_special(self, array: NDArray[Any]) -> NDArray[Any]:
-        size = len(self.vocabulary)
-        wrong = np.flatnonzero((array < 0) | (array >= size))
+    def _checked(self, array: NDArray[Any]) -> NDArray[Any]:
+        wrong = np.flatnonzero((array < 0) | (array >= len(self.vocabulary)))
         if len(wrong):
             self._refuse(int(array[wrong[0]]))
-        kept: NDArray[Any] = array[~self._special_mask[array]]
+        return array
+
+    def _without_special(self, array: NDArray[Any]) -> NDArray[Any]:
+        kept: NDArray[Any] = array[~self._special_mask[self._checked(array)]]
         return kept
 
     def decoded_pieces(self, ids: TokenIds, skip_special: bool) -> list[bytes]:
         """For each id, the bytes it adds to the text."""
-        ids = as_list(ids)
-        self.check(ids)
-        if skip_special:
-            ids = [i for i in ids if i not in self.special]
+        array = as_array(ids)
+        ids = (self._without_special(array) if skip_special else self._checked(array)).tolist()
         state = WordState(self)
         if self.vocabulary.rule.mode.loses_spaces:
             return [state.piece(i) for i in ids]
@@ -121,7 +126,8 @@ class Decoder:
         waiting: list[bytes] = []
         length = 0
         unknown = self.vocabulary.unknown_id
-        for token, piece in zip(as_list(ids), self.decoded_pieces(ids, False), strict=True):
+        array = as_array(ids)
+        for token, piece in zip(array.tolist(), self.decoded_pieces(array, False), strict=True):
             waiting.append(piece)
             if token == unknown:
                 parts.append(b"".join(waiting).decode(errors="replace"))
@@ -185,17 +191,17 @@ class DecodeStream:
 
     def push(self, token_id: int) -> str:
         """The text that the next id completes; it may be empty."""
-        if not (self._kept or self._first or self._skipped or self._words) and token_id >= 0:
-            try:
+        try:
+            if not (self._kept or self._first or self._skipped or self._words) and token_id >= 0:
                 text = self._texts[token_id]
-            except IndexError:
-                text = None
-            if text is not None:
-                return text
+                if text is not None:
+                    return text
+        except (IndexError, TypeError):
+            pass  # not an id, which is said below
         return self._slowly(token_id)
 
     def _slowly(self, token_id: int) -> str:
-        self._decoder.check([token_id])
+        token_id = self._decoder.checked_id(token_id)
         if token_id in self._skipped:
             return ""
         if self._words is not None:
@@ -237,7 +243,13 @@ class Decodes:
         >>> tokenizer.decode(tokenizer.encode("low  slow"))
         'low  slow'
         """
-        return self._decoder.decode_bytes(ids, skip_special).decode(errors=errors)
+        found = self._decoder.decode_bytes(ids, skip_special)
+        try:
+            return found.decode(errors=errors)
+        except (TypeError, LookupError, UnicodeEncodeError):
+            raise SettingsError(
+                f"`errors` must name an error handler, such as 'replace', not {errors!r}"
+            ) from None
 
     def decode_bytes(self, ids: TokenIds, *, skip_special: bool = False) -> bytes:
         r"""The text of ids as bytes, which may not be UTF-8 if the ids do not come from `encode`.
@@ -255,6 +267,8 @@ class Decodes:
         >>> tokenizer.decode_batch(tokenizer.encode_batch(["low", "slow"]))
         ['low', 'slow']
         """
+        if not isinstance(batch, Iterable):
+            raise wrong_type("batch", "a list of lists of ids", batch)
         return [self.decode(ids, skip_special=skip_special, errors=errors) for ids in batch]
 
     def decode_stream(self, *, skip_special: bool = False) -> DecodeStream:
@@ -295,24 +309,28 @@ def whole_texts(decoder: Decoder) -> list[str | None]:
     return found
 
 
-def as_list(ids: TokenIds) -> list[int]:
-    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-
-
 def as_array(ids: TokenIds) -> NDArray[Any]:
     """The ids as an array. One of a common kind is taken as it is."""
     if isinstance(ids, np.ndarray):
         if ids.dtype.type in NATIVE and ids.ndim == 1 and ids.flags.c_contiguous:
             return ids
         if ids.dtype.kind not in "iu" and ids.size:
-            raise InputError(f"ids are whole numbers, not {ids.dtype}")
+            raise ArgumentTypeError(f"`ids` must be whole numbers, not {ids.dtype}")
         if ids.ndim != 1:
-            raise InputError(f"ids are a list, not an array of {ids.ndim} dimensions")
+            raise ArgumentTypeError(f"`ids` must be one list, not {ids.ndim} dimensions")
         return np.ascontiguousarray(ids, np.int64)
+    if not isinstance(ids, Iterable):
+        raise wrong_type("ids", "a list or an array of whole numbers", ids)
+    some = ids if isinstance(ids, list) else list(ids)
     try:
-        return np.array(ids if isinstance(ids, list) else list(ids), np.int64)
-    except (TypeError, ValueError, OverflowError):
-        for one in ids:
-            if not hasattr(one, "__index__") or not -(2**63) <= one.__index__() < 2**63:
-                raise InputError(f"{one!r} is not an id") from None
-        raise
+        found = np.array(some)
+    except ValueError:  # lists of several lengths
+        found = np.array([None])
+    if found.ndim == 1 and (found.dtype.kind == "i" or not found.size):
+        return found.astype(np.int64, copy=False)
+    for one in some:
+        if not fits(one, int):
+            raise ArgumentTypeError(f"`ids` must be whole numbers: {one!r} is not an id")
+        if not -(2**63) <= operator.index(one) < 2**63:
+            raise InputError(f"{one!r} is not an id")
+    return np.array(some, np.int64)

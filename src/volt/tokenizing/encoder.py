@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.base.errors import InputError
+from volt.base.arguments import fits, wrong_type
+from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import INNER, WORD_END, byte_of
 from volt.proposing.tokens import NO_TOKEN, SPELLED, Tokens, packed
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
@@ -137,3 +138,19 @@ def lone_surrogate(where: str, error: UnicodeEncodeError) -> InputError:
         f"{where}, character {error.start}: a lone surrogate "
         f"(U+{ord(error.object[error.start]):04X}) is not text"
     )
+
+
+def check_dropout(vocabulary: Vocabulary, dropout: float, seed: int) -> None:
+    """Refuse a dropout or a seed that encoding can't be done with."""
+    if not fits(dropout, float):
+        raise wrong_type("dropout", "a number", dropout)
+    if not fits(seed, int):
+        raise wrong_type("seed", "a whole number", seed)
+    if not 0 <= dropout <= 1:
+        raise SettingsError(f"`dropout` must be between 0 and 1, not {dropout}")
+    if not 0 <= seed < 1 << 64:
+        raise SettingsError(f"`seed` must be between 0 and 2^64 - 1, not {seed}")
+    if dropout and vocabulary.look_up is not None:
+        raise SettingsError(
+            f"`dropout` skips merges, and the encoding {vocabulary.encoding} has none"
+        )

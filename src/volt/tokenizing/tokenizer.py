@@ -29,17 +29,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.arguments import names_arguments, wrong_type
 from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.normalizers import BoundNormalizer
 from volt.settings import EncodeSettings
 from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
-from volt.tokenizing.encoder import lone_surrogate, native_encoder
+from volt.tokenizing.encoder import check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
@@ -50,6 +52,7 @@ AllowedSpecial = Iterable[str] | Literal["all"]
 Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
+@names_arguments
 def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
     """Load the vocabulary of a folder, or a `volt.json`, and check that it encodes its sample texts
     as it did when it was made."""
@@ -83,6 +86,7 @@ class Tokenizer(Decodes):
     first.
     """
 
+    @names_arguments
     def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
         self.vocabulary = vocabulary
         self.threads = thread_count(threads)
@@ -92,7 +96,6 @@ class Tokenizer(Decodes):
         self._normalizes = self._form is not None or vocabulary.normalizer is not None
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
         self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
-        self._merges = vocabulary.look_up is None
         mode = vocabulary.rule.mode
         self._cuts = mode if mode.custom else None
         self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
@@ -173,16 +176,18 @@ class Tokenizer(Decodes):
         >>> tokenizer.token_to_id("</s>"), tokenizer.token_to_id("no token")
         (2, None)
         """
+        if not isinstance(token, str):
+            raise wrong_type("token", "a str", token)
         return self.vocabulary.ids.get(token)
 
+    @names_arguments
     def id_to_token(self, token_id: int) -> str:
         """The token of an id.
 
         >>> tokenizer.id_to_token(2)
         '</s>'
         """
-        self._decoder.check([token_id])
-        return self.tokens[token_id]
+        return self.tokens[self._decoder.checked_id(token_id)]
 
     # ------------------------------------------------------------------------------------- encode
 
@@ -207,8 +212,8 @@ class Tokenizer(Decodes):
         if allowed_special:
             allowed_special = self.special_names(allowed_special)
         mask = self._allowed(allowed_special) if allowed_special else b""
-        if dropout or seed:
-            self._check_dropout(dropout, seed)
+        if dropout != 0 or seed != 0:
+            check_dropout(self.vocabulary, dropout, seed)
         text = self._normalized(text, allowed_special)
         try:
             if self._cuts is not None:
@@ -217,6 +222,7 @@ class Tokenizer(Decodes):
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
 
+    @names_arguments
     def encode_batch(
         self,
         texts: Iterable[str],
@@ -232,10 +238,14 @@ class Tokenizer(Decodes):
         """
         allowed = self.special_names(allowed_special)
         mask = self._allowed(allowed)
-        self._check_dropout(dropout, seed)
+        check_dropout(self.vocabulary, dropout, seed)
         if isinstance(texts, str):
             raise InputError("encode_batch takes a list of texts; encode takes one")
-        batch = [self._normalized(text, allowed) for text in texts]
+        batch = list(texts)
+        if self._form is not None or set(map(type, batch)) - {str}:  # one may not be text at all
+            batch = [self._normalized(text, allowed) for text in batch]
+        elif self.vocabulary.normalizer is not None:
+            batch = self.vocabulary.normalizer.batch(batch, self._name_pattern(allowed))
         try:
             if self._cuts is not None:
                 return [self._encode_custom(text, allowed, dropout, seed) for text in batch]
@@ -244,6 +254,7 @@ class Tokenizer(Decodes):
             number = next(i for i, text in enumerate(batch) if text == error.object)
             raise lone_surrogate(f"text {number}", error) from None
 
+    @names_arguments
     def encode_array(
         self, text: str, *, allowed_special: AllowedSpecial = ()
     ) -> NDArray[np.uint32]:
@@ -278,6 +289,7 @@ class Tokenizer(Decodes):
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
 
+    @names_arguments
     def truncate(self, text: str, max_tokens: int, *, allowed_special: AllowedSpecial = ()) -> str:
         """The longest prefix of a text that ends where a token ends, and has at most `max_tokens`
         tokens when it is encoded by itself. Takes time in proportion to the text, at most.
@@ -289,6 +301,7 @@ class Tokenizer(Decodes):
 
         return truncate(self, text, max_tokens, allowed_special)
 
+    @names_arguments
     def __call__(
         self,
         text: str | Sequence[str],
@@ -342,6 +355,7 @@ class Tokenizer(Decodes):
         found = self._encoder.encode_batch(pieces, mask, dropout, seed, self.threads)
         return list(chain.from_iterable(found))
 
+    @names_arguments
     def encode_words(self, counts: WordCounts) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
         """The ids of every word type, one after the other, and where each word begins: word `w` is
         `ids[offsets[w]:offsets[w + 1]]`. Words are taken as they are, normalized or not.
@@ -356,6 +370,7 @@ class Tokenizer(Decodes):
             raise SettingsError(f"the words are {theirs}, the vocabulary is {mine}")
         return self._encoder.encode_words(counts.text, counts.offsets, self.threads)
 
+    @names_arguments
     def usage(self, counts: WordCounts) -> Usage:
         """How often each token occurs in the words, and how many tokens each word has. The result
         is kept as long as the counts are.
@@ -378,6 +393,7 @@ class Tokenizer(Decodes):
             found = self._usage[counts] = tokens, pieces
         return found
 
+    @names_arguments
     def encode_with_offsets(
         self, text: str, *, allowed_special: AllowedSpecial = ()
     ) -> tuple[list[int], list[tuple[int, int]]]:
@@ -511,7 +527,7 @@ class Tokenizer(Decodes):
     ) -> tuple[Any, Iterator[None]]:
         """An encoder, and an iterator that feeds it: after each step a block is encoded."""
         dropout, seed = settings.dropout, settings.seed
-        self._check_dropout(dropout, seed)
+        check_dropout(self.vocabulary, dropout, seed)
         rule = self.vocabulary.rule
         reads = settings.unit or rule.reads
         allowed = self.special_names(settings.allowed_special)
@@ -524,13 +540,14 @@ class Tokenizer(Decodes):
             encoder = CustomEncoder(encode, reads)
         normalizer = None
         if self.vocabulary.normalizer is not None:
-            normalizer = partial(self._normalized, allowed=allowed)
+            names = self._name_pattern(allowed)
+            normalizer = BoundNormalizer(self.vocabulary.normalizer, names)
         feeder = Feeder(encoder, rule.normalize, reads, settings, normalizer)
         return encoder, feeder.feed(inputs, progress or Progress())
 
     def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:
         if not isinstance(text, str):
-            raise InputError(f"a {type(text).__name__} is not text; give a str")
+            raise wrong_type("text", "a str", text)
         if not self._normalizes:
             return text
         if self.vocabulary.normalizer is None:
@@ -545,16 +562,7 @@ class Tokenizer(Decodes):
             self._patterns[allowed] = re.compile(f"({either})") if names else None
         return self._patterns[allowed]
 
-    def _check_dropout(self, dropout: float, seed: int) -> None:
-        if not 0 <= dropout <= 1:
-            raise SettingsError(f"`dropout` must be between 0 and 1, not {dropout}")
-        if not 0 <= seed < 1 << 64:
-            raise SettingsError(f"`seed` must be between 0 and 2^64 - 1, not {seed}")
-        if dropout and not self._merges:
-            raise SettingsError(
-                f"`dropout` skips merges, and the encoding {self.vocabulary.encoding} has none"
-            )
-
+    @names_arguments
     def special_names(self, allowed_special: AllowedSpecial) -> frozenset[str]:
         """The names that `allowed_special` stands for.
 
@@ -567,7 +575,10 @@ class Tokenizer(Decodes):
                     f'`allowed_special` must be a set of names or "all", not {allowed_special!r}'
                 )
             return frozenset(self.vocabulary.of_kind("special"))
-        return frozenset(allowed_special)
+        names = frozenset(allowed_special)
+        if not all(isinstance(name, str) for name in names):
+            raise wrong_type("allowed_special", 'a set of names or "all"', allowed_special)
+        return names
 
     def _allowed(self, allowed_special: AllowedSpecial) -> bytes:
         """One byte per token: 1 for an allowed special token. Empty if none is allowed."""

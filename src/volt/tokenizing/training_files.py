@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.arguments import names_arguments
 from volt.base.checks import check_choice
 from volt.base.drafts import new_draft, place_files
 from volt.base.errors import InputError, SettingsError
@@ -347,6 +348,7 @@ def _partial(target: Path, resume: bool, *about: Any) -> Iterator[_Partial]:
 # -------------------------------------------------------------------------------------------- write
 
 
+@names_arguments
 def encode_to_files(
     tokenizer: Tokenizer,
     inputs: Text | Iterable[Text],
@@ -396,7 +398,9 @@ def encode_to_files(
         )
     if resume and any(one.path is None for one in sources):
         raise SettingsError("`resume` needs files: what was read from stdin is gone")
-    task = _task(tokenizer, parts, (form, eos, sorted(options.items(), key=str)))
+    task = ""
+    if resume:
+        task = _task(tokenizer, parts, (form, eos, sorted(options.items(), key=str)))
     itemsize = np.dtype(dtype).itemsize
     with _partial(files[0], resume, task, itemsize, kind.header) as partial:
         with _one_stage(progress, parts, partial.done.parts) as inner:

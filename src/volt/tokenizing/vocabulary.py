@@ -191,6 +191,14 @@ class Vocabulary:
     def with_frequencies(self, frequencies: Sequence[int] | NDArray[np.integer[Any]]) -> Vocabulary:
         return replace(self, tokens=self.columns.with_frequencies(frequencies))
 
+    def noted(self, **changes: Any) -> Vocabulary:
+        """The same tokens, encoded in the same way, with other fields that only say something about
+        them. What was computed for the encoder stays."""
+        other = replace(self, **changes)
+        if "native" in self.__dict__:
+            other.__dict__["native"] = self.native
+        return other
+
     # ------------------------------------------------------------------------------ save and load
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
+from volt.base.arguments import names_arguments
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import named, parse_json, read_bytes
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
@@ -44,7 +45,7 @@ from volt.proposing.tokens import (
     kind_numbers,
     packed,
 )
-from volt.tokenizing.compiled import read_compiled, renew_compiled
+from volt.tokenizing.compiled import StoredTokens, read_compiled, renew_compiled
 from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
 
@@ -160,6 +161,7 @@ def check_sides(folder: Path) -> None:
         )
 
 
+@names_arguments
 def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> Vocabulary:
     """Read a folder's `volt.json`, or the file itself. The file is not trusted. `compiled`: use the
     cache beside it, and write it where it is missing or out of date (compiled.py)."""
@@ -171,7 +173,7 @@ def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> V
     found = read_compiled(file, data) if compiled else None
     if found is not None:
         return found
-    with _no_garbage():
+    with no_garbage():
         found = _Reader(str(file), parse_json(str(file), data)).vocabulary()
     renew_compiled(file, data, found)
     return found
@@ -184,11 +186,17 @@ def read_head(name: str, head: Any, tokens: Tokens, hidden: Tokens) -> Vocabular
 
 def check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
     """Check everything that loading checks, for a vocabulary that comes from the file `name`."""
-    _Reader(name, json.loads(vocabulary.to_bytes())).vocabulary()
+    head = json.loads(_dump(head_fields(vocabulary) | {"self_test": []}))
+    reader = _Reader(name, head)
+    reader.with_tokens(vocabulary.columns, Tokens.of(vocabulary.hidden))
+    reader.check(vocabulary)
+    columns = vocabulary.pool_columns
+    if columns.frequencies.min(initial=0) < 0 or not (abs(columns.scores) <= HIGHEST_SCORE).all():
+        raise InputError(f"{name}: tokens: a frequency or score that is out of range")
 
 
 @contextmanager
-def _no_garbage() -> Iterator[None]:
+def no_garbage() -> Iterator[None]:
     """While very many objects are made that stay, the garbage collector would look at all of them
     again and again: a fifth of the time."""
     enabled = gc.isenabled()
@@ -252,7 +260,7 @@ class _Reader:
             self._tokens("tokens", rows, 0, scored),
             self._tokens("hidden", hidden_rows, size, False),
         )
-        self._check(vocabulary)
+        self.check(vocabulary)
         return vocabulary
 
     def _version(self) -> int:
@@ -296,7 +304,7 @@ class _Reader:
             word_ends=self._word_ends(),
             space_first=self._flag("space_first", True),
             whole_words=self._flag("whole_words"),
-            normalizer=self._normalizer(rule),
+            normalizer=self._normalizer(rule, isinstance(tokens, StoredTokens)),
             roles=self._roles(),
             unit=self._get("", self._data, "unit", int),
             unreachable=self._ids(
@@ -314,11 +322,11 @@ class _Reader:
             return "kinds"
         return cast(WordEnds, self._choice("word_ends", get_args(WordEnds)))
 
-    def _normalizer(self, rule: WordRule) -> Normalizer | None:
+    def _normalizer(self, rule: WordRule, checked: bool) -> Normalizer | None:
         if "normalizer" not in self._data:
             return None
         try:
-            found = read_normalizer(self._data["normalizer"])
+            found = read_normalizer(self._data["normalizer"], checked=checked)
         except InputError as error:
             raise InputError(f"{self._name}: {error}") from None
         if rule != replace(rule, pretokenizer=found.pretokenizer, normalize="none"):
@@ -419,7 +427,7 @@ class _Reader:
             found.append((text, ids))
         return found
 
-    def _check(self, vocabulary: Vocabulary) -> None:
+    def check(self, vocabulary: Vocabulary) -> None:
         """Check how tokens and fields go together."""
         pool = vocabulary.pool_columns
         merged = np.flatnonzero(pool.are("merged"))

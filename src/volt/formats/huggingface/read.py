@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -296,6 +297,10 @@ def _texts(parsed: Parsed, vocab: Any, added: list[dict[str, Any]]) -> list[str]
 def _merges(parsed: Parsed, merges: Any) -> list[Pair]:
     if not isinstance(merges, list):
         raise parsed.fail("model.merges: no list")
+    if set(map(type, merges)) == {list} and set(map(len, merges)) == {2}:
+        parts = list(chain.from_iterable(merges))
+        if set(map(type, parts)) == {str} and all(parts):
+            return list(map(tuple, merges))
     pairs: list[Pair] = []
     for number, merge in enumerate(merges):
         parts = merge.split(" ") if isinstance(merge, str) else merge
