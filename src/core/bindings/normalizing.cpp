@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "tokenizing/character_map.hpp"
 
