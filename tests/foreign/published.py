@@ -11,16 +11,20 @@ import sentencepiece
 import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, trainers
 
+from volt.counting.marks import BYTE_LETTERS
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.check_lines import built_in
 
 DEEPSEEK = [
-    pre_tokenizers.Split(tokenizers.Regex(r"\p{N}{1,3}"), "isolated"),
-    pre_tokenizers.Split(tokenizers.Regex("[一-龥぀-ゟ゠-ヿ]+"), "isolated"),
-    pre_tokenizers.Split(
-        tokenizers.Regex(r"[!-/:-~]?[A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
-                         r"| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"), "isolated"),
-]  # fmt: skip
+    r"\p{N}{1,3}",
+    "[一-龥぀-ゟ゠-ヿ]+",
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
+    "|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+"
+    "|\\s+(?!\\S)|\\s+",
+]
+"""As the file of DeepSeek V3 writes them: line breaks as themselves."""
+UNUSED_BYTES = (0xC0, 0xC1, *range(0xF5, 0x100))
+"""UTF-8 has none of these, so that a trainer without an alphabet never sees them."""
 
 
 @lru_cache
@@ -45,11 +49,11 @@ def corpus() -> tuple[str, ...]:
     return (*built_in()[30:430], *lines)
 
 
-def trained(model, trainer, *, special=(), **parts):
+def trained(model, trainer, *, special=(), lines=None, **parts):
     tokenizer = tokenizers.Tokenizer(model)
     for name, part in parts.items():
         setattr(tokenizer, name, part)
-    tokenizer.train_from_iterator(corpus(), trainer)
+    tokenizer.train_from_iterator(lines or corpus(), trainer)
     tokenizer.add_special_tokens(list(special))
     return tokenizer
 
@@ -75,11 +79,40 @@ def gpt2():
     return byte_bpe(pre_tokenizers.ByteLevel(add_prefix_space=False))
 
 
+def rewritten(made, change):
+    """The tokenizer with another tokenizer.json."""
+    data = json.loads(made.to_str())
+    change(data)
+    return tokenizers.Tokenizer.from_str(json.dumps(data, ensure_ascii=False))
+
+
 def neox():
-    """Runs of spaces are added tokens."""
-    made = gpt2()
+    """Bytes that UTF-8 never uses are not there, runs of spaces are added tokens."""
+
+    def without_bytes(data):
+        missing = {chr(BYTE_LETTERS[byte]) for byte in UNUSED_BYTES}
+        kept = [token for token in data["model"]["vocab"] if token not in missing]
+        data["model"]["vocab"] = {token: i for i, token in enumerate(kept)}
+
+    made = rewritten(gpt2(), without_bytes)
     made.add_tokens([AddedToken(" " * n, normalized=True) for n in range(2, 9)])
     return made
+
+
+def whisper():
+    """A token without text, and special tokens after it."""
+
+    def with_empty(data):
+        data["model"]["vocab"][""] = len(data["model"]["vocab"])
+
+    made = rewritten(gpt2(), with_empty)
+    made.add_special_tokens(["<|startoftranscript|>", "<|en|>", "<|0.00|>"])
+    return made
+
+
+def codegen():
+    """A pattern that volt has no scanner for."""
+    return byte_bpe(pre_tokenizers.Sequence([split(r" ?\p{L}{1,5}|\p{N}|."), bytes_only()]))
 
 
 def falcon():
@@ -97,7 +130,7 @@ def starcoder():
 
 
 def deepseek():
-    return byte_bpe(pre_tokenizers.Sequence([*DEEPSEEK, bytes_only()]))
+    return byte_bpe(pre_tokenizers.Sequence([*map(split, DEEPSEEK), bytes_only()]))
 
 
 def llama3():
@@ -138,10 +171,36 @@ def llama2():
     return made
 
 
+def mistral():
+    """As newer versions of transformers convert Llama and Mistral."""
+    made = llama2()
+    made.normalizer = None
+    made.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    return made
+
+
 def gemma():
+    """Runs of spaces and line ends have equal scores: all ways to make one are merges, the longest
+    left part first. They are added tokens as well."""
     made = llama2()
     made.normalizer = normalizers.Replace(" ", "▁")
     made.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+
+    def with_runs(data):
+        vocab = data["model"]["vocab"]
+        vocab.setdefault("\n", len(vocab))
+        pairs = []
+        for letter, most in (("▁", 9), ("\n", 5)):
+            for n in range(2, most):
+                vocab.setdefault(letter * n, len(vocab))
+                pairs += [(letter * i, letter * (n - i)) for i in range(1, n)]
+        pairs.sort(key=lambda pair: (-len(pair[0]), -len(pair[1])))
+        others = [one for one in data["model"]["merges"] if not {*"".join(one)} <= {"▁"}]
+        data["model"]["merges"] = [*pairs, *others]
+
+    made = rewritten(made, with_runs)
+    runs = ["▁" * n for n in range(2, 9)] + ["\n" * n for n in range(1, 5)]
+    made.add_tokens([AddedToken(run, normalized=False, special=False) for run in runs])
     return made
 
 
@@ -166,6 +225,7 @@ def t5():
         models.Unigram(), trainer,
         normalizer=normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()]),
         pre_tokenizer=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace(),
+        lines=[line for line in corpus() if "</s>" not in line],
     )  # fmt: skip
 
 
@@ -201,11 +261,13 @@ def word_level():
 
 HUGGING_FACE = {
     maker.__name__: maker
-    for maker in (gpt2, neox, falcon, starcoder, deepseek, llama3, qwen2, command_r, llama2, gemma,
-                  bert, t5, clip, word_level)
+    for maker in (gpt2, neox, whisper, codegen, falcon, starcoder, deepseek, llama3, qwen2,
+                  command_r, llama2, mistral, gemma, bert, t5, clip, word_level)
 }  # fmt: skip
-OF_VOLT = {"gpt2", "llama3", "bert"}
-"""Those that volt's own encoder is known to run: the others may be run by it."""
+REFUSED = {"falcon": "pre_tokenizer", "clip": "pre_tokenizer", "word_level": "model.type"}
+"""What can't be converted, and the part that is named."""
+OF_VOLT = HUGGING_FACE.keys() - REFUSED.keys() - {"codegen", "t5"}
+"""Those that volt's own encoder runs: not where a pattern is run by Python, or sums are rounded."""
 
 
 @lru_cache

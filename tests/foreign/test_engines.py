@@ -60,7 +60,8 @@ def test_a_tokenizer_json_of_any_kind(name, tmp_path):
         assert opened.engine.library == "volt", opened.said
     if opened.engine.library != "volt":
         assert opened.said.startswith("a tokenizer.json of Hugging Face, encoded by tokenizers")
-        assert ": not by volt" in opened.said or "volt gives other ids" in opened.said
+        reasons = (": not by volt", "volt gives other ids", "in Python, which is slower")
+        assert any(reason in opened.said for reason in reasons)
     same(open_engine(path, native=False).engine, expected)
     # The words are what the model sees: each alone gives the ids of the text.
     own = open_engine(path, native=False).engine

@@ -33,7 +33,7 @@ Names = re.Pattern[str]
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 CutPlace = Literal[
     "bert", "blanks", "words", "metaspace", "metaspace-first", "blanks-metaspace", "prepend",
-    "spaces", "bytes", "bytes-prefix",
+    "whole", "whole-first", "spaces", "bytes", "bytes-prefix",
 ]  # fmt: skip
 
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -271,7 +271,8 @@ class Cut(LastStep):
     For metaspace text, where a literal `▁` is a space: `metaspace`: Metaspace, which puts no `▁`
     before another; `metaspace-first`: the same, but not after a special token; `blanks-metaspace`:
     WhitespaceSplit, then Metaspace; `prepend`: Prepend, which puts one before any text, after a
-    special token too; `spaces`: none is put anywhere (the vocabulary has no `space_first`).
+    special token too. Where the vocabulary has no `space_first`: `whole` and `whole-first`:
+    Metaspace that does not split, everywhere or at the start; `spaces`: none is put anywhere.
 
     `bytes`: ByteLevel, which cuts like volt's `byte-level`; `bytes-prefix`: the same with
     `add_prefix_space`, which puts a space before text that does not start with one, after a special
@@ -300,6 +301,10 @@ class Cut(LastStep):
         if self.at in ("prepend", "spaces"):
             before = self.at == "prepend" and not first and text != ""
             return " " * before + text.replace(SPACE_MARK, " ")
+        if self.at in ("whole", "whole-first"):
+            text = text.replace(SPACE_MARK, " ")
+            before = text != "" and text[0] != " " and (first or self.at == "whole")
+            return " " * before + text
         words = [text] if self.at != "blanks-metaspace" else _SPACES.split(text)
         drop_space = first or self.at != "metaspace-first"
         spaced = [word.replace(SPACE_MARK, " ") for word in words if word]
@@ -398,6 +403,11 @@ class Normalizer:
     def pretokenizer(self) -> str:
         """The pre-tokenizer that cuts the normalized text."""
         return self.last.pretokenizer
+
+    @property
+    def adds_space(self) -> bool:
+        """Does it put the space before the text itself?"""
+        return getattr(self.last, "at", "") in ("whole", "whole-first")
 
     @property
     def summary(self) -> str:

@@ -21,7 +21,9 @@ class Native(Engine):
     """Encodes by native code. `behind` is the engine that it was checked against, which still cuts
     words and rewrites the file."""
 
-    def __init__(self, tokenizer: Tokenizer, kind: str, behind: Engine | None = None) -> None:
+    def __init__(
+        self, tokenizer: Tokenizer, kind: str, behind: Engine | None = None, *, alone: bool = False
+    ) -> None:
         self.tokenizer, self.kind, self.behind = tokenizer, kind, behind
         vocabulary = self.vocabulary = tokenizer.vocabulary
         self.library = "volt"
@@ -37,11 +39,20 @@ class Native(Engine):
         if behind is not None and behind.library.startswith("tokenizers"):
             added = {behind.names[i] for i in behind.named}
             self.allowed = frozenset(vocabulary.of_kind("special")) & added
-        # SentencePiece and Hugging Face do not tell a `▁` in the text from a space.
+        # SentencePiece and Hugging Face do not tell a `▁` in the text from a space, but added
+        # tokens may have it: such texts, which are rare, are left to the library, unless this is
+        # `alone`.
         self.mark_is_space = behind is not None and vocabulary.rule.mode.space_before
+        self.leaves_marks = self.mark_is_space and not alone
         self.by_lines = behind is None and vocabulary.rule.reads == "line"
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        if self.leaves_marks and self.behind is not None and any(SPACE_MARK in t for t in texts):
+            return [self.behind.encode(text) if SPACE_MARK in text else self._encode([text])[0]
+                    for text in texts]  # fmt: skip
+        return self._encode(texts)
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         if self.mark_is_space:
             texts = [text.replace(SPACE_MARK, " ") for text in texts]
         if not self.by_lines:

@@ -95,7 +95,7 @@ class Decoder:
         if isinstance(joined, int):
             self._refuse(int(array[joined]))
         found: bytes = joined  # type: ignore[assignment]
-        spaced = self.vocabulary.adds_space and len(array)
+        spaced = self.vocabulary.drops_space and len(array)
         return found.removeprefix(b" ") if spaced and not self.names[int(array[0])] else found
 
     def _checked(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -116,7 +116,7 @@ class Decoder:
         if self.vocabulary.rule.mode.loses_spaces:
             return [state.piece(i) for i in ids]
         pieces = [self.pieces[i] for i in ids]
-        if self.vocabulary.adds_space and ids and not self.names[ids[0]]:
+        if self.vocabulary.drops_space and ids and not self.names[ids[0]]:
             pieces[0] = pieces[0].removeprefix(b" ")
         return pieces
 
@@ -185,7 +185,7 @@ class DecodeStream:
         self._bytes = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._kept = False
         """Are there bytes of a character that is not complete?"""
-        self._first = decoder.vocabulary.adds_space
+        self._first = decoder.vocabulary.drops_space
         self._words = WordState(decoder) if decoder.vocabulary.rule.mode.loses_spaces else None
         self._skipped = decoder.special if skip_special else frozenset()
 
@@ -221,7 +221,7 @@ class DecodeStream:
         text = self._bytes.decode(b"", final=True)
         self._bytes.reset()
         self._kept = False
-        self._first = self._decoder.vocabulary.adds_space
+        self._first = self._decoder.vocabulary.drops_space
         if self._words is not None:
             self._words = WordState(self._decoder)
         return text

@@ -132,8 +132,13 @@ class Vocabulary:
 
     @property
     def adds_space(self) -> bool:
-        """Does every text get a space before it, which decoding takes away?"""
+        """Does the encoder put a space before every text?"""
         return self.rule.mode.space_before and self.space_first
+
+    @property
+    def drops_space(self) -> bool:
+        """Does decoding take a space away that was put before the text?"""
+        return self.adds_space or (self.normalizer is not None and self.normalizer.adds_space)
 
     @property
     def scaffolds(self) -> int:

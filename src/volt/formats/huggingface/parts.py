@@ -68,8 +68,8 @@ SPLIT_AT_NOTHING = {
 WHOLE: dict[CutPlace, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
     "prepend": ([PREPEND_MARK, SPACE_TO_MARK], []),
     "spaces": ([SPACE_TO_MARK], []),
-    "metaspace": ([], [metaspace_part("always", split=False)]),
-    "metaspace-first": ([], [metaspace_part("first", split=False)]),
+    "whole": ([], [metaspace_part("always", split=False)]),
+    "whole-first": ([], [metaspace_part("first", split=False)]),
 }
 """The last normalizers, and the pre-tokenizers, that leave runs of spaces whole."""
 CUTS: dict[CutPlace, list[dict[str, Any]]] = {

@@ -60,7 +60,9 @@ def parse(name: str, data: Any) -> Parsed:
     kind = model.get("type", "BPE")
     readers = {"BPE": _read_bpe, "WordPiece": _read_word_piece, "Unigram": _read_unigram}
     if not isinstance(kind, str) or kind not in readers:
-        raise parsed.fail(f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}")
+        raise parsed.fail(
+            f"model.type: volt reads {', '.join(readers)}, not {str(kind)[:40]!r}; {INSTEAD}"
+        )
     added = data.get("added_tokens") or []
     _read_text_rule(parsed, data, kind)
     parsed.kinds = _added_kinds(parsed, added, model.get("vocab"))
@@ -174,7 +176,7 @@ def _read_text_rule(parsed: Parsed, data: dict[str, Any], kind: str) -> None:
             f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does; "
             f"{INSTEAD}"
         )
-    parsed.space_first = cut.at != "spaces"
+    parsed.space_first = cut.at not in ("whole", "whole-first", "spaces")
     try:
         parsed.normalizer = Normalizer((*map(read_step, steps), cut))
     except InputError as error:

@@ -160,24 +160,30 @@ def added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
     }
 
 
+def _keeps_runs(vocabulary: Vocabulary) -> bool:
+    """Must runs of spaces not be cut? Some normalizers are only known without a cut."""
+    last = vocabulary.normalizer.last if vocabulary.normalizer else None
+    return vocabulary.word_ends == "runs" or getattr(last, "at", "") in WHOLE.keys() - CUTS.keys()
+
+
 def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     steps: list[dict[str, Any]] = []
     if vocabulary.normalizer is not None:
         steps = [WRITTEN[type(step)](step) for step in vocabulary.normalizer.steps[:-1]]
-        if vocabulary.word_ends == "runs":
+        if _keeps_runs(vocabulary):
             steps += WHOLE[cast(Cut, vocabulary.normalizer.last).at][0]
     elif vocabulary.rule.normalize != "none":
         steps.append({"type": vocabulary.rule.normalize.upper()})
     if vocabulary.rule.mode.space_before and vocabulary.normalizer is None:
         names = [token.text for token in vocabulary.tokens if token.kind in ("special", "symbol")]
-        steps += [_prepend(names), SPACE_TO_MARK]
+        steps += [_prepend(names), SPACE_TO_MARK] if vocabulary.space_first else [SPACE_TO_MARK]
     if len(steps) > 1:
         return {"type": "Sequence", "normalizers": steps}
     return steps[0] if steps else None
 
 
 def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
-    runs = vocabulary.word_ends == "runs"
+    runs = _keeps_runs(vocabulary)
     if vocabulary.normalizer is not None:
         at = cast(Cut, vocabulary.normalizer.last).at
         steps = WHOLE[at][1] if runs else CUTS[at]
@@ -215,7 +221,7 @@ def _decoder(vocabulary: Vocabulary) -> dict[str, Any]:
         {"type": "ByteFallback"},
         {"type": "Fuse"},
     ]
-    if vocabulary.space_first:
+    if vocabulary.drops_space:
         steps.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
     return {"type": "Sequence", "decoders": steps}
 

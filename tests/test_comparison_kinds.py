@@ -1,0 +1,80 @@
+"""Compare per kind of text: tables, parity, Gini, CSV and LaTeX."""
+
+import csv
+import io
+
+import pytest
+
+import volt
+from volt.comparison import as_csv, as_latex, as_text
+from volt.foreign.documents import parse_groups
+
+EN = ["the house is small", "a small house", "the cat and the dog", "dogs and cats"] * 6
+DE = ["das haus ist klein", "ein kleines haus", "die katze und der hund", "hunde und katzen"] * 6
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("kinds")
+    (path / "en.txt").write_text("\n".join(f"{line} {i}" for i, line in enumerate(EN)))
+    (path / "de.txt").write_text("\n".join(f"{line} {i}" for i, line in enumerate(DE)))
+    (path / "x.py").write_text("def f(x):\n    return x\n")
+    for name, size in (("a_1", 300), ("b%2", 310)):
+        volt.learn([EN, DE], size=size).save(path / name)
+    return path
+
+
+def compared(folder, *named):
+    on = parse_groups([",".join(f"{name}={folder / file}" for name, file in named)])
+    return volt.compare([folder / "a_1", folder / "b%2"], on)
+
+
+def test_kinds_of_text_that_say_the_same(folder):
+    found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
+    for row in found.rows:
+        english, german = row.kinds
+        assert (english.name, german.name) == ("en", "de")
+        assert row.tokens == english.tokens + german.tokens
+        tok = volt.load(folder / row.name)
+        lines = (folder / "de.txt").read_text().split("\n")
+        assert german.tokens == sum(map(len, tok.encode_batch(lines)))
+        assert english.parity == 1 and german.parity == german.tokens / english.tokens
+        assert row.parity == max(1, german.parity)
+        # Two values: half their difference over their sum.
+        apart = abs(english.tokens - german.tokens)
+        assert row.gini == pytest.approx(apart / 2 / row.tokens)
+        assert german.bits_per_byte > 0 and english.bytes_per_token > 1
+
+
+def test_kinds_with_other_lines_have_no_parity(folder):
+    found = compared(folder, ("en", "en.txt"), ("code", "x.py"))
+    row = found.rows[0]
+    assert row.parity is None and row.gini is None
+    assert [one.parity for one in row.kinds] == [None, None]
+    table = as_text(found)
+    assert "parity" not in table[0] and "Gini" not in table[0]
+    assert sum(line.startswith("code: ") for line in table) == 2
+
+
+def test_a_row_per_tokenizer_and_kind_in_csv(folder):
+    found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
+    rows = list(csv.DictReader(io.StringIO(as_csv(found).decode())))
+    assert [(row["vocabulary"], row["text"]) for row in rows] == [
+        ("a_1", ""), ("a_1", "en"), ("a_1", "de"), ("b%2", ""), ("b%2", "en"), ("b%2", "de"),
+    ]  # fmt: skip
+    assert int(rows[2]["tokens"]) == found.rows[0].kinds[1].tokens
+    assert float(rows[0]["gini"]) == found.rows[0].gini
+    assert rows[1]["size"] == "" and rows[1]["parity"] == "1.0"
+
+
+def test_a_tabular_per_table_in_latex(folder):
+    found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
+    text = as_latex(found).decode()
+    assert text.count(r"\begin{tabular}{l") == text.count(r"\end{tabular}") == 3
+    assert r"en: a\_1 & " in text and r"b\%2 & " in text
+    for line in text.splitlines():
+        if "&" in line:
+            assert line.endswith(r"\\")
+    head, body = text.split(r"\midrule")[:2]
+    columns = head.splitlines()[0].count("r") - "tabular".count("r")
+    assert body.splitlines()[1].count("&") == columns
