@@ -40,12 +40,7 @@ from volt.settings import EncodeSettings
 from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
-from volt.tokenizing.encoder import (
-    NameFinder,
-    check_dropout,
-    lone_surrogate,
-    native_encoder,
-)
+from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
