@@ -33,6 +33,7 @@ from volt.counting.normalizers import (
 )
 from volt.foreign.inner import Inner
 from volt.proposing.tokens import Token
+from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 # ------------------------------------------------------------------------- a table of characters
@@ -312,3 +313,18 @@ def test_any_bytes_are_a_table_or_none(data):
             continue
         _core.CharacterMap(table).map("aé中\U0001f600ﬁ \u0301")
         found.by_cluster("aé中\U0001f600ﬁ \u0301")
+
+
+@given(
+    st.sets(st.text("ab<é", min_size=1, max_size=4), min_size=1, max_size=6),
+    st.text("ab<é ", max_size=20),
+)
+def test_names_are_found_as_a_pattern_finds_them(names, text):
+    """Leftmost, and the longest there."""
+    found = volt.candidates([["low lower"]], pretokenizer="byte-level")
+    kept = sorted(name for name in names if len(name) > 1)
+    either = "|".join(map(re.escape, sorted(kept, key=lambda name: (-len(name), name))))
+    tokenizer = Tokenizer(build_vocabulary(found, range(len(found)), symbols=kept))
+    finder = tokenizer._name_pattern(frozenset())
+    expected = re.compile(f"({either})").split(text) if kept else [text]
+    assert (finder.split(text) if finder else [text]) == expected

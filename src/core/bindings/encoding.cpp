@@ -98,6 +98,26 @@ const uint8_t* allowed_of(const volt::Encoder& encoder, const nb::bytes& allowed
   return reinterpret_cast<const uint8_t*>(allowed.c_str());
 }
 
+// The text between names, and the names: every second item is one. The longest name wins.
+nb::list split_names(const volt::Encoder& self, nb::str text, const nb::bytes& allowed) {
+  const volt::TextView view = utf8_of(text);
+  const volt::NameTable& names = self.tables().names;
+  const volt::NameTable::Active active = names.active(allowed_of(self, allowed));
+  nb::list parts;
+  const auto add = [&](const uint8_t* begin, const uint8_t* end) {
+    parts.append(nb::str(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)));
+  };
+  const uint8_t *p = view.text, *end = view.text + view.bytes;
+  for (;;) {
+    const auto match = active.longest == 0 ? volt::NameTable::Match{end, end, volt::kNoToken}
+                                           : names.find(p, end, end, active);
+    add(p, match.token == volt::kNoToken ? end : match.begin);
+    if (match.token == volt::kNoToken) return parts;
+    add(match.begin, match.end);
+    p = match.end;
+  }
+}
+
 constexpr size_t kLong = 1 << 14;  // a short text takes less time than releasing the lock
 
 nb::list encode(const volt::Encoder& self, nb::str text, const nb::bytes& allowed, double dropout,
@@ -238,6 +258,7 @@ void register_encoding(nb::module_& m) {
            "marks"_a, "left"_a, "right"_a, "ranks"_a, "scores"_a, "visible"_a, "unknown"_a,
            "fuse_unknown"_a, "matching"_a, "pairs"_a)
       .def("pairs", &pairs_of, "All pairs that make a token: two tokens, and the place of the merge.")
+      .def("split_names", &split_names, "text"_a, "allowed"_a, "Text and names in turn.")
       .def("encode", &encode, "text"_a, "allowed"_a, "dropout"_a, "seed"_a)
       .def("encode_array", &encode_array, "text"_a, "allowed"_a)
       .def("count", &count, "text"_a, "allowed"_a, "How many ids a text has.")

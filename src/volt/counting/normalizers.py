@@ -20,15 +20,21 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args
 
 from volt.base.errors import InputError
 from volt.base.registry import Registry
 from volt.counting.character_map import character_class, character_map, native_map
 from volt.counting.marks import SPACE_MARK
 
-Names = re.Pattern[str]
-"""Finds special tokens and symbols, in one group: these are not normalized."""
+
+class Names(Protocol):
+    """Finds special tokens and symbols: these are not normalized."""
+
+    def split(self, text: str) -> list[str]:
+        """The text between names, and the names: every second item is one."""
+        ...
+
 
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]
 CutPlace = Literal[

@@ -87,6 +87,21 @@ def native_encoder(vocabulary: Vocabulary) -> _core.Encoder:
         raise InputError(f"the vocabulary contradicts itself: {error}") from None
 
 
+@dataclass(frozen=True)
+class NameFinder:
+    """Finds the names of symbols and allowed special tokens in text."""
+
+    encoder: _core.Encoder
+    allowed: bytes
+
+    def split(self, text: str) -> list[str]:
+        """The text between names, and the names: every second item is one."""
+        try:
+            return self.encoder.split_names(text, self.allowed)
+        except UnicodeEncodeError:  # a lone surrogate, which the encoder refuses
+            return [text]
+
+
 def _highest_score(pool: Tokens) -> float:
     scores = pool.scores[pool.are(*SPELLED)]
     return float(scores.max()) if len(scores) else 0.0

@@ -16,7 +16,6 @@ symbol; `decode` removes it again.
 from __future__ import annotations
 
 import os
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -41,7 +40,7 @@ from volt.settings import EncodeSettings
 from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
-from volt.tokenizing.encoder import check_dropout, lone_surrogate, native_encoder
+from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
 from volt.tokenizing.offsets import fused, token_spans
 from volt.tokenizing.printing import print_table, printed_token
@@ -95,7 +94,7 @@ class Tokenizer(Decodes):
         self._form: Any = None if normalize == "none" else normalize.upper()
         self._normalizes = self._form is not None or vocabulary.normalizer is not None
         self._masks: dict[frozenset[str], bytes] = {frozenset(): b""}
-        self._patterns: dict[frozenset[str], re.Pattern[str] | None] = {}
+        self._patterns: dict[frozenset[str], NameFinder | None] = {}
         mode = vocabulary.rule.mode
         self._cuts = mode if mode.custom else None
         self._usage: WeakKeyDictionary[WordCounts, Usage] = WeakKeyDictionary()
@@ -554,12 +553,12 @@ class Tokenizer(Decodes):
             return unicodedata.normalize(self._form, text)
         return self.vocabulary.normalizer(text, self._name_pattern(frozenset(allowed)))
 
-    def _name_pattern(self, allowed: frozenset[str]) -> re.Pattern[str] | None:
+    def _name_pattern(self, allowed: frozenset[str]) -> NameFinder | None:
         """Finds symbols and allowed special tokens, the longest first."""
         if allowed not in self._patterns:
-            names = {*allowed, *self.vocabulary.of_kind("symbol")}
-            either = "|".join(map(re.escape, sorted(names, key=lambda name: (-len(name), name))))
-            self._patterns[allowed] = re.compile(f"({either})") if names else None
+            named = allowed or self.vocabulary.columns.are("symbol").any()
+            finder = NameFinder(self._encoder, self._allowed(allowed))
+            self._patterns[allowed] = finder if named else None
         return self._patterns[allowed]
 
     @names_arguments
