@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from contextlib import contextmanager
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -245,6 +246,62 @@ def test_truncated_parquet_and_columns_that_are_not_text(folder, tmp_path):
         volt.count(folder / "a.parquet", field="id")
     with pytest.raises(volt.InputError, match="no field 'txt'; did you mean 'text'"):
         volt.count(folder / "a.parquet", field="txt")
+
+
+def test_a_row_that_is_wrong_in_two_ways(tmp_path, capfd):
+    """pyarrow prints a traceback about it, and can't skip it."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"id,text\n1,good\n2,x,\xff\n")
+    for on_invalid in ("error", "skip-line", "replace"):
+        with pytest.raises(
+            volt.InputError, match=r"a\.csv, record 2: 3 fields, not 2; fix the file"
+        ):
+            volt.count(path, on_invalid=on_invalid)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_damaged_file_says_after_which_record(tmp_path, monkeypatch):
+    monkeypatch.setattr("volt.counting.record_readers.CSV_BLOCK", 1 << 10)
+    (tmp_path / "a.csv").write_text("text\n" + "good\n" * 400 + '"' + "x\n" * 4000)
+    with pytest.raises(volt.InputError, match=r"a\.csv, after record [34]\d\d: .*never closed"):
+        volt.count(tmp_path / "a.csv")
+
+
+def test_files_of_different_schemas(tmp_path):
+    """Each file decides for itself which default field it has. In a file the first record does."""
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "n": 1}\n{"text": "b"}\n')
+    (tmp_path / "b.jsonl").write_text('{"content": "c"}\n')
+    pq.write_table(pa.table({"sentence": ["d"]}), tmp_path / "c.parquet")
+    assert set(volt.count(tmp_path).words) == {"▁a", "▁b", "▁c", "▁d"}
+    with pytest.raises(volt.InputError, match=r"b\.jsonl, record 1: no field 'text'"):
+        volt.count(tmp_path, field="text")
+    pq.write_table(pa.table({"text": [[1, 2]]}), tmp_path / "d.parquet")
+    with pytest.raises(volt.InputError, match=r"d\.parquet: field 'text' is list.*, not text"):
+        volt.count(tmp_path)
+
+
+def test_a_wrong_suffix_is_seen_by_the_content(folder, tmp_path):
+    lines = b'{"text": "a b"}\n'
+    expected = volt.count(volt.Texts(["a b"])).digest()
+    (tmp_path / "plain.jsonl.gz").write_bytes(lines)
+    (tmp_path / "packed.jsonl").write_bytes(gzip.compress(lines))
+    pq.write_table(pa.table({"text": ["a b"]}), tmp_path / "table.jsonl")
+    for name in ("plain.jsonl.gz", "packed.jsonl", "table.jsonl"):
+        assert volt.count(tmp_path / name).digest() == expected
+    (tmp_path / "text.parquet").write_bytes(lines)
+    with pytest.raises(volt.InputError, match=r"text\.parquet: damaged or cut short"):
+        volt.count(tmp_path / "text.parquet")
+
+
+def test_an_arrow_file_with_wrong_places_is_refused(tmp_path):
+    text = pa.array(["one", "two"])
+    places = pa.py_buffer(np.array([0, 3, 1 << 20], np.int32))
+    damaged = pa.Array.from_buffers(pa.string(), 2, [None, places, text.buffers()[2]])
+    table = pa.record_batch([damaged], ["text"])
+    with pa.ipc.new_stream(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_batch(table)
+    with pytest.raises(volt.InputError, match=r"a\.arrow: damaged or cut short"):
+        volt.count(tmp_path / "a.arrow")
 
 
 def test_invalid_bytes_in_a_column_name_the_record(tmp_path):

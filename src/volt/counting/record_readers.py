@@ -8,6 +8,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -32,6 +34,8 @@ from volt.counting.records import MISSING, Reading, find_fields, member_of
 EXTRA = "records"
 CSV_BLOCK = 1 << 24
 """Bytes that pyarrow parses at a time; a record has to fit."""
+BAD_ROW = re.compile(r"CSV parse error: Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+)")
+"""What pyarrow says about a row. The names are its row 1."""
 
 
 # --------------------------------------------------------------------------------------------- JSON
@@ -183,37 +187,45 @@ def _read_table(stream: BinaryIO, reading: Reading, delimiter: str) -> Iterator[
     )  # fmt: skip
     columns = [path[0] for path in paths]
 
-    problems: list[InputError] = []
-
-    def on_row(row: Any) -> str:
-        try:  # pyarrow swallows what is raised here
-            reading.bad((row.number or 2) - 1, f"{row.actual_columns} fields, not {len(names)}")
-        except InputError as error:
-            problems.append(error)
-            return "error"
+    def skip(row: Any) -> str:
+        reading.bad((row.number or 2) - 1, f"{row.actual_columns} fields, not {len(names)}")
         return "skip"
 
-    number = 1
-    with arrow_errors(reading, problems):
+    number = 1  # rows that were skipped are not counted
+    with arrow_errors(reading), _without_traceback(skip):
         rows = tables.open_csv(
             stream,
             tables.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
             tables.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=on_row
+                delimiter=delimiter, newlines_in_values=True,
+                invalid_row_handler=skip if reading.on_invalid == "skip-line" else None,
             ),
             tables.ConvertOptions(
                 check_utf8=False,
                 include_columns=columns,
                 column_types=dict.fromkeys(columns, arrow.binary()),
             ),
-        )
+        )  # fmt: skip
         while True:
             try:
                 batch = rows.read_next_batch()
             except StopIteration:
                 return
-            yield from _texts_of_batch(batch, [(name,) for name in columns], number, reading)
+            yield from _texts_of_batch(batch, paths, number, reading)
             number += len(batch)
+            reading.read = number - 1
+
+
+@contextmanager
+def _without_traceback(handler: object) -> Iterator[None]:
+    """pyarrow can't give a row to a handler if it is not valid UTF-8. It then prints a traceback,
+    and raises the error that it raises without a handler."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda told: None if told.object is handler else before(told)
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _names(stream: BinaryIO, reading: Reading, delimiter: str) -> list[str] | None:
@@ -251,6 +263,7 @@ def read_parquet(
             ):
                 yield from _texts_of_batch(batch, paths, number, reading)
                 number += len(batch)
+                reading.read = number - 1
                 reading.done = number / max(file.metadata.num_rows, 1)
 
 
@@ -274,8 +287,10 @@ def read_arrow(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
         paths = _fields_of_schema(file.schema, reading)
         number = 1
         for batch in batches:
+            batch.validate(full=True)  # what a damaged file says about places is not trusted
             yield from _texts_of_batch(batch, paths, number, reading)
             number += len(batch)
+            reading.read = number - 1
 
 
 def read_arrow_batches(batches: Iterator[Any], reading: Reading) -> Iterator[Documents]:
@@ -392,18 +407,22 @@ def string_buffers(strings: Any) -> tuple[Any, Any]:
 
 
 @contextmanager
-def arrow_errors(reading: Reading, found: Sequence[InputError] = ()) -> Iterator[None]:
-    """What pyarrow says about a damaged file, as an error of ours, unless we have `found` why."""
+def arrow_errors(reading: Reading) -> Iterator[None]:
+    """What pyarrow says about a damaged file, as an error of ours."""
     arrow = need("pyarrow", EXTRA)
     try:
         yield
     except (arrow.ArrowException, OSError) as error:
-        if found:
-            raise found[0] from None
         text = str(error).split("\n")[0]
+        if row := BAD_ROW.match(text):
+            number, columns, found = map(int, row.groups())
+            raise reading.error(number - 1, f"{found} fields, not {columns}") from None
         if "straddling object" in text:
             text = f"a record longer than {CSV_BLOCK >> 20} MiB, or a quote that is never closed"
-        raise InputError(f"{reading.name}: damaged or cut short ({text})") from error
+        where = reading.name
+        if reading.read:
+            where += f", after record {reading.read:,}"
+        raise InputError(f"{where}: damaged or cut short ({text})") from error
 
 
 READERS: dict[str, Callable[..., Iterator[Documents]]] = {

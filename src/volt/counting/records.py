@@ -179,19 +179,23 @@ class Reading:
     """Records left out because they can't be read as text, with `on_invalid='skip-line'`."""
     nulls: int = 0
     """Fields that are null: not text, and no mistake either."""
+    read: int = 0
+    """How many records were read, where a library finds out that the file is damaged."""
     done: float = 0.0
     """Share of the records that were read, if the file says how many there are."""
-
     part: bool = False
     """Is it only a part of a file, which may have no record?"""
+
+    def error(self, record: int, problem: str) -> InputError:
+        skipped = "" if self.on_invalid == "skip-line" else (
+            ", or leave such records out with `on_invalid='skip-line'`"
+        )  # fmt: skip
+        return InputError(f"{self.name}, record {record:,}: {problem}; fix the file{skipped}")
 
     def bad(self, record: int, problem: str) -> None:
         """A record that is not text: an error, or skipped."""
         if self.on_invalid != "skip-line":
-            raise InputError(
-                f"{self.name}, record {record:,}: {problem}; fix the file, or leave such records "
-                "out with `on_invalid='skip-line'`"
-            )
+            raise self.error(record, problem)
         self.skipped += 1
 
     def nothing(self) -> None:
