@@ -657,7 +657,7 @@ def test_progress_rises_to_the_size_of_all_files(tmp_path):
 
 def test_progress_has_no_total_where_the_size_is_unknown():
     progress = RecordedProgress()
-    volt.count([["a"]], progress=progress)
+    volt.count(iter(["a"]), progress=progress)
     assert progress.total is None
 
 

@@ -293,15 +293,17 @@ def test_a_wrong_suffix_is_seen_by_the_content(folder, tmp_path):
         volt.count(tmp_path / "text.parquet")
 
 
-def test_an_arrow_file_with_wrong_places_is_refused(tmp_path):
-    text = pa.array(["one", "two"])
-    places = pa.py_buffer(np.array([0, 3, 1 << 20], np.int32))
-    damaged = pa.Array.from_buffers(pa.string(), 2, [None, places, text.buffers()[2]])
-    table = pa.record_batch([damaged], ["text"])
-    with pa.ipc.new_stream(tmp_path / "a.arrow", table.schema) as writer:
+def test_a_damaged_arrow_file_is_refused(tmp_path):
+    path, table = tmp_path / "a.arrow", pa.record_batch([["one", "two"]], ["text"])
+    with pa.ipc.new_stream(path, table.schema) as writer:
         writer.write_batch(table)
-    with pytest.raises(volt.InputError, match=r"a\.arrow: damaged or cut short"):
-        volt.count(tmp_path / "a.arrow")
+    whole = path.read_bytes()
+    ends, outside = (np.array([0, 3, end], np.int32).tobytes() for end in (6, 1 << 20))
+    assert ends in whole
+    for damaged in (whole.replace(ends, outside), whole.replace(b"text", b"tex\xff")):
+        path.write_bytes(damaged)
+        with pytest.raises(volt.InputError, match=r"a\.arrow: damaged or cut short"):
+            volt.count(path)
 
 
 def test_invalid_bytes_in_a_column_name_the_record(tmp_path):
@@ -351,20 +353,52 @@ class Watched(Progress):
     """Remembers what is reported."""
 
     def __init__(self):
-        self.seen, self.totals = [], []
+        self.seen, self.totals, self.stages = [], [], []
 
     @contextmanager
     def stage(self, name, total=None, unit=""):
         self.totals.append((total, unit))
+        self.stages.append((name, total))
         yield lambda done, note="": self.seen.append((done, note))
 
 
-@pytest.mark.parametrize("source", ["a.jsonl", "a.parquet", "a.csv", "list", "generator"])
-def test_progress_is_in_bytes_with_what_was_read(folder, source):
+@pytest.mark.parametrize("unit", ["line", "document"])
+@pytest.mark.parametrize("source", ["a.jsonl", "a.parquet", "a.csv", "list", "generator", "table"])
+def test_progress_is_in_bytes_with_what_was_read(folder, source, unit):
     progress = Watched()
-    texts = {"list": DOCUMENTS, "generator": iter(DOCUMENTS)}
-    counts = volt.count(texts.get(source, folder / source), progress=progress)
-    ((total, unit),) = progress.totals
-    assert unit == "B"
-    assert total == (None if source in texts else (folder / source).stat().st_size)
-    assert progress.seen[-1][1] == f"{counts.totals.lines:,} lines"
+    texts = {
+        "list": DOCUMENTS,
+        "generator": iter(DOCUMENTS),
+        "table": pa.table({"text": DOCUMENTS}),
+    }
+    text = texts.get(source, folder / source)
+    counts = volt.count(text, progress=progress, pretokenizer="byte-level", unit=unit)
+    ((total, told),) = progress.totals
+    assert told == "B"
+    size = sum(len(one.encode()) for one in DOCUMENTS)
+    if source == "generator":
+        assert total is None
+        assert progress.seen[-1][0] == size
+    elif source in texts:
+        assert size / 2 < total < size * 2
+    else:
+        assert total == (folder / source).stat().st_size
+    assert progress.seen[-1][1] == (
+        f"{counts.totals.lines:,} lines" if unit == "line" else f"{len(DOCUMENTS):,} documents"
+    )
+    if total is not None:
+        assert progress.seen[-1][0] == total
+
+
+def test_progress_of_encoding_and_of_samples(folder, tmp_path):
+    progress = Watched()
+    learned = volt.learn(folder / "a.jsonl", pretokenizer="byte-level", sample="5k",
+                         progress=progress)  # fmt: skip
+    assert ("Choosing documents", (folder / "a.jsonl").stat().st_size) in progress.stages
+    progress = Watched()
+    for target in (None, tmp_path / "x.bin"):
+        if target is None:
+            list(learned.tokenizer.encode_to_arrays(DOCUMENTS, progress=progress))
+        else:
+            volt.encode_to_files(learned.tokenizer, DOCUMENTS, target, progress=progress)
+        assert progress.seen[-1][1] == f"{len(DOCUMENTS):,} documents"

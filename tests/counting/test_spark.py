@@ -104,7 +104,8 @@ def test_kinds_of_files_and_weights_are_added_up(cluster, tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "plain").write_text("c c\n")
     names = [str(tmp_path / name) for name in ("table.parquet", "rows.jsonl", "plain")]
-    found = spark.count_on_spark(cluster, [names[0], names[1] + ":0.5", names[2]], field="doc")
+    with pytest.warns(volt.VoltWarning, match="left out 2 nulls"):
+        found = spark.count_on_spark(cluster, [names[0], names[1] + ":0.5", names[2]], field="doc")
     expected = volt.count([["a b\nc", "b\r"], ["b ü"], ["c c"]], weights=["1", "0.5", "1"])
     assert saved(found, tmp_path / "found") == saved(expected, tmp_path / "expected")
 
@@ -119,6 +120,32 @@ def test_kinds_of_files_and_weights_are_added_up(cluster, tmp_path):
         spark.count_on_spark(cluster, [str(tmp_path / "nothing")])
     with pytest.raises(InputError, match="does not read xz"):
         spark.count_on_spark(cluster, ["text.xz"])
+
+
+@pytest.mark.parametrize("rule", [{}, {"pretokenizer": "byte-level"}], ids=["lines", "documents"])
+def test_samples_and_mixtures_are_those_of_one_machine(cluster, tmp_path, rule):
+    lines = text_of(400, 3).decode().splitlines(keepends=True)
+    texts = ["".join(lines[at : at + 7]) for at in range(0, len(lines), 7)]
+    (tmp_path / "web").mkdir()
+    for number, text in enumerate(texts[:20]):
+        (tmp_path / "web" / f"{number}.txt").write_bytes(text.encode())
+    (tmp_path / "web" / "mark.txt").write_bytes(b"\xef\xbb\xbf" + texts[20].encode())
+    rows = [{"text": text} for text in texts[20:]]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cluster.createDataFrame([(text,) for text in texts], "text string").write.parquet(
+        str(tmp_path / "c.parquet")
+    )
+    options = {"mix": "web=0.5,code=0.3,math=0.2", "sample": "4k", "seed": 3, "document_cap": 60}
+    inputs = [f"web={tmp_path / 'web'}", f"code={tmp_path / 'a.jsonl'}",
+              f"math={tmp_path / 'c.parquet'}:2"]  # fmt: skip
+    found = spark.count_on_spark(cluster, inputs, **options, **rule)
+    expected = volt.count(inputs, **options, **rule)
+    assert saved(found, tmp_path / "found") == saved(expected, tmp_path / "expected")
+    kept = [(one.name, one.kept_bytes, one.kept_documents) for one in expected.sample.groups]
+    assert [(one.name, one.kept_bytes, one.kept_documents) for one in found.sample.groups] == kept
+    assert 0 < found.sample.total("kept_documents") < found.sample.total("read_documents")
+    with pytest.raises(SettingsError, match="`shard`"):
+        spark.count_on_spark(cluster, inputs[:1], shard="1/2")
 
 
 def test_nothing_is_counted_where_there_is_nothing(cluster, tmp_path):

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 import volt
 from volt.base.errors import InputError
-from volt.counting import spark
+from volt.counting import spark, spark_worker
+from volt.counting.sampling import Census, Sampling, choose
+from volt.counting.spark_worker import Work
 from volt.counting.words import WordRule
 
 arrow = pytest.importorskip("pyarrow", reason="the extra spark is not installed")
@@ -28,12 +31,12 @@ RULES = st.builds(
 )
 
 
-def added_up(parts, rule, on_invalid="error", weight=1, members=None):
+def added_up(parts, rule, on_invalid="error", **more):
     """What Spark does with the rows of the partitions."""
     sums = Counter()
+    work = Work(rule, on_invalid, **more)
     for batches in parts:
-        work = partial(spark._count_partition, rule, on_invalid, weight, members)
-        for batch in work(iter(batches)):
+        for batch in spark_worker.count_partition(work, iter(batches)):
             for row in batch.to_pylist():
                 sums[row["field"], row["word"]] += row["count"]
     rows = sorted(sums.items(), key=lambda item: (item[0][0], -item[1], item[0][1]))
@@ -91,18 +94,21 @@ def test_strings_of_a_column_are_lines_and_null_is_no_text():
     strings = ["two\nlines", "ended\n", None, "", "c\r", "x\r\n"]
     data = [text and text.encode() for text in strings]
     expected = volt.count([["", *(text for text in strings if text is not None)]])
-    same(added_up([[batch_of([b""])], [batch_of(data)]], WordRule()), expected)
+    with pytest.warns(volt.VoltWarning, match="left out 1 null"):
+        found = added_up([[batch_of([b""])], [batch_of(data)]], WordRule())
+    same(found, expected)
 
 
 def test_json_lines_give_the_text_of_a_member():
     rows = [{"doc": {"text": "a\nb ü"}}, {"doc": {"text": None}}, {"doc": {"text": "c"}, "more": 1}]
     lines = [json.dumps(row).encode() for row in rows]
-    found = added_up([[batch_of(lines)]], WordRule(), members=[("doc", "text")])
+    with pytest.warns(volt.VoltWarning, match="left out 1 null"):
+        found = added_up([[batch_of(lines)]], WordRule(), members=[("doc", "text")])
     same(found, volt.count([["a\nb ü", "c"]]))
 
 
 @pytest.mark.parametrize(
-    "line", [b"{", b"[1]", b"{}", b'{"text": 1}', b'{"text": "\\ud800"}', b"\xff", b""]
+    "line", [b"{", b"[1]", b"{}", b'{"text": 1}', b'{"text": "\\ud800"}', b"\xff"]
 )
 def test_a_line_that_is_no_json_with_text_is_refused(line):
     with pytest.raises(InputError, match="`field` names the text"):
@@ -110,26 +116,26 @@ def test_a_line_that_is_no_json_with_text_is_refused(line):
 
 
 def test_many_words_go_out_in_several_batches(monkeypatch):
-    monkeypatch.setattr(spark, "WORDS_IN_BATCH", 3)
+    monkeypatch.setattr(spark_worker, "WORDS_IN_BATCH", 3)
     text = " ".join(f"w{i}" for i in range(20))
     same(added_up([[batch_of([text.encode()])]], WordRule()), volt.count([[text]]))
 
 
 def test_workers_of_another_version_are_refused(monkeypatch):
-    parts = list(spark._count_partition(WordRule(), "error", 1, None, iter([batch_of([b"a"])])))
-    monkeypatch.setattr(spark, "__version__", "99")
+    parts = list(spark_worker.count_partition(Work(WordRule()), iter([batch_of([b"a"])])))
+    monkeypatch.setattr(spark_worker, "__version__", "99")
     with pytest.raises(volt.SettingsError, match=r"workers have volt .*, this is volt 99"):
         spark._word_counts(arrow.Table.from_batches(parts), WordRule(), 1)
 
 
 def test_the_file_of_a_bad_line_is_found():
-    work = partial(spark._count_partition, WordRule(), "error", 1, None)
+    work = partial(spark_worker.count_partition, Work(WordRule()))
     lines = [b"fine"] * 9 + [b"b\xffd"] + [b"fine"] * 3
     files = ["one.txt"] * 5 + ["two.txt"] * 8
     batch = arrow.RecordBatch.from_pydict(
         {"text": arrow.array(lines, arrow.binary()), "file": files}
     )
-    (found,) = spark._failing(work, iter([batch.slice(0, 3), batch.slice(3)]))
+    (found,) = spark_worker.failing(work, iter([batch.slice(0, 3), batch.slice(3)]))
     assert found.to_pylist()[0]["file"] == "two.txt"
     assert "b'b\\xffd'" in found.to_pylist()[0]["problem"]
 
@@ -142,15 +148,67 @@ def test_the_end_of_a_name_tells_what_it_is(name, form):
     assert spark._form_of(name) == form
 
 
-def test_weights_come_from_names_or_from_a_list():
-    assert spark._weighted(["a", "hdfs://h:9000/b:0.5"], None) == [
-        ("a", 1),
-        ("hdfs://h:9000/b", 0.5),
-    ]
-    assert spark._weighted(["a", "b"], ["2", "3"]) == [("a", 2), ("b", 3)]
+def test_weights_and_groups_come_from_names_or_from_a_list():
+    def found(inputs, **options):
+        return [(path, one.weight, one.group)
+                for one, paths in spark._groups(inputs, volt.CountSettings(**options)).items()
+                for path in paths]  # fmt: skip
+
+    assert found(["a", "hdfs://h:9000/b:0.5"]) == [("a", 1, ""), ("hdfs://h:9000/b", 0.5, "")]
+    assert found(["a", "b"], weights=["2", "3"]) == [("a", 2, ""), ("b", 3, "")]
+    assert found(["x=a:2", "y=b=c"], mix="x=1,y=1") == [("a", 2, "x"), ("b=c", 1, "y")]
     for inputs, weights in ((["a:2"], ["3"]), (["a", "b", "c"], ["1", "2"]), (["-"], None)):
         with pytest.raises(volt.SettingsError):
-            spark._weighted(inputs, weights)
+            found(inputs, weights=weights)
+    with pytest.raises(volt.SettingsError, match="belongs to none of them"):
+        found(["a"], mix="x=1,y=1")
+
+
+UNITS = st.sampled_from(["line", "document"])
+STRINGS = st.lists(st.text(st.sampled_from("ab \n\ré漢"), max_size=8), min_size=1, max_size=30)
+
+
+@given(STRINGS, UNITS, st.integers(1, 60), st.sampled_from([None, 3]), st.data())
+def test_a_sample_is_that_of_one_machine_however_it_is_cut(strings, unit, size, cap, data):
+    rule = WordRule("byte-level", reads=unit)
+    options = {"pretokenizer": "byte-level", "unit": unit, "sample": size, "document_cap": cap}
+    try:
+        expected = volt.count(volt.Texts(strings), **options)
+    except volt.SettingsError:  # the first document is larger than the sample
+        return
+    sampling = Sampling(size, cap, unit=unit)
+    places = sorted(data.draw(st.lists(st.integers(0, len(strings)), max_size=3)))
+    parts = [
+        [batch_of([text.encode() for text in strings[a:b]])]
+        for a, b in pairwise([0, *places, len(strings)])
+    ]
+    work = Work(rule, sampling=sampling)
+    census = added_census(parts, work)
+    limits, _ = choose({"": census}, sampling)
+    report = spark.sample_report({"": census}, limits, sampling)
+    assert report == expected.sample
+    same(added_up(parts, rule, sampling=sampling, limit=limits[""]), expected)
+
+
+def added_census(parts, work):
+    """What Spark adds up in the first pass."""
+    found = Census()
+    for batches in parts:
+        for batch in spark_worker.census_partition(work, iter(batches)):
+            for place, size, documents in zip(*batch.to_pydict().values(), strict=True):
+                if place < 0:
+                    found.read_bytes += size
+                else:
+                    found.sizes[place] += size
+                    found.documents[place] += documents
+    return found
+
+
+def test_bad_json_is_left_out_and_counted_where_that_is_asked():
+    lines = [b'{"text": "a"}', b"{", b"", b'{"text": 1}', b'{"text": null}', b'{"text": "b"}']
+    with pytest.warns(volt.VoltWarning, match="left out 2 records that can't be read and 1 null"):
+        found = added_up([[batch_of(lines)]], WordRule(), "skip-line", members=[("text",)])
+    same(found, volt.count([["a", "b"]]))
 
 
 def test_ctrl_c_is_not_an_error_of_spark():

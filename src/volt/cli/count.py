@@ -18,8 +18,7 @@ from volt.settings import CountSettings, SpillSettings
 if TYPE_CHECKING:
     from volt.counting.spill import CountedFile
 
-NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume", "merge", "shard", "sample",
-                  "mix", "document_cap")  # fmt: skip
+NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume", "merge", "shard")
 NOT_WITH_MERGE = ("shard", "sample", "mix", "document_cap", "input_format", "field", "engine")
 
 

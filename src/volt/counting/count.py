@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from typing import Any, BinaryIO, cast
 
@@ -32,6 +32,7 @@ from volt.counting.reading import (
     AfterBlock,
     BlockEnd,
     Reader,
+    Told,
     read_documents,
     read_text,
 )
@@ -167,15 +168,14 @@ def _count_planned(
     lines_of: list[tuple[str, int]] = []
     samples: list[bytes] = []
     weighted_lines = Fraction(0)
+    told = Told(report, rule.reads, done)
     for one in plan.inputs:
-        size = one.size
-        read, sample = plan.read(one, counter, report_blocks(report, done, size, totals.lines))
+        read, sample = plan.read(one, counter, partial(told.block, size=one.size))
         totals += read
         lines_of.append((one.name, read.lines))
         weighted_lines += one.input.weight * read.lines
         samples.append(sample if len(samples) < SAMPLED_INPUTS else b"")
-        done += size or 0
-        report(done, f"{totals.lines:,} lines")
+        told.input(one.size, read)
 
     # 2. Sort, and leave out rare words.
     text, offsets, counts = counter.finish(plan.least(settings.min_count))
@@ -193,13 +193,6 @@ def _count_planned(
         rule, text, offsets, counts, totals, plan.unit, lines_of, samples,
         None if any(one.is_counts for one in plan.inputs) else weighted_lines,
     )  # fmt: skip
-
-
-def report_blocks(report: Report, done: int, size: int | None, lines: int = 0) -> AfterBlock:
-    """Reports progress in bytes on disk and lines: those `done` before this input of `size`."""
-    return lambda end: report(
-        done + min(end.offset, size or end.offset), f"{lines + end.lines:,} lines"
-    )
 
 
 # --------------------------------------------------------------------------------------- the plan
@@ -291,12 +284,8 @@ def choose_inputs(
     opened: list[OpenedInput], rule: WordRule, settings: CountSettings, progress: Progress
 ) -> tuple[list[OpenedInput], Sample | None]:
     """What of the inputs is counted: a sample of their documents, or one shard of all."""
-    sampling = Sampling(
-        cast(Any, settings.sample), cast(Any, settings.document_cap),
-        cast(Any, settings.mix) or {}, settings.seed, rule.reads,
-    )  # fmt: skip
-    asked = (settings.sample, settings.document_cap, settings.mix)
-    if settings.shard is None and asked == (None, None, None):
+    sampling = Sampling.of(settings, rule.reads)
+    if settings.shard is None and sampling is None:
         return opened, None
     for one in opened:
         if one.is_counts:
@@ -305,7 +294,7 @@ def choose_inputs(
                 "`mix`, `document_cap` and `shard` out"
             )
     found, sample = [one.reopened() for one in opened], None
-    if asked != (None, None, None):
+    if sampling is not None:
         sizes = [one.size for one in opened]
         whole = None if None in sizes else sum(size or 0 for size in sizes)
         with progress.stage("Choosing documents", whole, "B") as report:
@@ -317,7 +306,7 @@ def choose_inputs(
                 "`shard` needs all words of its part: give `min_count` and `max_types` when the "
                 "shards are merged"
             )
-        found = shard_of(found, settings.shard, sampling.unit == "line")
+        found = shard_of(found, settings.shard, rule.reads == "line")
     chosen = [OpenedInput(one) for one in found]
     for one in chosen:
         one.look("text")
@@ -340,8 +329,8 @@ class OpenedInput:
         self._kept: BinaryIO | None = None
 
     def look(self, input_format: str) -> None:
+        self.size = self.input.expected()
         if self.input.batches is not None:
-            self.size = self.input.size()
             return
         if self.input.text is not None:
             texts = iter(self.input.text)
@@ -352,8 +341,7 @@ class OpenedInput:
             if input_format != "counts" and not (starts and input_format == "auto"):
                 return
         stream = self.input.open()
-        self.size = self.input.size()
-        if self.size is None:
+        if self.input.text is not None or self.size is None:
             self._kept = stream  # a pipe or an iterable can be opened only once
         try:
             head = cast(io.BufferedReader, stream).peek(len(CANDIDATES_HEAD))

@@ -48,6 +48,8 @@ class Batches:
 
     name = ""
     """For messages; none if what was left out is said elsewhere."""
+    expected: int | None = None
+    """Bytes of the source, or about as many, if that can be known without reading it."""
     position: int | None = None
     """Bytes of the source read so far, if that can be known."""
     skipped = 0
@@ -75,18 +77,32 @@ class Batches:
 
     def _tell(self) -> None:
         """Say once what was left out."""
-        left_out = []
-        if self.skipped:
-            left_out.append(f"{self.skipped:,} record{'s' * (self.skipped > 1)} that can't be read")
-        if self.nulls:
-            left_out.append(f"{self.nulls:,} null{'s' * (self.nulls > 1)}")
-        if left_out and self.name:
-            message = f"{self.name}: left out {' and '.join(left_out)}"
-            warnings.warn(message, VoltWarning, stacklevel=2)
+        if self.name:
+            tell_left_out(self.name, self.skipped, self.nulls)
+
+
+def tell_left_out(name: str, skipped: int, nulls: int) -> None:
+    """A warning about records that are not text."""
+    left_out = []
+    if skipped:
+        left_out.append(f"{skipped:,} record{'s' * (skipped > 1)} that can't be read")
+    if nulls:
+        left_out.append(f"{nulls:,} null{'s' * (nulls > 1)}")
+    if left_out:
+        message = f"{name}: left out {' and '.join(left_out)}"
+        warnings.warn(message, VoltWarning, stacklevel=3)
 
 
 def documents_of(texts: list[bytes], first: int = 0) -> Documents:
     return Documents(b"".join(texts), np.cumsum([0, *map(len, texts)]).astype(np.uint64)[1:], first)
+
+
+def bytes_of_some(strings: Any) -> int | None:
+    """About how many bytes the strings of a list have, by a look at a hundred of them."""
+    if not isinstance(strings, (list, tuple)) or not strings:
+        return None
+    some = [str(one) for one in strings[:: max(len(strings) // 100, 1)]]
+    return sum(len(one.encode(errors="replace")) for one in some) * len(strings) // len(some)
 
 
 def one_document(text: bytes) -> Documents:

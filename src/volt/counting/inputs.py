@@ -25,7 +25,7 @@ from volt.base.errors import ArgumentTypeError, InputError, SettingsError, VoltE
 from volt.base.extras import need
 from volt.base.manifest import result_files, some_of
 from volt.counting.decoding import BlockReader, decompressed
-from volt.counting.documents import Documents, as_lines, batches_of_strings
+from volt.counting.documents import Documents, as_lines, batches_of_strings, bytes_of_some
 from volt.counting.objects import (
     Files,
     Texts,
@@ -118,6 +118,22 @@ class TextInput:
             return None
         return status.st_size if status and stat.S_ISREG(status.st_mode) else None
 
+    def expected(self) -> int | None:
+        """Bytes to read, or about as many, if that can be known: what is in memory has a size too.
+        For progress."""
+        if self.text is not None:
+            return bytes_of_some(self.text)
+        size = self.size()
+        if size is None and self.batches is not None:
+            return getattr(self.batches(), "expected", None)
+        return size
+
+
+def whole_size(inputs: Iterable[TextInput]) -> int | None:
+    """Bytes of all inputs together, about, if that can be known."""
+    sizes = [one.expected() for one in inputs]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
 
 Text = Any
 """A path, an iterable of strings, a data set, a column, word counts, `Texts`, `Files`, or an input
@@ -208,21 +224,34 @@ def _group_of(item: Any, groups: Collection[str]) -> tuple[str, Any]:
     """The group of an input, and the input without its name."""
     if not groups:
         return "", item
+    if isinstance(item, Files) and isinstance(item[0], str):
+        name, path = split_group(item[0], groups)
+        return name, Files([path])
     name, rest = "", item
     if isinstance(item, _Named):
         name, rest = item.name, item.text
     elif isinstance(item, TextInput):
         name = item.group
-    elif isinstance(item, Files) and isinstance(item[0], str):
-        name, _, path = item[0].partition("=")
-        rest = Files([path])
     if name not in groups:
-        shown = item[0] if isinstance(item, Files) else name or type(item).__name__
-        raise SettingsError(
-            f"`mix` has shares of {', '.join(groups)}; {str(shown)[:200]!r} belongs to none of "
-            f"them; write {next(iter(groups))}=PATH"
-        )
+        raise _no_group(name or type(item).__name__, groups)
     return name, rest
+
+
+def split_group(named: str, groups: Collection[str]) -> tuple[str, str]:
+    """`web=crawl/` is the path `crawl/` of the group `web`."""
+    if not groups:
+        return "", named
+    name, _, path = named.partition("=")
+    if name not in groups:
+        raise _no_group(named, groups)
+    return name, path
+
+
+def _no_group(shown: str, groups: Collection[str]) -> SettingsError:
+    return SettingsError(
+        f"`mix` has shares of {', '.join(groups)}; {shown[:200]!r} belongs to none of them; write "
+        f"{next(iter(groups))}=PATH"
+    )
 
 
 def _find(

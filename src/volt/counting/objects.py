@@ -13,7 +13,13 @@ from numbers import Integral
 from typing import Any, BinaryIO
 
 from volt.base.errors import InputError
-from volt.counting.documents import Batches, Documents, batches_of_strings, documents_of
+from volt.counting.documents import (
+    Batches,
+    Documents,
+    batches_of_strings,
+    bytes_of_some,
+    documents_of,
+)
 from volt.counting.records import Reading, RecordOptions
 
 LOOKED_AT = 1000
@@ -141,19 +147,26 @@ def object_batches(
     if library == "datasets" and kind in ("DatasetDict", "IterableDatasetDict"):
         raise InputError(f"{name}: a data set with splits {', '.join(value)}; name one: x['train']")
     if library == "datasets" and hasattr(value, "with_format"):
+        size = getattr(getattr(value, "data", None), "nbytes", None)  # not of an IterableDataset
         return lambda: TableBatches(
-            name, options, lambda: value.with_format("arrow").iter(BATCH_ROWS)
-        )
+            name, options, lambda: value.with_format("arrow").iter(BATCH_ROWS), size,
+            None if size is None else len(value),
+        )  # fmt: skip
     if library == "pyarrow" and hasattr(value, "to_batches"):  # a table
-        return lambda: TableBatches(name, options, lambda: iter(value.to_batches()))
+        return lambda: TableBatches(
+            name, options, lambda: iter(value.to_batches()), value.nbytes, len(value)
+        )
     if library == "pyarrow" and kind == "RecordBatch":
-        return lambda: TableBatches(name, options, lambda: iter([value]))
+        return lambda: TableBatches(name, options, lambda: iter([value]), value.nbytes, len(value))
     if library == "polars" and hasattr(value, "to_arrow"):
         table = value.to_frame("text") if kind == "Series" else value
         column = (
             RecordOptions("auto", ("text",), options.on_invalid) if kind == "Series" else options
         )
-        return lambda: TableBatches(name, column, lambda: iter(table.to_arrow().to_batches()))
+        return lambda: TableBatches(
+            name, column, lambda: iter(table.to_arrow().to_batches()), table.estimated_size(),
+            len(table),
+        )  # fmt: skip
     if library == "pandas" and kind == "DataFrame":
         return _pandas_column(_column_of(value, name, options), name, options)
     if library == "pandas" and hasattr(value, "to_list"):
@@ -166,15 +179,28 @@ BATCH_ROWS = 1000
 
 
 class TableBatches(Batches):
-    """The texts of Arrow tables."""
+    """The texts of Arrow tables. `size` is that of all of them in bytes, and `rows` how many rows
+    they have, if that is known."""
 
     def __init__(
-        self, name: str, options: RecordOptions, tables: Callable[[], Iterator[Any]]
+        self,
+        name: str,
+        options: RecordOptions,
+        tables: Callable[[], Iterator[Any]],
+        size: int | None = None,
+        rows: int | None = None,
     ) -> None:
         super().__init__()
         self.name = name
+        self.expected = size
         self._reading = Reading(name, options.fields, options.on_invalid)
-        self._tables = tables
+        self._tables, self._rows = tables, rows
+
+    @property
+    def position(self) -> int | None:  # type: ignore[override]
+        if self.expected is None or not self._rows:
+            return None
+        return self.expected * min(self._reading.read, self._rows) // self._rows
 
     @property
     def skipped(self) -> int:  # type: ignore[override]
@@ -206,6 +232,8 @@ class _PandasColumn(Batches):
     def __init__(self, column: Any, name: str) -> None:
         super().__init__()
         self._column, self.name = column, name
+        step = max(len(column) // 100, 1)
+        self.expected = (bytes_of_some(column.iloc[::step].to_list()) or 0) * step
 
     def read(self) -> Iterator[Documents]:
         there = self._column[self._column.notna()]

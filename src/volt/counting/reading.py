@@ -13,10 +13,11 @@ import numpy as np
 
 from volt import _core
 from volt.base.errors import InputError
+from volt.base.progress import Report
 from volt.counting.counts import CountTotals
 from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
 from volt.counting.documents import Documents, one_document
-from volt.counting.words import Pretokenizer, WordRule
+from volt.counting.words import Pretokenizer, Unit, WordRule
 
 SAMPLE = 1 << 20
 """Bytes of a text that are kept as its sample, at most."""
@@ -33,6 +34,8 @@ class BlockEnd:
     offset: int = 0
     """Bytes counted so far, of the text as the counter sees it."""
     lines: int = 0
+    documents: int = 0
+    """Whole documents, if these are read."""
     in_line: bool = False
     """Can counting not go on from here in another process? It can between lines, and in a document
     where it may be cut in two."""
@@ -40,6 +43,37 @@ class BlockEnd:
 
 START = BlockEnd()
 AfterBlock = Callable[[BlockEnd], None]
+
+
+class Told:
+    """Tells how far the reading of some inputs is: in bytes, and in documents or lines."""
+
+    def __init__(self, report: Report, reads: Unit, done: int = 0) -> None:
+        self._report, self._reads = report, reads
+        self._done = done
+        self._texts = 0
+        self._end = START
+
+    def block(self, end: BlockEnd, size: int | None) -> None:
+        """A block of an input of this size is done."""
+        self._end = end
+        self._tell(end.offset if size is None else min(end.offset, size))
+
+    def input(self, size: int | None, read: CountTotals | None = None) -> None:
+        """An input of this size is done. `read`: all of it, if the last block did not say so."""
+        if read is not None:
+            self._end = BlockEnd(self._end.offset, read.lines, read.documents)
+        self._done += self._end.offset if size is None else size
+        self._texts += self._texts_here()
+        self._end = START
+        self._tell(0)
+
+    def _texts_here(self) -> int:
+        return self._end.documents if self._reads == "document" else self._end.lines
+
+    def _tell(self, offset: int) -> None:
+        note = f"{self._texts + self._texts_here():,} {self._reads}s"
+        self._report(self._done + offset, note)
 
 
 @dataclass(frozen=True)
@@ -139,7 +173,7 @@ def _read_blocks(
             buffer[:rest] = buffer[consumed:have]
         have = rest
         inside = not counter.between_texts if documents else open_line
-        after_block(BlockEnd(offset, lines, inside))
+        after_block(BlockEnd(offset, lines, in_line=inside))
     return CountTotals(lines=lines + open_line, documents=int(documents)), sample or b""
 
 
@@ -199,7 +233,8 @@ def read_documents(
         number += documents
         offset += len(memoryview(batch.text).cast("B"))
         position = getattr(batches, "position", None)
-        after_block(BlockEnd(offset if position is None else position, totals.lines, in_line=True))
+        at = offset if position is None else position
+        after_block(BlockEnd(at, totals.lines, totals.documents, in_line=True))
     return totals, sample
 
 

@@ -50,7 +50,7 @@ def read_json_lines(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
         if not paths:  # the first record decides which fields are read
             first = _first_record(lines, number, reading, loads)
             paths = _fields_of(*first, reading) if first else []
-        texts = _texts_of_lines(lines, paths, number, reading, loads)
+        texts = texts_of_lines(lines, paths, number, reading, loads)
         if texts:
             yield documents_of(texts, number)
         number += len(lines)
@@ -58,13 +58,14 @@ def read_json_lines(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
         reading.nothing()
 
 
-def _texts_of_lines(
+def texts_of_lines(
     lines: list[bytes],
     paths: Sequence[tuple[str, ...]],
     number: int,
     reading: Reading,
     loads: Callable[[bytes], Any],
 ) -> list[bytes]:
+    """The texts of lines of JSON, the first of which is record `number`."""
     if len(paths) == 1 and len(paths[0]) == 1:
         (name,) = paths[0]
         try:  # all is well, nearly always
@@ -301,6 +302,7 @@ def read_arrow_batches(batches: Iterator[Any], reading: Reading) -> Iterator[Doc
             paths = paths or _fields_of_schema(batch.schema, reading)
             yield from _texts_of_batch(batch, paths, number, reading)
             number += batch.num_rows
+            reading.read = number - 1
 
 
 def _fields_of_schema(schema: Any, reading: Reading) -> list[tuple[str, ...]]:
@@ -412,8 +414,8 @@ def arrow_errors(reading: Reading) -> Iterator[None]:
     arrow = need("pyarrow", EXTRA)
     try:
         yield
-    except (arrow.ArrowException, OSError) as error:
-        text = str(error).split("\n")[0]
+    except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
+        text = str(error).split("\n")[0] or "it asks for too much memory"
         if row := BAD_ROW.match(text):
             number, columns, found = map(int, row.groups())
             raise reading.error(number - 1, f"{found} fields, not {columns}") from None

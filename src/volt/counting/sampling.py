@@ -33,6 +33,7 @@ from volt.counting.documents import (
     text_only,
 )
 from volt.counting.inputs import TextInput
+from volt.settings.samples import SampleSettings
 
 BUCKETS = 1 << 20
 """Hashes are summed up in so many ranges: a sample ends between two of them."""
@@ -53,6 +54,14 @@ class Sampling:
     seed: int = 0
     unit: str = "document"
     """What is kept or left out: a `document` or a `line`."""
+
+    @classmethod
+    def of(cls, settings: SampleSettings, unit: str) -> Sampling | None:
+        """What settings ask for; None if it is all of the text."""
+        size, cap, mix = settings.sample, settings.document_cap, settings.mix
+        if (size, cap, mix) == (None, None, None):
+            return None
+        return cls(cast(Any, size), cast(Any, cap), cast(Any, mix) or {}, settings.seed, unit)
 
     def wanted(self, group: str) -> int | None:
         """Bytes that are asked of a group, if any number is."""
@@ -94,9 +103,12 @@ def parse_mix(value: Any) -> dict[str, Fraction]:
 # ------------------------------------------------------------------------------------ the documents
 
 
-def sampled_units(one: TextInput, sampling: Sampling) -> Units:
-    """The documents or lines of an input, cut to the cap."""
-    return Units(one, sampling)
+def units_of(found: Documents, sampling: Sampling) -> tuple[Documents, int]:
+    """The documents or lines of a batch, cut to the cap; and their bytes before that."""
+    if sampling.unit == "line":
+        found = lines_of(found)
+    size = int(_sizes(found, sampling).sum())
+    return (found if sampling.cap is None else capped(found, sampling.cap)), size
 
 
 class Units(Batches):
@@ -116,6 +128,10 @@ class Units(Batches):
         return position_of(self._stream) if self._stream else 0
 
     @property
+    def expected(self) -> int | None:  # type: ignore[override]
+        return self._input.expected()
+
+    @property
     def skipped(self) -> int:  # type: ignore[override]
         return getattr(self._source, "skipped", 0)
 
@@ -124,16 +140,12 @@ class Units(Batches):
         return getattr(self._source, "nulls", 0)
 
     def read(self) -> Iterator[Documents]:
-        sampling = self._sampling
         self._source = self._input.documents()
         batches = self._source if self._source is not None else self._file()
         for found in text_only(batches, self._input.name):
-            if sampling.unit == "line":
-                found = lines_of(found)
-            self.read_bytes += int(_sizes(found, sampling).sum())
-            if sampling.cap is not None:
-                found = capped(found, sampling.cap)
-            yield found
+            units, size = units_of(found, self._sampling)
+            self.read_bytes += size
+            yield units
 
     def _file(self) -> Iterator[Documents]:
         """A text file: one document, or blocks of lines."""
@@ -156,11 +168,22 @@ class Units(Batches):
 
 
 def lines_of(found: Documents) -> Documents:
-    """Every line of the documents as one, with its line end if it has one."""
-    text = np.frombuffer(found.text, np.uint8)
+    """Every line of the documents as one, with its line end if it has one. An empty document is an
+    empty line."""
+    text, sizes = np.frombuffer(found.text, np.uint8), found.sizes()
     after = (np.flatnonzero(text == 0x0A) + 1).astype(np.uint64)
-    ends = np.union1d(after, found.ends)
-    return Documents(found.text, ends[ends > 0])
+    open_end = found.ends[~_ends_line(text, found.ends, sizes)]
+    return Documents(found.text, np.sort(np.concatenate([after, open_end])))
+
+
+def _ends_line(
+    text: NDArray[np.uint8], ends: NDArray[np.uint64], sizes: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which documents end with a line feed."""
+    if not len(text):
+        return np.zeros(len(ends), np.bool_)
+    last = text[np.maximum(ends.astype(np.int64) - 1, 0)]
+    return np.asarray((sizes > 0) & (last == 0x0A))
 
 
 def capped(found: Documents, cap: int) -> Documents:
@@ -195,9 +218,7 @@ def _sizes(found: Documents, sampling: Sampling) -> NDArray[np.int64]:
     sizes = found.sizes()
     if sampling.unit != "line" or not len(sizes):
         return sizes
-    text = np.frombuffer(found.text, np.uint8)
-    sizes -= text[np.maximum(found.ends.astype(np.int64) - 1, 0)] == 0x0A
-    return sizes
+    return sizes - _ends_line(np.frombuffer(found.text, np.uint8), found.ends, sizes)
 
 
 # --------------------------------------------------------------------------------------- first pass
@@ -315,7 +336,7 @@ def take_sample(inputs: Sequence[TextInput], sampling: Sampling, report: Report)
     done = documents = 0
     for one in inputs:
         census = censuses[one.group]
-        units = sampled_units(one, sampling)
+        units = Units(one, sampling)
         spool = None if _can_read_again(one) else Spool()
         for found in units:
             ranges = census.add(found, sampling)
@@ -332,7 +353,7 @@ def take_sample(inputs: Sequence[TextInput], sampling: Sampling, report: Report)
     limits, half = choose(censuses, sampling)
     return Sample(
         [_filtered(one, sampling, limits[one.group]) for one in sources],
-        _report(censuses, limits, sampling),
+        sample_report(censuses, limits, sampling),
         [_filtered(one, sampling, half[one.group]) for one in sources],
     )
 
@@ -367,7 +388,7 @@ def choose(
     return limits, half
 
 
-def _report(
+def sample_report(
     censuses: Mapping[str, Census], limits: Mapping[str, int], sampling: Sampling
 ) -> SampleReport:
     groups = [
@@ -406,16 +427,21 @@ class Chosen(Units):
         self._limit = limit
 
     def read(self) -> Iterator[Documents]:
-        for found in super().read():
-            if self._limit < BUCKETS:
-                ranges, _ = _hashed(found, self._sampling)
-                found = _chosen(found, ranges < self._limit)
+        for units in super().read():
+            found = below(units, self._sampling, self._limit)
             if len(found.ends):
                 yield found
 
 
 def _filtered(one: TextInput, sampling: Sampling, limit: int) -> TextInput:
     return replace(one, batches=lambda: Chosen(one, sampling, limit), sampled=True)
+
+
+def below(found: Documents, sampling: Sampling, limit: int) -> Documents:
+    """The documents whose hash is in a range below the limit."""
+    if limit >= BUCKETS:
+        return found
+    return _chosen(found, _hashed(found, sampling)[0] < limit)
 
 
 def _chosen(found: Documents, kept: NDArray[np.bool_]) -> Documents:

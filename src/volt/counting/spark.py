@@ -7,7 +7,6 @@ depend on who adds them up. docs/spark.md lists the differences. Encoding: token
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import math
@@ -19,25 +18,35 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from volt import _core
-from volt._version import __version__
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
 from volt.base.options import options_of
 from volt.counting.counts import CountTotals, WordCounts
-from volt.counting.decoding import CleanText, OnInvalid
-from volt.counting.documents import documents_of
-from volt.counting.inputs import Weight, weight_in_name, weight_of_each
-from volt.counting.reading import Reader, read_documents
+from volt.counting.documents import tell_left_out
+from volt.counting.inputs import split_group, weight_in_name, weight_of_each
+from volt.counting.record_readers import string_buffers
 from volt.counting.records import DEFAULT_FIELDS, MISSING, find_fields, member_of
+from volt.counting.sampling import Census, Sampling, choose, sample_report
+from volt.counting.spark_worker import (
+    COUNTED,
+    LEFT_OUT,
+    PARTIAL,
+    RANGES,
+    Work,
+    census_partition,
+    count_partition,
+    failing,
+    version,
+)
 from volt.counting.words import WordRule
 from volt.settings import MOST, CountSettings, WordSettings
 
@@ -51,11 +60,10 @@ SETTINGS = {
     "spark.driver.maxResultSize": "0",  # the word types come here; they fit into one machine
     "spark.sql.ansi.enabled": "true",  # a sum that does not fit 63 bits is an error
 }
-WORDS_IN_BATCH = 1 << 16
-TOTALS = ("lines", "words", "cut_words", "reserved", "replaced", "skipped_lines",
-          "documents")  # fmt: skip
-PARTIAL = "field string, word binary, count bigint"
-"""What a partition has counted: rows for words have no field, rows for totals have no word."""
+
+
+AFTER_MARK = "substring(cast(value AS binary), 4)"
+"""A file of text without the byte order mark."""
 
 
 @contextmanager
@@ -102,70 +110,115 @@ def count_on_spark(
 ) -> WordCounts:
     """Count the words of text, JSON Lines or Parquet at any path that Spark reads.
 
-    `options` are those of `volt.count`, except for `input_format` and `max_types`. Null is not
-    text. Each string, or file of text, is a document. Where lines are read (`unit`) it ends like a
-    line, and may contain several lines.
+    `options` are those of `volt.count`, except for `input_format`, `max_types` and `shard`. Null is
+    not text. Each string, or file of text, is a document. Where lines are read (`unit`) it ends
+    like a line, and may contain several lines.
     """
     check_choice("form", form, get_args(InputForm))
     settings = CountSettings(**options)
-    for name in ("sample", "document_cap", "mix", "shard"):
-        if getattr(settings, name) is not None:
-            raise SettingsError(f"Spark counts all of its inputs: leave `{name}` out")
+    if settings.shard is not None:
+        raise SettingsError("Spark divides the work itself: leave `shard` out")
     asked = {name: getattr(settings, name) for name in options_of(WordSettings)}
     asked["reads"] = asked.pop("unit")
     rule = WordRule(**{name: value for name, value in asked.items() if value is not None})
-    functions = need("pyspark.sql.functions", "spark")
+    sampling = Sampling.of(settings, rule.reads)
 
-    # 1. Which inputs are there? Those of one kind and weight are read together.
-    groups: dict[tuple[str, Fraction], list[str]] = {}
-    for path, weight in _weighted(inputs, settings.weights):
-        groups.setdefault((_form_of(path) if form == "auto" else form, weight), []).append(path)
-    parts = math.lcm(*(weight.denominator for _, weight in groups))
-    if parts > MOST:
-        raise SettingsError(f"the weights need counts in units of 1/{parts}; give rounder ones")
+    # 1. Which inputs are there? Those of one kind, weight and part of a mixture are read together.
+    groups = _groups(inputs, settings, form)
+    unit = math.lcm(*(one.weight.denominator for one in groups))
+    if unit > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
 
     with spark_errors():
-        # 2. Count each partition where its text is.
-        frames = []
-        for (kind, weight), paths in groups.items():
-            whole = rule.reads == "document"
-            frame = _read(spark, kind, paths, settings.field, settings.glob, whole)
-            members = _members(frame, settings.field, paths) if kind == "jsonl" else None
-            work = partial(
-                _count_partition, rule, settings.on_invalid, int(weight * parts), members
-            )
-            frames.append((frame, work))
-        counted = reduce(
-            lambda some, more: some.union(more),
-            (frame.mapInArrow(work, PARTIAL) for frame, work in frames),
-        )
+        works = []
+        for one, paths in groups.items():
+            frame = _read(spark, one.form, paths, settings, rule.reads == "document")
+            members = _members(frame, settings.field, paths) if one.form == "jsonl" else None
+            work = Work(rule, settings.on_invalid, int(one.weight * unit), members, sampling)
+            works.append((one.group, frame, work))
 
-        # 3. Add up, leave out rare words, sort: highest count first, then by bytes.
-        total = functions.sum("count").alias("count")
-        least = min(settings.min_count * parts, 1 << 62) if settings.min_count > 1 else 1
-        rows = (
-            counted.groupBy("field", "word").agg(total)
-            .where((functions.col("field") != "") | (functions.col("count") >= least))
-            .orderBy("field", functions.desc("count"), "word")
-        )  # fmt: skip
-        try:
-            with spark_errors():
-                table = rows.toArrow()
-        except InputError as error:
-            raise _find_file(frames, error) from error
-    return _word_counts(table, rule, parts)
+        # 2. Which documents are kept?
+        report = None
+        if sampling is not None:
+            censuses = _take_census(works, sampling)
+            limits, _ = choose(censuses, sampling)
+            report = sample_report(censuses, limits, sampling)
+            works = [(group, frame, replace(work, limit=limits[group]))
+                     for group, frame, work in works]  # fmt: skip
+
+        # 3. Count each partition where its text is, add up, leave out rare words, sort.
+        least = min(settings.min_count * unit, 1 << 62) if settings.min_count > 1 else 1
+        table = _count(works, least)
+    return replace(_word_counts(table, rule, unit), sample=report)
 
 
-def _weighted(
-    inputs: Sequence[str], weights: Iterable[Weight] | Weight | None
-) -> list[tuple[str, Fraction]]:
-    """Each path with its weight: from its name (`PATH:2.0`), or from the list."""
+class _Alike(NamedTuple):
+    """What inputs that are read together have in common."""
+
+    form: str
+    weight: Fraction
+    group: str = ""
+
+
+def _groups(
+    inputs: Sequence[str], settings: CountSettings, form: InputForm = "auto"
+) -> dict[_Alike, list[str]]:
+    """The paths by kind, weight and part of the mixture. The weight is that of the name
+    (`PATH:2.0`) or of the list."""
     if not inputs:
         raise InputError("no input: name at least one path")
-    if "-" in inputs:
-        raise SettingsError("Spark does not read stdin; name a path that its workers can read")
-    each = weight_of_each(weights or None, len(inputs))
-    return [weight_in_name(name, weight) for name, weight in zip(inputs, each, strict=True)]
+    each = weight_of_each(settings.weights or None, len(inputs))
+    found: dict[_Alike, list[str]] = {}
+    for name, given in zip(inputs, each, strict=True):
+        group, path = split_group(name, cast(Any, settings.mix) or ())
+        path, weight = weight_in_name(path, given)
+        if path == "-":
+            raise SettingsError("Spark does not read stdin; name a path that its workers can read")
+        alike = _Alike(_form_of(path) if form == "auto" else form, weight, group)
+        found.setdefault(alike, []).append(path)
+    return found
+
+
+def _take_census(works: Sequence[tuple[str, Any, Work]], sampling: Sampling) -> dict[str, Census]:
+    """The first pass over the text: bytes and documents by ranges of hashes."""
+    functions = need("pyspark.sql.functions", "spark")
+    censuses = {name: Census() for name in sampling.mix or ("",)}
+    for group, frame, work in works:
+        rows = (
+            frame.mapInArrow(partial(census_partition, work), RANGES).groupBy("range")
+            .agg(functions.sum("size").alias("size"), functions.sum("documents").alias("documents"))
+        )  # fmt: skip
+        table = _collect(rows, [(frame, partial(census_partition, work))])
+        ranges, sizes, documents = (table.column(place).to_numpy() for place in range(3))
+        kept, census = ranges >= 0, censuses[group]
+        census.read_bytes += int(sizes[~kept].sum())
+        census.sizes[ranges[kept]] += sizes[kept]
+        census.documents[ranges[kept]] += documents[kept]
+    return censuses
+
+
+def _count(works: Sequence[tuple[str, Any, Work]], least: int) -> Any:
+    """The rows of all partitions, added up: highest count first, then by bytes."""
+    functions = need("pyspark.sql.functions", "spark")
+    parts = [(frame, partial(count_partition, work)) for _, frame, work in works]
+    counted = reduce(
+        lambda some, more: some.union(more),
+        (frame.mapInArrow(work, PARTIAL) for frame, work in parts),
+    )
+    rows = (
+        counted.groupBy("field", "word").agg(functions.sum("count").alias("count"))
+        .where((functions.col("field") != "") | (functions.col("count") >= least))
+        .orderBy("field", functions.desc("count"), "word")
+    )  # fmt: skip
+    return _collect(rows, parts)
+
+
+def _collect(rows: Any, parts: Sequence[tuple[Any, Any]]) -> Any:
+    try:
+        with spark_errors():
+            return rows.toArrow()
+    except InputError as error:
+        raise _find_file(parts, error) from error
 
 
 def _form_of(path: str) -> str:
@@ -188,20 +241,20 @@ def _members(frame: Any, fields: Sequence[str], paths: list[str]) -> list[tuple[
     )
 
 
-def _read(
-    spark: Any, form: str, paths: list[str], fields: Sequence[str], glob: str, whole: bool
-) -> Any:
+def _read(spark: Any, form: str, paths: list[str], settings: CountSettings, whole: bool) -> Any:
     """A frame of one column, `text`: lines or `whole` files as bytes, or the strings of a column
     as bytes."""
     functions = need("pyspark.sql.functions", "spark")
     for path in paths:
         if path.lower().endswith(".xz"):
             raise InputError(f"{path}: Spark does not read xz; use gz, bz2 or zst")
-    reader = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", glob)
+    reader = spark.read.option("recursiveFileLookup", "true").option(
+        "pathGlobFilter", settings.glob
+    )
     if form == "parquet":
         frame = reader.parquet(*paths)
         kinds = dict(frame.dtypes)
-        names = fields or [next((name for name in DEFAULT_FIELDS if name in kinds), "text")]
+        names = settings.field or [next((name for name in DEFAULT_FIELDS if name in kinds), "text")]
         columns = [text_column(frame, name).cast("binary") for name in names]
         column = functions.explode(functions.array(*columns)) if columns[1:] else columns[0]
     else:
@@ -211,7 +264,12 @@ def _read(
             frame = reader.text(paths, wholetext=True)
         else:
             frame = reader.text(paths, lineSep="\n")
-        column = functions.col("value")
+        column = functions.col("value").cast("binary")
+        if (
+            whole and form == "text"
+        ):  # of lines, Spark's reader leaves out the mark of a file's start
+            marked = functions.substring(column, 1, 3) == functions.lit(b"\xef\xbb\xbf")
+            column = functions.when(marked, functions.expr(AFTER_MARK)).otherwise(column)
     return frame.select(column.cast("binary").alias("text"))
 
 
@@ -238,17 +296,15 @@ def _word_counts(table: Any, rule: WordRule, unit: int) -> WordCounts:
     totals = {
         row["field"]: row["count"] for row in table.filter(compute.invert(is_word)).to_pylist()
     }
-    for name in sorted(set(totals) - set(TOTALS)):
-        if name != _version():
-            raise SettingsError(
-                f"workers have {name}, this is {_version()}: install the same there"
-            )
+    for name in sorted(set(totals) - {*COUNTED, *LEFT_OUT, version()}):
+        raise SettingsError(f"workers have {name}, this is {version()}: install the same there")
+    tell_left_out("Spark's inputs", *(totals.get(name, 0) for name in LEFT_OUT))
     table = table.filter(is_word)
     texts: list[NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
     lengths: list[NDArray[np.int64]] = [np.zeros(1, np.int64)]
     for chunk in table.column("word").cast(arrow.large_binary()).chunks:
         if len(chunk):
-            text, bounds = _buffers(chunk)
+            text, bounds = string_buffers(chunk)
             texts.append(text)
             lengths.append(np.diff(bounds))
     counts = table.column("count").to_numpy().astype(np.uint64)
@@ -259,157 +315,12 @@ def _word_counts(table: Any, rule: WordRule, unit: int) -> WordCounts:
         np.cumsum(np.concatenate(lengths)).astype(np.uint64),
         counts,
         CountTotals(
-            **{name: totals.get(name, 0) for name in TOTALS if name != "words"},
+            **{name: totals.get(name, 0) for name in COUNTED if name != "words"},
             words=words,
             pruned_words=totals.get("words", 0) - words,
         ),
         unit,
     )
-
-
-def _buffers(strings: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The bytes of an Arrow array of `large_binary`, and where in them its strings begin."""
-    _, offsets, data = strings.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[strings.offset :][: len(strings) + 1]
-    text = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
-    return text[bounds[0] : bounds[-1]], bounds - bounds[0]
-
-
-def _version() -> str:
-    return f"volt {__version__} with Unicode {_core.unicode_version}"
-
-
-# --------------------------------------------------------------------------------- in the workers
-
-
-def _count_partition(
-    rule: WordRule,
-    on_invalid: OnInvalid,
-    weight: int,
-    members: Sequence[tuple[str, ...]] | None,
-    batches: Iterator[Any],
-) -> Iterator[Any]:
-    """The words of one partition, and its totals."""
-    arrow = need("pyarrow", "spark")
-    counter = rule.counter()
-    totals = CountTotals()
-    for batch in batches:
-        totals += _feed(counter, batch.column(0), rule, on_invalid, weight, members)
-    counted = counter.totals
-    sums = {
-        "lines": totals.lines,
-        "documents": totals.documents,
-        "words": counted["words"],
-        "cut_words": counted["cut_words"],
-        "reserved": counted["reserved"],
-        "replaced": totals.replaced,
-        "skipped_lines": totals.skipped_lines,
-        _version(): 0,
-    }
-    names = ["field", "word", "count"]
-    kinds = arrow.schema(
-        [("field", arrow.string()), ("word", arrow.binary()), ("count", arrow.int64())]
-    )
-    rows = [list(sums), [b""] * len(sums), list(sums.values())]
-    yield arrow.RecordBatch.from_pydict(dict(zip(names, rows, strict=True)), kinds)
-    text, offsets, counts = counter.finish(1)
-    for first in range(0, len(counts), WORDS_IN_BATCH):
-        bounds = offsets[first : first + WORDS_IN_BATCH + 1].astype(np.int64)
-        size = len(bounds) - 1
-        words = arrow.LargeBinaryArray.from_buffers(
-            arrow.large_binary(),
-            size,
-            [
-                None,
-                arrow.py_buffer(bounds - bounds[0]),
-                arrow.py_buffer(text[bounds[0] : bounds[-1]]),
-            ],
-        )
-        columns = [
-            arrow.repeat("", size),
-            words.cast(arrow.binary()),
-            arrow.array(counts[first : first + size].astype(np.int64)),
-        ]
-        yield arrow.RecordBatch.from_arrays(columns, schema=kinds)
-
-
-def _feed(
-    counter: _core.Counter,
-    strings: Any,
-    rule: WordRule,
-    on_invalid: OnInvalid,
-    weight: int,
-    members: Sequence[tuple[str, ...]] | None,
-) -> CountTotals:
-    """Count one batch of documents, or of lines and strings that end like lines."""
-    if rule.reads == "document":
-        return _feed_documents(counter, strings, rule, on_invalid, weight, members)
-    data = _as_lines(strings, members)
-    clean = None
-    if rule.normalize != "none" or on_invalid != "error":
-        clean = CleanText(io.BytesIO(data), "the text", on_invalid, rule.normalize)
-        data = b"".join(clean.blocks(len(data) + 1))
-    _, lines, invalid = counter.feed(data, True, weight)
-    if invalid >= 0:
-        start = data.rfind(b"\n", 0, invalid) + 1
-        line = data[start : start + 80].partition(b"\n")[0]
-        raise InputError(
-            f"invalid UTF-8 (0x{data[invalid]:02X}) in the line {line!r}; fix the file, or use "
-            "`on_invalid='replace'` or `on_invalid='skip-line'`"
-        )
-    if clean is None:
-        return CountTotals(lines=lines)
-    return CountTotals(lines=lines, replaced=clean.replaced, skipped_lines=clean.skipped_lines)
-
-
-def _feed_documents(
-    counter: _core.Counter,
-    strings: Any,
-    rule: WordRule,
-    on_invalid: OnInvalid,
-    weight: int,
-    members: Sequence[tuple[str, ...]] | None,
-) -> CountTotals:
-    """Count one batch of strings, each of which is a document."""
-    texts = [text for text in strings.to_pylist() if text is not None]
-    if members is not None:
-        found = (_member(line, member) for line in texts for member in members)
-        texts = [text for text in found if text is not None]
-    reader = Reader("the text", rule, on_invalid, None, weight, bytearray())
-    return read_documents(reader, iter([documents_of(texts)]), counter, lambda _: None)[0]
-
-
-def _as_lines(strings: Any, members: Sequence[tuple[str, ...]] | None) -> bytes:
-    """The strings one after the other, each followed by a line feed unless it ends with one."""
-    arrow, compute = need("pyarrow", "spark"), need("pyarrow.compute", "spark")
-    if members is not None:
-        lines = strings.to_pylist()
-        found = (_member(line, member) for line in lines for member in members)
-        return b"".join(t if t.endswith(b"\n") else t + b"\n" for t in found if t is not None)
-    strings = strings.drop_null().cast(arrow.large_binary())
-    nothing, line_end = (arrow.scalar(value, arrow.large_binary()) for value in (b"", b"\n"))
-    ended = compute.binary_join_element_wise(strings, nothing, line_end)
-    lines = compute.if_else(compute.ends_with(strings, pattern=b"\n"), strings, ended)
-    return _buffers(lines)[0].tobytes() if len(lines) else b""
-
-
-def _member(line: bytes, member: Sequence[str]) -> bytes | None:
-    """The text in a line of JSON; None if it is null."""
-    try:
-        found = json.loads(line)
-        for part in member:
-            found = found[part]
-        if found is None:
-            return None
-        if not isinstance(found, str):
-            raise TypeError(f"{'.'.join(member)} is a {type(found).__name__}")
-        return found.encode()
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        name, kind = ".".join(member), type(error).__name__
-        raise InputError(
-            f"a line that is not a JSON object with text in {name!r} ({kind}: {error}): "
-            f"{line[:80]!r}; `field` names the text"
-        ) from None
 
 
 # ------------------------------------------------------------------------------------------ errors
@@ -449,29 +360,8 @@ def _find_file(frames: Iterable[tuple[Any, Any]], failed: InputError) -> InputEr
     for frame, work in frames:
         row = (
             frame.withColumn("file", functions.input_file_name())
-            .mapInArrow(partial(_failing, work), "file string, problem string").first()
+            .mapInArrow(partial(failing, work), "file string, problem string").first()
         )  # fmt: skip
         if row is not None:
             return InputError(f"{row[0]}: {row[1]}")
     return failed
-
-
-def _failing(work: Any, batches: Iterator[Any]) -> Iterator[Any]:
-    """The first line of a partition that can't be counted, found by halving its batch."""
-    arrow = need("pyarrow", "spark")
-
-    def problem(batch: Any) -> str:
-        try:
-            list(work(iter([batch])))
-        except VoltError as error:
-            return str(error)
-        return ""
-
-    for batch in batches:
-        if problem(batch):
-            while len(batch) > 1:
-                half = batch.slice(0, len(batch) // 2)
-                batch = half if problem(half) else batch.slice(len(half))
-            rows = {"file": [batch.column("file")[0].as_py()], "problem": [problem(batch)]}
-            yield arrow.RecordBatch.from_pydict(rows)
-            return

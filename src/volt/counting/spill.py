@@ -31,10 +31,10 @@ from volt.base.options import accepts
 from volt.base.output import atomic_write, claim, make_folder
 from volt.base.progress import Progress
 from volt.base.schema import anything, instance, table, text
-from volt.counting.count import CountPlan, plan_count, report_blocks
+from volt.counting.count import CountPlan, plan_count
 from volt.counting.counts import CountsHeader, CountTotals
 from volt.counting.inputs import Text
-from volt.counting.reading import AfterBlock, BlockEnd
+from volt.counting.reading import BlockEnd, Told
 from volt.counting.words import WordRule
 from volt.settings import CountSettings, SpillSettings
 
@@ -165,18 +165,16 @@ def _count_runs(
     start = spilled.state
     done = sum(one.size or 0 for one in plan.inputs[: start.inputs_done])
     with progress.stage("Counting words", plan.size(), "B") as report:
+        told = Told(report, plan.rule.reads, done)
         for one in plan.inputs[start.inputs_done :]:
-            size = one.size
-            tell = report_blocks(report, done, size)
 
-            def after_block(end: BlockEnd, tell: AfterBlock = tell) -> None:
-                tell(end)
+            def after_block(end: BlockEnd, size: int | None = one.size) -> None:
+                told.block(end, size)
                 counting.after_block(end)
 
             read, _ = plan.read(one, counting.counter, after_block, start=counting.end)
-            counting.after_input(read, size or 0)
-            done += size or 0
-            report(done)
+            counting.after_input(read, one.size or 0)
+            told.input(one.size, read)
     counting.checkpoint()
 
 
@@ -313,7 +311,7 @@ class _Spill:
     def opened(cls, folder: Path, plan: CountPlan, resume: bool) -> Iterator[_Spill]:
         """A new folder or, to resume, the existing one. After an error it is kept only if the count
         can be resumed, and the message says so."""
-        if resume and any(one.size is None for one in plan.inputs):
+        if resume and any(one.input.size() is None for one in plan.inputs):
             raise SettingsError("`resume` needs files that can be read again, not a pipe or stdin")
         spilled = cls(folder, _settings(plan))
         unfinished = (folder / CHECKPOINT).exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError
-from volt.base.progress import Progress, Report
+from volt.base.progress import Progress
 from volt.counting.decoding import CleanText, invalid_utf8
 from volt.counting.documents import Documents, one_document, text_only
-from volt.counting.inputs import Text, TextInput, find_inputs
-from volt.counting.reading import read_whole
+from volt.counting.inputs import Text, TextInput, find_inputs, whole_size
+from volt.counting.reading import AfterBlock, BlockEnd, Told, read_whole
 from volt.counting.records import RecordOptions
 from volt.counting.words import Normalization, Unit
 from volt.settings import EncodeSettings
@@ -53,34 +54,29 @@ class Feeder:
     def feed(self, inputs: Text | Iterable[Text], progress: Progress) -> Iterator[None]:
         """Yields after every block, when it is encoded."""
         sources = find_texts(inputs, self.settings)
-        sizes = [source.size() for source in sources]
-        known = sum(size for size in sizes if size is not None)
-        total = known if None not in sizes else None
-        with progress.stage("Encoding", total, "B") as report:
-            done = 0
-            for source, size in zip(sources, sizes, strict=True):
+        with progress.stage("Encoding", whole_size(sources), "B") as report:
+            told = Told(report, self.reads)
+            for source in sources:
+                size = source.expected()
                 try:
-                    yield from self._feed_one(source, report, done)
+                    yield from self._feed_one(source, partial(told.block, size=size))
                 except OSError as error:
                     raise InputError(
                         f"cannot read {source.name}: {error.strerror or error}"
                     ) from error
-                done += size or 0
-                report(done)
+                told.input(size)
 
-    def _feed_one(self, source: TextInput, report: Report, done: int) -> Iterator[None]:
+    def _feed_one(self, source: TextInput, after_block: AfterBlock) -> Iterator[None]:
         if (batches := source.documents()) is not None:
-            yield from self._feed_documents(source.name, batches, report, done)
+            yield from self._feed_documents(source.name, batches, after_block)
             return
         with source.open() as stream:
+            clean = self._clean(stream, source.name)
             if isinstance(self.encoder, CustomEncoder):
-                data = read_whole(self._clean(stream, source.name), source.name)
-                whole = one_document(data)
-                yield from self._feed_documents(source.name, iter([whole]), report, done)
-                return
-            yield from self._feed_blocks(
-                source.name, self._clean(stream, source.name), report, done
-            )
+                whole = one_document(read_whole(clean, source.name))
+                yield from self._feed_documents(source.name, iter([whole]), after_block)
+            else:
+                yield from self._feed_blocks(source.name, clean, after_block)
 
     @property
     def _cleans(self) -> bool:
@@ -93,11 +89,7 @@ class Feeder:
 
     def _clean(self, stream: BinaryIO, name: str) -> BinaryIO:
         """The stream, repaired and normalized if that has to be done."""
-        if (
-            self.normalize == "none"
-            and self.normalizer is None
-            and self.settings.on_invalid == "error"
-        ):
+        if not self._cleans:
             return stream
         clean = CleanText(
             stream, name, self.settings.on_invalid, self.normalize, self.normalizer,
@@ -105,9 +97,7 @@ class Feeder:
         )  # fmt: skip
         return clean.reader()
 
-    def _feed_blocks(
-        self, name: str, stream: BinaryIO, report: Report, done: int
-    ) -> Iterator[None]:
+    def _feed_blocks(self, name: str, stream: BinaryIO, after_block: AfterBlock) -> Iterator[None]:
         buffer = bytearray(BLOCK)
         have, offset, lines = 0, 0, 0
         while True:
@@ -120,22 +110,22 @@ class Feeder:
                 line = lines + buffer.count(b"\n", 0, invalid) + 1
                 raise invalid_utf8(name, line, offset + invalid, buffer[invalid])
             yield
-            if not got:
-                return
             lines += buffer.count(b"\n", 0, consumed)
             offset += consumed
+            after_block(BlockEnd(offset, lines, int(got == 0)))
+            if not got:
+                return
             rest = have - consumed
             if rest == len(buffer):
                 buffer.extend(bytes(len(buffer)))  # for a word that fills the buffer
             else:
                 buffer[:rest] = buffer[consumed:have]
             have = rest
-            report(done + offset)
 
     def _feed_documents(
-        self, name: str, batches: Iterator[Documents], report: Report, done: int
+        self, name: str, batches: Iterator[Documents], after_block: AfterBlock
     ) -> Iterator[None]:
-        number, offset = 1, 0
+        number, offset, lines, documents = 1, 0, 0, 0
         for batch in text_only(batches, name):
             number = batch.first or number
             fed = batch.split()
@@ -160,9 +150,11 @@ class Feeder:
                 )
             yield
             number += len(fed)
+            documents += len(fed)
+            lines += text.count(b"\n")
             offset += len(text)
             position = getattr(batches, "position", None)
-            report(done + (offset if position is None else position))
+            after_block(BlockEnd(offset if position is None else position, lines, documents))
 
 
 class CustomEncoder:

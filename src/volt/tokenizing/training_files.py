@@ -37,7 +37,7 @@ from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
 from volt.base.schema import instance
 from volt.counting.decoding import PACKED
-from volt.counting.inputs import Text, TextInput
+from volt.counting.inputs import Text, TextInput, whole_size
 from volt.settings import EncodeSettings
 from volt.tokenizing.feeding import find_texts
 
@@ -456,13 +456,10 @@ def _one_stage(
     progress: Progress | None, parts: list[list[TextInput]], done: int
 ) -> Iterator[Progress]:
     """One bar for all parts."""
-    sizes = [[one.size() for one in part] for part in parts]
-    known = [size for part in sizes for size in part if size is not None]
-    complete = all(size is not None for part in sizes for size in part)
-    with (progress or Progress()).stage(
-        "Encoding", sum(known) if complete else None, "B"
-    ) as report:
-        yield _Inner(report, sum(size or 0 for part in sizes[:done] for size in part))
+    sources = [one for part in parts for one in part]
+    before = [one.expected() or 0 for part in parts[:done] for one in part]
+    with (progress or Progress()).stage("Encoding", whole_size(sources), "B") as report:
+        yield _Inner(report, sum(before))
 
 
 class _Inner(Progress):
@@ -470,11 +467,27 @@ class _Inner(Progress):
 
     def __init__(self, report: Report, done: int) -> None:
         self._report, self._done = report, done
+        self._notes: list[str] = []
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
-        yield lambda amount, note="": self._report(self._done + amount, note)
-        self._done += total or 0
+        amount, told = 0, ""
+
+        def report(done: int, note: str = "") -> None:
+            nonlocal amount, told
+            amount, told = done, note
+            self._report(self._done + done, _added([*self._notes, note]))
+
+        yield report
+        self._done += amount if total is None else total
+        self._notes = [_added([*self._notes, told])]
+
+
+def _added(notes: list[str]) -> str:
+    """`3 lines` and `4 lines` are `7 lines`."""
+    numbers = [note.partition(" ") for note in notes if note]
+    total = sum(int(number.replace(",", "")) for number, _, _ in numbers)
+    return f"{total:,} {numbers[-1][2]}" if numbers else ""
 
 
 def with_eos(
