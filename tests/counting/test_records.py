@@ -306,6 +306,22 @@ def test_a_damaged_arrow_file_is_refused(tmp_path):
             volt.count(path)
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()])
+@pytest.mark.parametrize("wrong", [2**30, -5, 3])
+def test_arrow_with_damaged_offsets_is_refused(tmp_path, kind, wrong):
+    strings = pa.array(["the", "low", "lower"], kind)
+    width = np.int64 if kind == pa.large_string() else np.int32
+    offsets = np.array([0, 6 if wrong == 3 else 3, wrong, 11], width)
+    buffers = [None, pa.py_buffer(offsets.tobytes()), strings.buffers()[2]]
+    damaged = pa.Array.from_buffers(kind, 3, buffers)
+    batch = pa.RecordBatch.from_arrays([damaged], ["text"])
+    path = tmp_path / "a.arrow"
+    with path.open("wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+        writer.write(batch)
+    with pytest.raises(volt.InputError, match=r"a.arrow: damaged or cut short"):
+        volt.count(path)
+
+
 def test_invalid_bytes_in_a_column_name_the_record(tmp_path):
     column = pa.array([b"good", b"\xe2\x82", b"\xacbad"], pa.binary())
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")

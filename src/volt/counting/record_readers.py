@@ -288,7 +288,6 @@ def read_arrow(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
         paths = _fields_of_schema(file.schema, reading)
         number = 1
         for batch in batches:
-            batch.validate(full=True)  # what a damaged file says about places is not trusted
             yield from _texts_of_batch(batch, paths, number, reading)
             number += len(batch)
             reading.read = number - 1
@@ -387,15 +386,27 @@ def _without_long(found: Documents, numbered: Callable[[int], int], reading: Rea
 def _column(batch: Any, path: Sequence[str]) -> Any:
     """The strings at a path, as one array of `large_binary`."""
     arrow, compute = need("pyarrow", EXTRA), need("pyarrow.compute", EXTRA)
+    batch.validate()
     column = batch.column(path[0])
     if len(path) > 1:
         column = compute.struct_field(column, list(path[1:]))
+    # pyarrow believes the offsets of a damaged file and reads beyond its end.
+    for chunk in column.chunks if isinstance(column, arrow.ChunkedArray) else [column]:
+        _as_binary(chunk).validate(full=True)
     if arrow.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if arrow.types.is_string_view(column.type) or arrow.types.is_binary_view(column.type):
         column = column.cast(arrow.large_string())
     column = column.cast(arrow.large_binary())
     return column.combine_chunks() if isinstance(column, arrow.ChunkedArray) else column
+
+
+def _as_binary(column: Any) -> Any:
+    """Strings as bytes, without a copy. Whether they are UTF-8 is checked later, by record."""
+    arrow = need("pyarrow", EXTRA)
+    if arrow.types.is_string(column.type):
+        return column.view(arrow.binary())
+    return column.view(arrow.large_binary()) if arrow.types.is_large_string(column.type) else column
 
 
 def string_buffers(strings: Any) -> tuple[Any, Any]:
