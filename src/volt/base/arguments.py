@@ -14,7 +14,7 @@ import types
 from collections.abc import Callable, Mapping
 from functools import wraps
 from numbers import Real
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from volt.base.errors import ArgumentTypeError, SettingsError, VoltError
 
@@ -74,7 +74,8 @@ def _hint(function: Callable[..., Any], annotation: Any) -> Any:
         return annotation
     names = vars(sys.modules[function.__module__])
     try:
-        return eval(annotation, dict(names))
+        one = types.SimpleNamespace(__annotations__={"hint": annotation})
+        return get_type_hints(one, dict(names))["hint"]
     except NameError:
         return annotation
 
