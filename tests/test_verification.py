@@ -1,6 +1,7 @@
 """volt.verify: two tokenizers of any toolkit on the same text."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -81,8 +82,12 @@ def test_converting_says_how_many_texts_are_equal(tmp_path):
     (tmp_path / "tokenizer.json").write_text(hugging_face("gpt2"))
     read = run("import", tmp_path / "tokenizer.json", "-o", tmp_path / "out")
     assert read.returncode == 0, read.stderr
-    assert "verified: 2,000 of 2,000 built-in texts have the same ids in tokenizers" in read.stderr
+    # The names of special tokens are tried too.
+    equal = re.search(r"verified: ([\d,]+) of ([\d,]+) built-in texts have the same", read.stderr)
+    assert equal and equal[1] == equal[2] and equal[1] >= "2,000", read.stderr
     for to, library in (("hf", "tokenizers"), ("gpt2", "tokenizers")):
         done = run("export", "-m", tmp_path / "out", "--to", to, "-o", tmp_path / to)
         assert done.returncode == 0, done.stderr
-        assert f"2,000 of 2,000 built-in texts have the same ids in {library}" in done.stderr
+        assert (
+            f"{equal[1]} of {equal[1]} built-in texts have the same ids in {library}" in done.stderr
+        )

@@ -58,7 +58,8 @@ def kept_pieces_are_the_same(before, after, id_map, texts):
 def test_refit_of_a_tokenizer_json(name, tmp_path):
     path = write(name, tmp_path / "old")
     before = open_engine(path, native=False).engine
-    size = before.size - 12
+    # Gemma's added tokens stay, with all that they are merged from.
+    size = before.size - (6 if name == "gemma" else 12)
     result = volt.refit(path, [TEXT], size=size)
     result.save(tmp_path / "new")
     after = open_engine(tmp_path / "new" / "tokenizer.json", native=False).engine

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hypothesis import given
+from real import real_text
 from samples import LONG, any_text_for, learned, letter_texts, made_up, token_texts, tokenizer_of
 
 import volt
@@ -63,7 +64,7 @@ def test_transformers(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
+    lines = real_text(path).split("\n")
     vocabulary = volt.learn(path, pretokenizer="byte-level", merges=6000).vocabulary
     other = peer(vocabulary, tmp_path)
     expected = Tokenizer(vocabulary).encode_batch(lines)

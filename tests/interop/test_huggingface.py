@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real import real_text
 from samples import (
     LONG,
     any_text_for,
@@ -139,7 +140,7 @@ def test_transformers(pretokenizer, tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
+    lines = real_text(path).split("\n")
     for pretokenizer in PRETOKENIZERS:
         for rule in RULES:
             found = volt.learn(

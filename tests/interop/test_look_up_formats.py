@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 from hypothesis import assume, given
+from real import real_text
 from samples import (
     LONG,
     any_text_for,
@@ -258,7 +259,7 @@ def test_unigram_of_sentencepiece(byte_fallback, tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     for name, size in (("multi30k/valid.de", 2000), ("tatoeba-ja-en/valid.ja", 1500)):
-        text = volt.counting.inputs.find_inputs(volt_data(name))[0].open().read().decode()
+        text = real_text(volt_data(name))
         lines = text.split("\n")[:-1]
         model = tmp_path / "real.model"
         with model.open("wb") as stream:

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real import real_text
 from samples import sample_lines
 
 import volt
@@ -273,7 +274,7 @@ def test_files_and_lines(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     for name in ("multi30k/valid.de", "tatoeba-ja-en/valid.ja"):
-        text = volt.counting.inputs.find_inputs(volt_data(name))[0].open().read().decode()
+        text = real_text(volt_data(name))
         lines = text.split("\n")[:1000]
         for kind in ("bpe", "unigram"):
             path = tmp_path / "real.model"

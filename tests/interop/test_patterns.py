@@ -9,6 +9,7 @@ from functools import lru_cache
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from real import real_text
 from samples import sample_lines, text_of_13
 
 import volt
@@ -331,7 +332,7 @@ def test_a_pattern_that_volt_has_no_scanner_for(tmp_path):
 def test_real_text(volt_data, tmp_path):
     for name in ("multi30k/valid.de", "tatoeba-ja-en/train.ja"):
         path = volt_data(name)
-        lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")[:2000]
+        lines = real_text(path).split("\n")[:2000]
         for pretokenizer in PATTERNS:
             vocabulary = volt.learn([lines], pretokenizer=pretokenizer, size=1500).vocabulary
             file = volt.export(vocabulary, "hf", tmp_path / "x.json", force=True).files[0]

@@ -2,6 +2,7 @@
 
 import pytest
 from hypothesis import given
+from real import real_text
 from samples import (
     LONG,
     SPACES,
@@ -133,7 +134,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
+    lines = real_text(path).split("\n")
     for rule in ("concat", "pairs"):
         for encoding in ENCODINGS:
             found = volt.learn(path, merge_rule=rule, encoding=encoding, merges=6000)

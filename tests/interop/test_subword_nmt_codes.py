@@ -4,6 +4,7 @@ import codecs
 
 import pytest
 from hypothesis import given
+from real import real_text
 from samples import (
     LONG,
     any_text_for,
@@ -110,7 +111,7 @@ def test_lines_with_spaces(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
+    lines = real_text(path).split("\n")
     for rule in RULES:
         for encoding in ENCODINGS:
             vocabulary = volt.learn(

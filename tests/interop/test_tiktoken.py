@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hypothesis import given
+from real import real_text
 from samples import LONG, any_text_for, learned, letter_texts, made_up, token_texts, tokenizer_of
 
 import volt
@@ -87,7 +88,7 @@ def test_the_vocabulary_of_rule_pairs(tmp_path):
 
 def test_real_text(volt_data, tmp_path):
     path = volt_data("multi30k/valid.de")
-    lines = volt.counting.inputs.find_inputs(path)[0].open().read().decode().split("\n")
+    lines = real_text(path).split("\n")
     for rule in RULES:
         vocabulary = volt.learn(
             path, pretokenizer="byte-level", merge_rule=rule, merges=6000

@@ -188,6 +188,7 @@ def refit(
     checkpoint = None if model is None else open_model(model, original, messages)
     counts = count_for(original, on, options, threads, progress)
     pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
+    pinned |= original.added
     if residues:
         found_residues = without_residues(old, counts, pinned, threads)
         vocabulary, id_map = found_residues.vocabulary, found_residues.id_map

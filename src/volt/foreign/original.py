@@ -38,6 +38,14 @@ class Original:
     """Does volt encode text as the tokenizer does? If not, the vocabulary is that of the model
     inside, over the words that the engine makes."""
 
+    @property
+    def added(self) -> frozenset[int]:
+        """Added tokens that are ordinary tokens to volt. The file names them, so they stay."""
+        if self.engine is None or not self.exact:
+            return frozenset()
+        tokens = self.vocabulary.tokens
+        return frozenset(i for i in self.engine.named if tokens[i].kind in ("merged", "piece"))
+
     def files(self, vocabulary: Vocabulary, change: Change, folder: Path) -> list[str]:
         """Write the new vocabulary in the format of the original; returns notes on the files."""
         if self.engine is not None:
