@@ -1,5 +1,6 @@
 """volt.verify: two tokenizers of any toolkit on the same text."""
 
+import itertools
 import json
 import re
 import subprocess
@@ -91,3 +92,21 @@ def test_converting_says_how_many_texts_are_equal(tmp_path):
         assert (
             f"{equal[1]} of {equal[1]} built-in texts have the same ids in {library}" in done.stderr
         )
+
+
+@pytest.mark.parametrize("pretokenizer", ["metaspace", "byte-level", "byte-level:llama3"])
+def test_a_result_and_its_export_are_the_same(tmp_path, pretokenizer):
+    words = ["".join(pair) for pair in itertools.product("bdfg", "aeiou", "lmnr", ["", "st", "ed"])]
+    lines = ["the low lower lowest", "  newer <s> wider\ttext", "", "a▁b the newest"] * 9
+    lines += [" ".join(words[i::9]) for i in range(9)] * 2
+    text = tmp_path / "text"
+    text.write_text("\n".join(lines), encoding="utf-8")
+    volt.learn(text, pretokenizer=pretokenizer, size=360).save(tmp_path / "out")
+    volt.export(volt.load(tmp_path / "out").vocabulary, "hf", tmp_path / "hf")
+    for pair in (["out", "hf"], ["hf", "out"]):
+        found = volt.verify(*(tmp_path / one for one in pair), on=text)
+        assert found.same, found.differences
+        assert any("volt's vocabulary is used as tokenizers" in one for one in found.messages)
+    other = volt.learn(text, pretokenizer=pretokenizer, size=340)
+    other.save(tmp_path / "other")
+    assert not volt.verify(tmp_path / "other", tmp_path / "hf", on=text).same

@@ -71,13 +71,27 @@ def verify(
     """Encode documents, and the 2,000 built-in texts, with two tokenizers of any toolkit.
 
     With `texts`, the texts of the tokens are compared and not their ids. Files are encoded whole,
-    so that line ends count. `pattern` is for files that do not say how they cut text.
+    so that line ends count. A vocabulary of volt beside a file of another toolkit is used as that
+    toolkit uses it. `pattern` is for files that do not say how they cut text.
     """
     documents = [] if on is None else read_documents(on, InputSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
-    found = verify_engines(one.engine, other.engine, [*documents, *built_in()], texts=texts)
     messages = [*one.messages, *other.messages]
+    engines = _alike(one.engine, other.engine, messages), _alike(other.engine, one.engine, messages)
+    found = verify_engines(*engines, [*documents, *built_in()], texts=texts)
     return Verification(found.documents, found.equal, found.tokens, found.differences, messages)
+
+
+def _alike(one: Engine, other: Engine, messages: list[str]) -> Engine:
+    """A vocabulary of volt reads text as the other tokenizer does. By itself it may read lines, it
+    tells `▁` from a space, and names of special tokens are plain text to it."""
+    behind = other.behind if isinstance(other, Native) else other
+    if behind is None or not isinstance(one, Native) or one.behind is not None:
+        return one
+    messages.append(
+        f"volt's vocabulary is used as {behind.library} does: special names, ▁ and line ends alike"
+    )
+    return Native(one.tokenizer, other.kind, behind, alone=True)
 
 
 def verify_engines(
