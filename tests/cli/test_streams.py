@@ -218,3 +218,25 @@ def test_a_cell_starts_no_formula(text):
 
 def test_latex_gets_no_command_from_a_name():
     assert latex_cell("a_b\\input{x}\x1b") == (r"a\_b\textbackslash{}input\{x\}\textbackslash{}x1b")
+
+
+def test_progress_in_a_pipe_is_a_plain_line_every_ten_seconds(capsys):
+    from volt.cli.console import Steady
+
+    now = 0.0
+    with Steady(lambda: now).stage("Reading", 40_000_000, "B") as report:
+        report(1_000_000, "too early")
+        now = 10.0
+        report(20_000_000, "5 documents")
+        now = 12.0
+        report(21_000_000)
+        now = 20.0
+        report(40_000_000)
+    with Steady(lambda: now).stage("Merging", None, "merges") as report:
+        now = 31.0
+        report(22_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "Reading: 20.0 MB of 40.0 MB, 2.0 MB/s, 10 s left, 5 documents",
+        "Reading: 40.0 MB of 40.0 MB, 2.0 MB/s, 0 s left",
+        "Merging: 22,000 merges, 2,000 merges/s",
+    ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -84,11 +85,44 @@ class Lines(Progress):
         yield report
 
 
+class Steady(Progress):
+    """A plain line every ten seconds, with rate and time left: for logs of everything else."""
+
+    SECONDS = 10.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+
+    @contextmanager
+    def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
+        begun = told = self._clock()
+
+        def report(done: int, note: str = "") -> None:
+            nonlocal told
+            now = self._clock()
+            if now - told < self.SECONDS or not done:
+                return
+            told = now
+            rate = done / (now - begun)
+            parts = [_amount(done, unit) + (f" of {_amount(total, unit)}" if total else "")]
+            parts += [] if unit == "s" else [f"{_amount(rate, unit)}/s"]
+            parts += [f"{max(total - done, 0) / rate:,.0f} s left"] if total else []
+            parts += [note] if note else []
+            print(shown_line(f"{name}: {', '.join(parts)}"), file=sys.stderr, flush=True)
+
+        yield report
+
+
+def _amount(number: float, unit: str) -> str:
+    """As people read it: 12.3 MB, 1,234 lines."""
+    return f"{number / 1e6:,.1f} MB" if unit == "B" else f"{number:,.0f} {unit}".rstrip()
+
+
 def progress_for(quiet: bool, *, lines: bool = False) -> Progress:
-    """Bars on a terminal; elsewhere nothing or, with `lines`, plain lines."""
+    """Bars on a terminal; elsewhere a plain line every ten seconds or, with `lines`, per tenth."""
     if quiet:
         return Progress()
-    return Bars() if sys.stderr.isatty() else Lines() if lines else Progress()
+    return Bars() if sys.stderr.isatty() else Lines() if lines else Steady()
 
 
 def say(quiet: bool, *lines: str) -> None:
