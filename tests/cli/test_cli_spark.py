@@ -16,7 +16,6 @@ VOLT = Path(sys.executable).with_name("volt")
         ("count x --engine spark --max-types 9", "--max-types does not go with --engine spark"),
         ("count x --engine spark --input-format counts", "add up counts files without"),
         ("count x --master local", "--master does not go with --engine local"),
-        ("count x --engine spark --sample 2M", "--sample does not go with --engine spark"),
         ("encode -m x --column ids", "--column does not go with --engine local"),
         ("encode -m x y -o z --engine spark --dropout 0.1", "--dropout does not go with"),
         ("encode -m x --engine spark -o z", "name inputs, and a folder with -o"),

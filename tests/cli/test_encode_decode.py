@@ -184,7 +184,7 @@ def test_a_missing_or_damaged_vocabulary(tmp_path):
     (tmp_path / "volt.json").write_text('{"format": 1')
     result = run("encode", "-m", tmp_path, input=b"")
     assert (result.returncode, result.stdout) == (2, b"")
-    assert b"is not a vocabulary" in result.stderr
+    assert b"is not JSON" in result.stderr
 
 
 def test_invalid_text_can_be_replaced(metaspace):

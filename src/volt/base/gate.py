@@ -72,8 +72,12 @@ def open_file(path: Place, most: int | None = None) -> BinaryIO:
 def read_bytes(path: Place, most: int = VOCABULARY) -> bytes:
     """All bytes of a regular file."""
     with open_file(path, most) as stream, reading(path):
-        data = stream.read(most + 1)
-    if len(data) > most:  # it has grown, or does not tell its size
+        # Python sets aside as much memory as is asked for, so ask for what is there.
+        size = os.fstat(stream.fileno()).st_size
+        data = stream.read(size)
+        while len(data) <= most and (more := stream.read(1 << 16)):  # it has grown, or is in /proc
+            data += more
+    if len(data) > most:
         raise _too_large(path, most)
     return data
 

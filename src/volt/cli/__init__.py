@@ -3,6 +3,7 @@ stdout, messages to stderr."""
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import re
@@ -51,6 +52,7 @@ def main() -> None:
         if isinstance(error, StdoutError):
             silence()
         sys.exit(2)
+    sys.exit(0)
 
 
 def _run(arguments: list[str]) -> None:
@@ -75,8 +77,9 @@ def _explained(error: Exception) -> str:
     if isinstance(error, VoltError):
         return text
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror or error}"
+        full = error.errno in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
+        where = error.filename or ("cannot write the output" if full else "")
+        return f"{where}: {error.strerror or error}" if where else f"{error.strerror or error}"
     if isinstance(error, MemoryError):
         return (
             "out of memory; count with --memory first, leave out rare words (--min-count) or "
