@@ -44,7 +44,7 @@ class SizeProblem:
         threads: int,
         progress: Progress,
     ) -> SizeProblem:
-        """The one of a vocabulary that is to be learned with these settings."""
+        """What a vocabulary with these settings is learned from."""
 
         def merges(part: WordCounts) -> Candidates:
             plain = replace(settings, select="merges", candidates="bpe", encoding="merge")

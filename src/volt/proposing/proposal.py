@@ -61,7 +61,7 @@ class Proposal:
         threads: int,
         progress: Progress | None = None,
     ) -> Proposal:
-        """The one of a vocabulary that is to be learned with these settings."""
+        """What a vocabulary with these settings is learned from."""
         rows = fixed_rows(
             counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols,
             settings.unknown_token,

@@ -43,7 +43,7 @@ class TokenizerPlan:
     def of(
         cls, choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
     ) -> TokenizerPlan:
-        """The one of a vocabulary that is learned with these settings."""
+        """The plan of a vocabulary that is learned with these settings."""
         return cls(
             choice, counts, settings.merge_rule, settings.unknown, settings.special,
             settings.symbols, learned_roles(settings), settings.unknown_token, threads,
