@@ -432,3 +432,10 @@ def test_text_that_volt_wrote_is_text(tmp_path):
 def test_a_result_that_is_named_is_read(tmp_path):
     save_vocabulary(tmp_path / "out")
     assert len(find_inputs(tmp_path / "out" / "volt.json")) == 1
+
+
+@pytest.mark.parametrize("given", ["nofile.txt", ["nofile.txt"], ["some/folder", "x y"]])
+def test_what_looks_like_a_path_and_is_missing_names_texts(given, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(volt.InputError, match=r"no such file: .*volt\.Texts"):
+        volt.count(given)

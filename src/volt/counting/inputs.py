@@ -31,6 +31,7 @@ from volt.counting.objects import (
     Texts,
     are_names,
     is_word_counts,
+    names_file,
     object_batches,
     word_count_batches,
 )
@@ -184,6 +185,7 @@ def _items(inputs: Any, groups: Collection[str]) -> list[Any]:
             )
         return [_Named(name, text) for name, text in inputs.items()]
     if isinstance(inputs, str):
+        names_file(inputs, _is_name)  # an error if it only looks like a name
         return [Files([inputs])]
     if not isinstance(inputs, (list, tuple)):
         return [inputs]
