@@ -92,6 +92,54 @@ def test_correlation_is_spearman_s(study_page):
         assert study_page.correlation(*pair) == pytest.approx(spearmanr(*pair).statistic)
 
 
+def with_curve(study_page, name, bits, scores, **more):
+    """An experiment whose quality curve is the same for every order but that of `scores`."""
+    one = made(study_page, bits, {"auto": 1000}, name=name, **more)
+    sizes = sorted(bits)
+    one.data["corpus"]["tokens"] = {str(size): 10_000 // size for size in sizes}
+    one.data["corpus"]["quality"] = {
+        str(order): {"sizes": sizes, "scores": scores[order]} for order in (2, 3, 4)
+    }
+    return one
+
+
+CURVES = {2: [2.0, 1.5, 1.0], 3: [1.1, 1.0, 1.1], 4: [1.0, 1.5, 2.0]}
+
+
+def test_auto_with_other_constants(study_page):
+    verdict = study_page.study_verdict
+    one = with_curve(study_page, "made", {100: [2.0], 1000: [1.0], 10_000: [2.0]}, CURVES)
+    assert [verdict.choice(one, verdict.Constants(order, 0.0)) for order in (2, 3, 4)] == [
+        10_000, 1000, 100,
+    ]  # fmt: skip
+    # Ten per cent of the way to 1.1, on a logarithmic axis, at the upper end: 10 ** 3.1, rounded.
+    assert verdict.choice(one, verdict.Constants(3, 0.01)) == 1256
+    assert verdict.chosen(one, verdict.DEFAULT) == 1000  # as it was chosen then
+
+
+def test_constants_are_fixed_on_one_half_and_judged_on_the_other(study_page):
+    verdict = study_page.study_verdict
+    small, large = ({100: [a], 1000: [2.0], 10_000: [b]} for a, b in ((1.0, 3.0), (3.0, 1.0)))
+    four = [with_curve(study_page, name, bits, CURVES)
+            for name, bits in zip("dbca", (large, large, small, small), strict=True)]  # fmt: skip
+    first, second = verdict.halves(four, "bits_per_byte")
+    assert [[one.name for one in half] for half in (first, second)] == [["a", "c"], ["b", "d"]]
+    best, means = verdict.fixed(first, "bits_per_byte")
+    assert best == verdict.Constants(4, 0.0)
+    assert means[best] == 0
+    assert means[verdict.Constants(2, 0.0)] == pytest.approx(200)
+    lines = study_page.verdict(four, "bits_per_byte").splitlines()
+    assert "| `auto` with order 4, 0% | 200.00 | 200.00 to 200.00 | 200.00 | 2 of 2 |" in lines
+    assert "| `auto` | 100.00 | 100.00 to 100.00 | 100.00 | 2 of 2 |" in lines
+    assert "ot trained yet" in study_page.verdict(four, "bleu")
+
+
+def test_interval_of_a_mean(study_page):
+    low, high = study_page.study_verdict.interval([0.0] * 50 + [1.0] * 50)
+    assert low == pytest.approx(0.4, abs=0.02)
+    assert high == pytest.approx(0.6, abs=0.02)
+
+
 def test_plots_are_drawn(study_page, tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     (tmp_path / "img").mkdir()

@@ -18,12 +18,15 @@ from typing import Any
 
 import numpy as np
 
+import study_verdict
 from study_plan import EXPERIMENTS
 
 DOCS = Path(__file__).parents[1] / "docs"
 CRITERIA = ("auto", "heldout", "muv", "mdl", "frequency", "renyi", "zipf", "knee")
 FEWEST = 3
 """BPE sizes that a regret or a correlation needs."""
+UNITS = {"bits_per_byte": "%", "bleu": "BLEU"}
+"""Of regret, by the figure that it is about."""
 NOT_YET = "not trained yet"
 
 
@@ -61,7 +64,7 @@ class Results:
     def at(self, size: float, figure: str) -> float | None:
         """A figure of BPE at a size, on the line between its neighbours on a logarithmic axis; None
         beyond the sizes trained, or if there are too few."""
-        if len(self.bpe) < FEWEST or not self.sizes[0] <= size <= self.sizes[-1]:
+        if not self.judged or not self.sizes[0] <= size <= self.sizes[-1]:
             return None
         return float(np.interp(np.log(size), np.log(self.sizes), self.values(figure)))
 
@@ -76,6 +79,11 @@ class Results:
         best = self.best(figure)
         return best - value if figure == "bleu" else 100 * (value / best - 1)
 
+    @property
+    def judged(self) -> bool:
+        """Are enough sizes trained for a regret?"""
+        return len(self.bpe) >= FEWEST
+
     def choice(self, criterion: str) -> int | None:
         found = self.data["corpus"]["choices"].get(criterion)
         return None if found is None else found["size"]
@@ -88,7 +96,7 @@ class Results:
     def correlation(self) -> float | None:
         """Spearman's, of the quality score with bits per byte over the BPE sizes trained."""
         found = self.data["corpus"].get("quality")
-        if not found or len(self.bpe) < FEWEST:
+        if not found or not self.judged:
             return None
         points = [(size, score) for size, score in zip(found["3"]["sizes"], found["3"]["scores"],
                                                        strict=True) if score]  # fmt: skip
@@ -158,7 +166,7 @@ def answer_table(results: Sequence[Results]) -> str:
     """Per corpus: the best size trained, what `auto` chose, and what that loses."""
     rows = []
     for one in results:
-        if one.question != "size" or len(one.bpe) < FEWEST:
+        if one.question != "size" or not one.judged:
             continue
         low, high = one.range or (None, None)
         figure = "bits_per_byte"
@@ -191,9 +199,39 @@ def regret_table(results: Sequence[Results], figure: str) -> str:
                          f"{len(known)} of {len(found)}"])  # fmt: skip
     if not rows:
         return f"Nothing to compare: {NOT_YET}."
-    unit = "BLEU" if figure == "bleu" else "%"
+    unit = UNITS[figure]
     head = ["criterion", f"mean regret, {unit}", f"worst, {unit}", "corpora where it is known"]
     return table(head, rows)
+
+
+def verdict(results: Sequence[Results], figure: str) -> str:
+    """Constants fixed on one half of the experiments, every criterion judged on the other."""
+    first, second = study_verdict.halves(results, figure)
+    if len(second) < 2:
+        return f"{NOT_YET[0].upper()}{NOT_YET[1:]} on enough texts."
+    best, means = study_verdict.fixed(first, figure)
+    tolerances = [f"{100 * one:g}%" for one in study_verdict.TOLERANCES]
+    grid = table(
+        ["", *tolerances],
+        [[f"order {order}", *(number(means[study_verdict.Constants(order, one)], 2)
+                              for one in study_verdict.TOLERANCES)]
+         for order in study_verdict.ORDERS],
+    )  # fmt: skip
+    sizes = {f"`{name}`": [one.choice(name) for one in second] for name in CRITERIA}
+    sizes = {f"`auto` with {best}": [study_verdict.chosen(one, best) for one in second], **sizes}
+    rows = []
+    for name, some in sizes.items():
+        if found := study_verdict.regrets(second, some, figure):
+            low, high = study_verdict.interval(found)
+            rows.append([name, number(mean(found), 2), f"{low:.2f} to {high:.2f}",
+                         number(max(found), 2), f"{len(found)} of {len(second)}"])  # fmt: skip
+    unit = UNITS[figure]
+    judged = table(["", f"mean regret, {unit}", "95% interval", f"worst, {unit}", "known"], rows)
+    names = [", ".join(f"`{one.name}`" for one in half) for half in (first, second)]
+    return (
+        f"Mean regret of `auto`, {unit}, by order and tolerance, on the first half ({names[0]}):"
+        f"\n\n{grid}\n\nLowest there: {best}. On the second half ({names[1]}):\n\n{judged}"
+    )
 
 
 def compared_table(results: Sequence[Results], questions: Sequence[str]) -> str:
@@ -270,7 +308,7 @@ def search_table(results: Sequence[Results]) -> str:
     """The paper's Table 4: what a search by training costs."""
     rows = []
     for one in results:
-        if not one.translates or len(one.bpe) < FEWEST:
+        if not one.translates or not one.judged:
             continue
         best = max(one.bpe, key=lambda name: one.mean(name, "bleu"))
         seconds = sum(one.records[name][0]["timing"]["train_cpu"] for name in one.bpe)
@@ -327,7 +365,7 @@ def between(sizes: Sequence[int], bleu: Sequence[float], chosen: Sequence[int]) 
 def plotted(results: Sequence[Results], name: str) -> list[Results]:
     """What a plot shows."""
     translates = name == "study-bleu"
-    return [one for one in results if one.translates == translates and len(one.bpe) >= FEWEST]
+    return [one for one in results if one.translates == translates and one.judged]
 
 
 def _plot_line(results: Sequence[Results], name: str, title: str) -> str:
@@ -361,6 +399,8 @@ def sections(results: Sequence[Results]) -> Iterator[tuple[str, str]]:
     yield "plot-bleu", _plot_line(results, "study-bleu", "BLEU that a size loses")
     yield "regret", regret_table(new, "bits_per_byte")
     yield "regret-bleu", regret_table(new, "bleu")
+    yield "verdict", verdict(new, "bits_per_byte")
+    yield "verdict-bleu", verdict(new, "bleu")
     yield (
         "europarl",
         compared_table([one for one in new if "europarl" in one.name], ("schedule", "length")),
