@@ -3,8 +3,10 @@
 A settings class is a frozen dataclass whose fields are made by `option()`:
 
     @dataclass(frozen=True, kw_only=True)
-    class CountSettings(Settings):
-        min_count: int = option(1, "Leave out words rarer than this.", whole(1), group="Words")
+    class CountSettings(Settings, group="Words"):
+        min_count: int = option(1, "Leave out words rarer than this.", whole(1))
+
+The class says in which group of the help text its options are; an option can name another.
 
 Messages write parameters in backticks, `min_count` or `on_invalid='replace'`. That is how they
 are spelled in Python; the command line turns them into its flags.
@@ -20,7 +22,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, wraps
 from importlib import import_module
 from itertools import chain
-from typing import Any, Literal, TypeVar, cast, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
 from volt.base.arguments import names_arguments
 from volt.base.checks import did_you_mean
@@ -335,20 +337,20 @@ class Option:
         return f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
 
 
-def option(default: Any, help: str, kind: ValueKind, *, group: Group, **more: Any) -> Any:
-    """A field of a settings class; `default` is `...` where there is none.
+def option(default: Any, help: str, kind: ValueKind | None = None, **more: Any) -> Any:
+    """A field of a settings class; `default` is `...` where there is none. Without a kind, it is
+    a flag.
 
-    `more`: `flag`, where it is not the name with dashes; `short`; `metavar`; `default_words`.
+    `more`: `flag`, where it is not the name with dashes; `short`; `metavar`; `default_words`;
+    `group`, where it is not that of the class.
     """
-    about = {"help": help, "kind": kind, "group": group, **more}
+    about = {"help": help, "kind": kind or flag(), **more}
     return field(default=MISSING if default is ... else default, metadata={"option": about})
 
 
-def argument(
-    default: Any, help: str, kind: ValueKind, *, metavar: str, group: Group = "Input"
-) -> Any:
+def argument(default: Any, help: str, kind: ValueKind, *, metavar: str) -> Any:
     """A field that is given by its position on the command line."""
-    return option(default, help, kind, group=group, metavar=metavar, argument=True)
+    return option(default, help, kind, group="Input", metavar=metavar, argument=True)
 
 
 S = TypeVar("S", bound="Settings")
@@ -358,6 +360,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """Base of all settings: every value is read and checked when one is made."""
+
+    group: ClassVar[Group]
+
+    def __init_subclass__(cls, group: Group | None = None) -> None:
+        if group:
+            cls.group = group
 
     def __post_init__(self) -> None:
         for name, one in options_of(type(self)).items():
@@ -382,11 +390,15 @@ def options_of(*kinds: type[Settings]) -> dict[str, Option]:
 
 @cache
 def _options(kind: Any) -> list[Option]:
-    return [_option(one) for one in fields(kind) if "option" in one.metadata]
+    return [_option(one, kind) for one in fields(kind) if "option" in one.metadata]
 
 
-def _option(one: Field[Any]) -> Option:
+def _option(one: Field[Any], kind: Any) -> Option:
     about = dict(one.metadata["option"])
+    if "group" not in about:
+        bases = [base for base in reversed(kind.__mro__) if issubclass(base, Settings)]
+        owner = next(base for base in bases if base.__dataclass_fields__.get(one.name) is one)
+        about["group"] = owner.group
     required = one.default is MISSING
     about["flag"] = "--" + (about.get("flag") or one.name.replace("_", "-"))
     about["metavar"] = about.get("metavar") or about["kind"].metavar

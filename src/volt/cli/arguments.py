@@ -12,7 +12,6 @@ from volt.base.options import (
     argument,
     choice,
     file_list,
-    flag,
     one_of,
     option,
     path,
@@ -37,11 +36,10 @@ class Inputs(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(Settings):
+class Model(Settings, group="Tokens"):
     model: str = option(
-        ..., "A learned vocabulary: its folder, or volt.json.", path("DIR"), group="Tokens",
-        short="-m",
-    )  # fmt: skip
+        ..., "A learned vocabulary: its folder, or volt.json.", path("DIR"), short="-m"
+    )
 
     @property
     def file(self) -> str:
@@ -60,13 +58,13 @@ class Stdin(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class File(Settings):
+class File(Settings, group="Output"):
     """Output of commands that write a file."""
 
     output: str | None = option(
-        None, "Write here.", path("FILE"), group="Output", short="-o", default_words="stdout"
+        None, "Write here.", path("FILE"), short="-o", default_words="stdout"
     )
-    force: bool = option(False, REPLACE, flag(), group="Output")
+    force: bool = option(False, REPLACE)
 
     def claim(self, *inputs: object, glob: str = "*") -> None:
         """Refuse, before any work, an output that must not be written."""
@@ -88,11 +86,11 @@ class File(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folder(Settings):
+class Folder(Settings, group="Output"):
     """Output of commands that write a folder."""
 
-    output: str = option(..., "Folder to write.", path("DIR"), group="Output", short="-o")
-    force: bool = option(False, "Replace a folder that volt wrote.", flag(), group="Output")
+    output: str = option(..., "Folder to write.", path("DIR"), short="-o")
+    force: bool = option(False, "Replace a folder that volt wrote.")
 
     def claim(self, *inputs: object) -> None:
         """Refuse, before any work, a folder that must not be written."""
@@ -115,30 +113,28 @@ class Learned(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spark(Settings):
+class Spark(Settings, group="Input"):
     """Where the work is done."""
 
     engine: Literal["local", "spark"] = option(
-        "local", "This machine, or Apache Spark (extra spark)", choice("local", "spark"),
-        group="Input",
-    )  # fmt: skip
+        "local", "This machine, or Apache Spark (extra spark)", choice("local", "spark")
+    )
     master: str | None = option(
         None, "Spark's master: spark://HOST:7077, yarn, local[4].", text("URL"),
-        group="Input", default_words="as Spark is set up",
+        default_words="as Spark is set up",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pattern(Settings):
+class Pattern(Settings, group="Input"):
     pattern: str | None = option(
         None, "How a tokenizer cuts text, where its files do not say it: a byte-level "
         "pre-tokenizer such as byte-level:qwen2, or a regular expression.", text("NAME"),
-        group="Input",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenizerInput(Pattern):
+class TokenizerInput(Pattern, group="Input"):
     """A tokenizer of any toolkit, the text to fit it to, and the model that uses it."""
 
     tokenizer: str = argument(
@@ -147,36 +143,30 @@ class TokenizerInput(Pattern):
     )  # fmt: skip
     files: Sequence[str] = argument((), "More text, as `on`.", file_list(), metavar="[FILE...]")
     on: Sequence[str] = option(
-        (), "Text or counts to fit to; may be given several times.", file_list(), group="Input",
+        (), "Text or counts to fit to; may be given several times.", file_list(),
         default_words="required",
     )  # fmt: skip
     model: str | None = option(
-        None, "Checkpoint that uses the tokenizer, to be changed with it.", path("DIR"),
-        group="Input",
-    )  # fmt: skip
+        None, "Checkpoint that uses the tokenizer, to be changed with it.", path("DIR")
+    )
     form: str | None = option(
-        None, "Format of the tokenizer", one_of(formats), group="Input", flag="from",
-        default_words="as it looks",
-    )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Quiet(Settings):
-    quiet: bool = option(
-        False, "No progress, no summary, no notes.", flag(), group="Output", short="-q"
+        None, "Format of the tokenizer", one_of(formats), flag="from", default_words="as it looks"
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told(Quiet):
-    json: bool = option(False, "Print the result as JSON on stdout.", flag(), group="Output")
+class Quiet(Settings, group="Output"):
+    quiet: bool = option(False, "No progress, no summary, no notes.", short="-q")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Threads(Settings):
-    threads: int | None = option(
-        None, "Number of threads.", whole(1), group="Output", default_words="one per core"
-    )
+class Told(Quiet, group="Output"):
+    json: bool = option(False, "Print the result as JSON on stdout.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threads(Settings, group="Output"):
+    threads: int | None = option(None, "Number of threads.", whole(1), default_words="one per core")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareCommand(File, Pattern):
+class CompareCommand(File, Pattern, group="Input"):
     vocabularies: Sequence[str] = argument(
-        ..., "Tokenizers of any toolkit: files or folders.", many(path()), metavar="VOCABULARY...",
-    )  # fmt: skip
+        ..., "Tokenizers of any toolkit: files or folders.", many(path()), metavar="VOCABULARY..."
+    )
     on: Sequence[str] = option(
         ..., "The text; may be given several times. code=FILE,en=FILE compares per kind of text.",
-        file_list(), group="Input",
+        file_list(),
     )  # fmt: skip
     output: str | None = option(
         None, "Write the tables too: FILE.csv, FILE.tex, or a page with charts.", path("FILE"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import InputError, SettingsError
-from volt.base.options import flag, option, options_of
+from volt.base.options import option, options_of
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
@@ -23,11 +23,10 @@ NOT_WITH_MERGE = ("shard", "sample", "mix", "document_cap", "input_format", "fie
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountOptions(CountSettings):
+class CountOptions(CountSettings, group="Input"):
     merge: bool = option(
-        False, "Add up counts files, such as those of shards; anything else is refused.", flag(),
-        group="Input",
-    )  # fmt: skip
+        False, "Add up counts files, such as those of shards; anything else is refused."
+    )
 
 
 @command("volt count train.txt -o counts.tsv")

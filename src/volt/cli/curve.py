@@ -25,9 +25,9 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class CurveCommand(File):
+class CurveCommand(File, group="Size"):
     sizes: str | None = option(
-        None, "Sizes to show: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
+        None, "Sizes to show: START:STOP:STEP or a list.", anything("SIZES"),
         default_words="round ones",
     )  # fmt: skip
     output: str | None = option(

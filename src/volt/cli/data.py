@@ -10,7 +10,6 @@ import click
 from volt.base.options import (
     Settings,
     argument,
-    flag,
     listed,
     number,
     option,
@@ -25,43 +24,36 @@ from volt.cli.console import print_json, progress_for, say
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListCommand(Settings):
-    json: bool = option(
-        False, "As JSON, with addresses, checksums, splits and cleaning.", flag(), group="Output"
-    )
+class ListCommand(Settings, group="Output"):
+    json: bool = option(False, "As JSON, with addresses, checksums, splits and cleaning.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetCommand(Settings):
+class GetCommand(Settings, group="Output"):
     name: str = argument(..., "One of `volt data list`.", text(), metavar="NAME")
     languages: tuple[str, ...] = option(
-        (), "Which languages; for ted two, or *,en for all with English.", listed(),
-        group="Input", metavar="X,Y", default_words="all",
+        (), "Which languages; for ted two, or *,en for all with English.", listed(), group="Input",
+        metavar="X,Y", default_words="all",
     )  # fmt: skip
-    no_clean: bool = option(
-        False, "Keep pairs that the paper's cleaning drops.", flag(), group="Input"
-    )
-    output: str = option(..., "Folder to write.", path("DIR"), group="Output", short="-o")
+    no_clean: bool = option(False, "Keep pairs that the paper's cleaning drops.", group="Input")
+    output: str = option(..., "Folder to write.", path("DIR"), short="-o")
     cache: str | None = option(
-        None, "Where downloads are kept.", path("DIR"), group="Output",
-        default_words="DIR.downloads",
-    )  # fmt: skip
-    force: bool = option(
-        False, "Replace a folder that volt data get wrote.", flag(), group="Output"
+        None, "Where downloads are kept.", path("DIR"), default_words="DIR.downloads"
     )
+    force: bool = option(False, "Replace a folder that volt data get wrote.")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CleanCommand(Settings):
+class CleanCommand(Settings, group="Words"):
     source: str = argument(..., "Text, source side.", path(), metavar="SOURCE")
     target: str = argument(..., "Text, target side.", path(), metavar="TARGET")
-    minimum: int = option(1, "Fewest words of a side.", whole(0), group="Words", flag="min")
-    maximum: int = option(80, "Most words of a side.", whole(0), group="Words", flag="max")
+    minimum: int = option(1, "Fewest words of a side.", whole(0), flag="min")
+    maximum: int = option(80, "Most words of a side.", whole(0), flag="max")
     ratio: float = option(
-        9.0, "Most words of one side for each word of the other; 0: any.", number(), group="Words"
+        9.0, "Most words of one side for each word of the other; 0: any.", number()
     )
     output: tuple[str, str] = option(..., "Files to write.", pair(), group="Output", short="-o")
-    force: bool = option(False, REPLACE, flag(), group="Output")
+    force: bool = option(False, REPLACE, group="Output")
 
 
 @command("volt data list", name="list")

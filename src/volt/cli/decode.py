@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import volt
 from volt.base.errors import InputError
-from volt.base.options import Settings, choice, flag, one_of, option
+from volt.base.options import Settings, choice, one_of, option
 from volt.cli.arguments import File, Model, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DecodeCommand(Settings):
-    form: str = option(
-        "tokens", "How ids are written", choice("tokens", "ids", "npy"), group="Input", flag="as"
-    )
+class DecodeCommand(Settings, group="Input"):
+    form: str = option("tokens", "How ids are written", choice("tokens", "ids", "npy"), flag="as")
     unit: str | None = option(
         None, "What a line of ids stands for: a line, or a whole document with its line ends",
-        one_of(units), group="Input", default_words="as the vocabulary reads text",
+        one_of(units), default_words="as the vocabulary reads text",
     )  # fmt: skip
-    skip_special: bool = option(False, "Leave special tokens out.", flag(), group="Tokens")
+    skip_special: bool = option(False, "Leave special tokens out.", group="Tokens")
 
 
 @command("volt decode -m out test.tok -o test.txt")

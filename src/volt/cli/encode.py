@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Literal
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import Settings, flag, one_of, option, text
+from volt.base.options import Settings, one_of, option, text
 from volt.cli.arguments import File, Folder, Model, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
 from volt.cli.console import progress_for, refuse, say
@@ -28,21 +28,18 @@ def forms() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdForm(Settings):
-    form: str = option("tokens", "How ids are written", one_of(forms), group="Output", flag="as")
-    document_eos: bool = option(
-        True, "Token files: put eos after every document.", flag(), group="Output"
-    )
+class IdForm(Settings, group="Output"):
+    form: str = option("tokens", "How ids are written", one_of(forms), flag="as")
+    document_eos: bool = option(True, "Token files: put eos after every document.")
     resume: bool = option(
-        False, "Token files: keep what is done if the run is stopped, and go on with it.", flag(),
-        group="Output",
-    )  # fmt: skip
+        False, "Token files: keep what is done if the run is stopped, and go on with it."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class SparkColumns(Spark):
+class SparkColumns(Spark, group="Output"):
     column: str | None = option(
-        None, "Spark: the new column of ids.", text("NAME"), group="Output", default_words="ids"
+        None, "Spark: the new column of ids.", text("NAME"), default_words="ids"
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import volt
-from volt.base.options import Settings, file_list, flag, one_of, option, path
+from volt.base.options import Settings, file_list, one_of, option, path
 from volt.cli.arguments import REPLACE, Model, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -14,13 +14,13 @@ from volt.settings.roles import UseSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportCommand(Settings):
-    to: str = option(..., "Format to write", one_of(formats), group="Output")
+class ExportCommand(Settings, group="Output"):
+    to: str = option(..., "Format to write", one_of(formats))
     output: str = option(
         ..., "A folder for hf and gpt2, a file for the others; further files go next to it.",
-        path("PATH"), group="Output", short="-o",
+        path("PATH"), short="-o",
     )  # fmt: skip
-    force: bool = option(False, REPLACE, flag(), group="Output")
+    force: bool = option(False, REPLACE)
     check: Sequence[str] = option(
         (), "Count the words of this text that the toolkit encodes differently; may be given "
         "several times.", file_list(), group="Input",

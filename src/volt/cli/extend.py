@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import volt
-from volt.base.options import Settings, choice, flag, option, path, size, whole
+from volt.base.options import Settings, choice, option, path, size, whole
 from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import command
 from volt.cli.console import progress_for
@@ -15,15 +15,12 @@ from volt.settings import MOST, ReadSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtendCommand(Settings):
-    add: int = option(..., "Number of tokens to add.", size(1, MOST), group="Size")
+class ExtendCommand(Settings, group="Size"):
+    add: int = option(..., "Number of tokens to add.", size(1, MOST))
     min_frequency: int = option(
         2, "Do not merge pairs rarer than this.", whole(1, MOST), group="Tokens"
     )
-    swap: bool = option(
-        False, "Keep the size: the tokens that the text uses least make room.", flag(),
-        group="Size",
-    )  # fmt: skip
+    swap: bool = option(False, "Keep the size: the tokens that the text uses least make room.")
     init: Literal["mean", "omp"] = option(
         "mean", "How rows of new tokens start: the mean of their parts, or matching pursuit "
         "against `donor`", choice("mean", "omp"), group="Training",

@@ -12,15 +12,14 @@ from volt.cli.console import print_json, say
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportCommand(Folder, Pattern):
+class ImportCommand(Folder, Pattern, group="Input"):
     file: str = argument(
-        ..., "tokenizer.json, a .model, codes, vocab.json, ranks, a list; or their folder.",
-        path(), metavar="FILE",
+        ..., "tokenizer.json, a .model, codes, vocab.json, ranks, a list; or their folder.", path(),
+        metavar="FILE",
     )  # fmt: skip
     form: str | None = option(
-        None, "Format of the file", one_of(formats), group="Input", flag="from",
-        default_words="as it looks",
-    )  # fmt: skip
+        None, "Format of the file", one_of(formats), flag="from", default_words="as it looks"
+    )
 
 
 @command("volt import tokenizer.json -o out/")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import volt
-from volt.base.options import argument, file_list, flag, option, path
+from volt.base.options import argument, file_list, option, path
 from volt.cli.arguments import Pattern
 from volt.cli.command import command
 from volt.cli.console import print_json
@@ -27,15 +27,15 @@ ON_TEXT = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class InfoCommand(Pattern):
+class InfoCommand(Pattern, group="Input"):
     tokenizer: str = argument(
         ..., "What volt learn wrote, or a tokenizer of any toolkit: file or folder.", path(),
         metavar="TOKENIZER",
     )  # fmt: skip
     on: Sequence[str] = option(
-        (), "Text to measure it on; may be given several times.", file_list(), group="Input"
+        (), "Text to measure it on; may be given several times.", file_list()
     )
-    json: bool = option(False, "Print it as JSON.", flag(), group="Output")
+    json: bool = option(False, "Print it as JSON.", group="Output")
 
 
 @command("volt info out")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import argument, file_list, flag, many, option, path
+from volt.base.options import argument, file_list, many, option, path
 from volt.cli.arguments import INPUTS, Folder, Run
 from volt.cli.command import Given, command
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
@@ -27,27 +27,22 @@ ARTIFACTS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnCommand(Folder):
+class LearnCommand(Folder, group="Input"):
     """What only the command line has."""
 
     files: Sequence[str] = argument((), INPUTS, file_list(), metavar="[FILE...]")
     source: Sequence[str] = option(
-        (), "Text of the source side; may be given several times.", file_list(), group="Input"
+        (), "Text of the source side; may be given several times.", file_list()
     )
     target: Sequence[str] = option(
-        (), "Text of the target side; may be given several times.", file_list(), group="Input"
+        (), "Text of the target side; may be given several times.", file_list()
     )
-    separate: bool = option(
-        False, "One vocabulary per side, in DIR/source and DIR/target.", flag(), group="Input"
-    )
+    separate: bool = option(False, "One vocabulary per side, in DIR/source and DIR/target.")
     lang: Sequence[str] = option(
-        (), "Text of a language; may be given several times.", many(path("CODE=FILE")),
-        group="Input",
-    )  # fmt: skip
-    separate_scripts: bool = option(
-        False, "One vocabulary per script, joined.", flag(), group="Input"
+        (), "Text of a language; may be given several times.", many(path("CODE=FILE"))
     )
-    report: bool = option(True, "Write report.json and report.html too.", flag(), group="Output")
+    separate_scripts: bool = option(False, "One vocabulary per script, joined.")
+    report: bool = option(True, "Write report.json and report.html too.", group="Output")
 
     @property
     def inputs(self) -> volt.Files:

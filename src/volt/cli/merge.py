@@ -16,13 +16,13 @@ from volt.settings import merge_rules
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeCommand(Folder):
+class MergeCommand(Folder, group="Input"):
     folders: Sequence[str] = argument(
         ..., "Folders with a volt.json, or such files.", many(path()), metavar="DIR DIR..."
     )
     on: Sequence[str] = option(
         (), "Text or counts to measure frequencies on; may be given several times.", file_list(),
-        group="Input", default_words="sums of the parts",
+        default_words="sums of the parts",
     )  # fmt: skip
     merge_rule: Any = option(
         None, "Which tokens may merge", one_of(merge_rules), group="Tokens",

@@ -15,14 +15,11 @@ Shows = Literal["answer", "paper"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlotCommand(Learned, File):
-    output: str = option(
-        ..., "A name that ends in .svg, .png or .pdf.", path("FILE"), group="Output", short="-o"
-    )
+class PlotCommand(Learned, File, group="Output"):
+    output: str = option(..., "A name that ends in .svg, .png or .pdf.", path("FILE"), short="-o")
     figure: Shows = option(
-        "answer", "Quality and cost, or the paper's entropy and MUV", choice("answer", "paper"),
-        group="Output",
-    )  # fmt: skip
+        "answer", "Quality and cost, or the paper's entropy and MUV", choice("answer", "paper")
+    )
 
 
 @command("volt plot out -o curve.svg")

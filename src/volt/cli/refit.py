@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.options import Settings, flag, option
+from volt.base.options import Settings, option
 from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RefitCommand(Settings):
-    residues: bool = option(
-        False, "Only take out tokens that the text makes, but never shows.", flag(), group="Size"
-    )
+class RefitCommand(Settings, group="Size"):
+    residues: bool = option(False, "Only take out tokens that the text makes, but never shows.")
 
 
 @command("volt refit tokenizer.json --on medical.txt --model checkpoint/ -o smaller/")

@@ -15,11 +15,10 @@ PAGE = "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportCommand(Learned, File):
+class ReportCommand(Learned, File, group="Output"):
     output: str | None = option(
-        None, "Write here.", path("FILE"), group="Output", short="-o",
-        default_words="DIR/report.html",
-    )  # fmt: skip
+        None, "Write here.", path("FILE"), short="-o", default_words="DIR/report.html"
+    )
 
 
 @command("volt report out")

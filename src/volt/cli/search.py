@@ -16,11 +16,11 @@ from volt.settings import TRAINED, AlphabetSettings, CountSettings, SearchSettin
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchCommand(Inputs, HeldOut):
+class SearchCommand(Inputs, HeldOut, group="Output"):
     """What only loss and bleu need: the text of trials, and a folder for them."""
 
     output: str | None = option(
-        None, "For loss and bleu: folder for the trials.", path("DIR"), group="Output", short="-o"
+        None, "For loss and bleu: folder for the trials.", path("DIR"), short="-o"
     )
 
 

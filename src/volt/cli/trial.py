@@ -19,40 +19,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldOut(Settings):
+class HeldOut(Settings, group="Input"):
     """Text that models are not trained on."""
 
-    valid: tuple[str, str] | None = option(
-        None, "Translation: validation text, two files.", pair(), group="Input"
-    )
-    test: tuple[str, str] | None = option(
-        None, "Translation: test text, two files.", pair(), group="Input"
-    )
+    valid: tuple[str, str] | None = option(None, "Translation: validation text, two files.", pair())
+    test: tuple[str, str] | None = option(None, "Translation: test text, two files.", pair())
     heldout: str | None = option(
-        None, "Language models: held-out text.", path(), group="Input",
+        None, "Language models: held-out text.", path(),
         default_words="every 20th line of the training text",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialCommand(Settings):
+class TrialCommand(Settings, group="Input"):
     files: Sequence[str] = argument(
         (), "Language models: training text, one or more files.", many(path()), metavar="[FILE...]"
     )
-    source: str | None = option(
-        None, "Translation: training text, source side.", path(), group="Input"
-    )
-    target: str | None = option(
-        None, "Translation: training text, target side.", path(), group="Input"
-    )
+    source: str | None = option(None, "Translation: training text, source side.", path())
+    target: str | None = option(None, "Translation: training text, target side.", path())
     vocabularies: Sequence[str] = option(
         ..., "A vocabulary, once for each: a folder or file, bpe:N, spm-bpe:N, spm-unigram:N, "
         "wordpiece:N, char or byte. Differences are tested against the first.", many(text("V")),
         group="Tokens", flag="vocab",
     )  # fmt: skip
     output: str = option(
-        ..., "Folder to write. A trial that was killed resumes there.", path("DIR"),
-        group="Output", short="-o",
+        ..., "Folder to write. A trial that was killed resumes there.", path("DIR"), group="Output",
+        short="-o",
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import volt
-from volt.base.options import argument, file_list, flag, option, path
+from volt.base.options import argument, file_list, option, path
 from volt.cli.arguments import Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -16,16 +16,14 @@ DIFFERENT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyCommand(Pattern):
+class VerifyCommand(Pattern, group="Input"):
     first: str = argument(..., "A tokenizer of any toolkit.", path(), metavar="A")
     second: str = argument(..., "Another.", path(), metavar="B")
     on: Sequence[str] = option(
         (), "Text to encode besides the 2,000 built-in texts; may be given several times.",
-        file_list(), group="Input",
+        file_list(),
     )  # fmt: skip
-    texts: bool = option(
-        False, "Compare the texts of the tokens, not their ids.", flag(), group="Tokens"
-    )
+    texts: bool = option(False, "Compare the texts of the tokens, not their ids.", group="Tokens")
 
 
 @command("volt verify model/tokenizer.json out/ --on test.txt")

@@ -19,7 +19,6 @@ from volt.base.options import (
     anything,
     chance,
     choice,
-    flag,
     form_of,
     late,
     listed,
@@ -105,62 +104,59 @@ GONE = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class WordSettings(Settings):
+class WordSettings(Settings, group="Words"):
     """How text is cut into words. By default as counts files among the inputs say."""
 
     pretokenizer: str | None = option(
         None, "How text is cut into words", one_of(pretokenizer_forms, read_pretokenizer),
-        group="Words", default_words="metaspace",
+        default_words="metaspace",
     )  # fmt: skip
     unit: Unit | None = option(
         None, "What is cut: lines, or whole documents with their line ends", one_of(units),
-        group="Words", default_words="document for byte-level text, else line",
+        default_words="document for byte-level text, else line",
     )  # fmt: skip
     normalize: Normalization | None = option(
-        None, "Unicode normalization", one_of(normalizations), group="Words", default_words="none"
+        None, "Unicode normalization", one_of(normalizations), default_words="none"
     )
     max_word_length: int | None = option(
         None, "Cut words that are longer than this, in characters.", whole(2, MOST),
-        group="Words", default_words="64",
+        default_words="64",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputSettings(Settings):
+class InputSettings(Settings, group="Input"):
     """Which files are read, and what is text in them."""
 
-    glob: str = option("*", "Which files of a folder to read.", text("PATTERN"), group="Input")
+    glob: str = option("*", "Which files of a folder to read.", text("PATTERN"))
     input_format: InputFormat = option(
         "auto", "What inputs are; pairs are lines word<TAB>count", choice(*get_args(InputFormat)),
-        group="Input", default_words="auto, by the names of files and how they begin",
+        default_words="auto, by the names of files and how they begin",
     )  # fmt: skip
     field: Sequence[str] = option(
         (), "Field of a record that is text, such as text or translation.de; may be given several "
-        "times.", many(text("NAME")), group="Input", metavar="NAME",
-        default_words="text, content or sentence",
+        "times.", many(text("NAME")), metavar="NAME", default_words="text, content or sentence",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadSettings(InputSettings):
+class ReadSettings(InputSettings, group="Input"):
     """How inputs are read to be counted."""
 
     weights: Iterable[Weight] | Weight | None = option(
         None, "Weight of all files, or once per file, in order.", anything("W", many=True),
-        group="Input", flag="weight", default_words="1",
+        flag="weight", default_words="1",
     )  # fmt: skip
-    on_invalid: OnInvalid = option(
-        "error", "What to do with invalid UTF-8", one_of(on_invalids), group="Input"
-    )
+    on_invalid: OnInvalid = option("error", "What to do with invalid UTF-8", one_of(on_invalids))
     min_count: int = option(1, "Leave out words rarer than this.", whole(1), group="Words")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountSettings(SampleSettings, ReadSettings, WordSettings):
+class CountSettings(SampleSettings, ReadSettings, WordSettings, group="Words"):
     """How text becomes word counts."""
 
     max_types: int | None = option(
-        None, "Keep at most this many different words (lossy).", whole(1), group="Words"
+        None, "Keep at most this many different words (lossy).", whole(1)
     )
 
     def of_everything(self) -> CountSettings:
@@ -169,62 +165,55 @@ class CountSettings(SampleSettings, ReadSettings, WordSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpillSettings(Settings):
+class SpillSettings(Settings, group="Words"):
     """How to count more words than fit into memory."""
 
     memory: str | int | None = option(
-        None, "Count within this much memory, such as 4G; needs `output`.", anything("SIZE"),
-        group="Words",
-    )  # fmt: skip
+        None, "Count within this much memory, such as 4G; needs `output`.", anything("SIZE")
+    )
     spill: str | None = option(
-        None, "Folder for what does not fit into memory.", text("DIR"),
-        group="Words", default_words="OUTPUT.spill",
-    )  # fmt: skip
-    resume: bool = option(False, "Go on with a count that was killed.", flag(), group="Words")
+        None, "Folder for what does not fit into memory.", text("DIR"), default_words="OUTPUT.spill"
+    )
+    resume: bool = option(False, "Go on with a count that was killed.")
 
 
 # ------------------------------------------------------------------------------ words to candidates
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlphabetSettings(Settings):
+class AlphabetSettings(Settings, group="Tokens"):
     """Which characters and pairs of tokens are taken."""
 
     coverage: float | None = option(
         None, "Share of the text's characters that the alphabet covers.", share(),
-        group="Tokens", default_words="1, or 0.9995 from 5,000 different characters on",
+        default_words="1, or 0.9995 from 5,000 different characters on",
     )  # fmt: skip
     max_token_length: int | None = option(
-        None, "Length of the longest token, in characters.", whole(1, MOST),
-        group="Tokens", default_words="any",
-    )  # fmt: skip
-    min_frequency: int = option(
-        2, "Do not merge pairs rarer than this.", whole(1, MOST), group="Tokens"
+        None, "Length of the longest token, in characters.", whole(1, MOST), default_words="any"
     )
+    min_frequency: int = option(2, "Do not merge pairs rarer than this.", whole(1, MOST))
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeSettings(AlphabetSettings):
+class MergeSettings(AlphabetSettings, group="Tokens"):
     """How far BPE goes."""
 
     merges: int | None = option(
-        None, "Number of merges, or of candidates from another source.", size(0, MOST),
-        group="Tokens", short="-n", default_words="100000",
+        None, "Number of merges, or of candidates from another source.", size(0, MOST), short="-n",
+        default_words="100000",
     )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
-class CandidateSettings(MergeSettings):
+class CandidateSettings(MergeSettings, group="Tokens"):
     """Where candidates come from."""
 
     candidates: str | None = option(
-        None, "Where candidates come from",
-        form_of(source_forms, read_source),
-        group="Tokens", metavar="SOURCE",
+        None, "Where candidates come from", form_of(source_forms, read_source), metavar="SOURCE",
         default_words="bpe:100000; twice as many from 1B parameters on",
     )  # fmt: skip
     encoding: Encoding | None = option(
-        None, "How text is encoded with the vocabulary", one_of(encodings), group="Tokens",
+        None, "How text is encoded with the vocabulary", one_of(encodings),
         default_words="merge for bpe, longest for wordpiece, else unigram",
     )  # fmt: skip
 
@@ -244,46 +233,43 @@ class CandidateSettings(MergeSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SizeSettings(Settings):
+class SizeSettings(Settings, group="Size"):
     """What decides the size, and the constants of the paper's transport."""
 
     criterion: str | None = option(
-        None, "What decides the size", one_of(criteria), group="Size",
-        default_words="auto, or muv with a profile",
-    )  # fmt: skip
+        None, "What decides the size", one_of(criteria), default_words="auto, or muv with a profile"
+    )
     size: int | None = option(
         None, "Fix the size of the vocabulary, everything included: 32000 or 32k.", size(),
-        group="Size", default_words="the criterion decides",
+        default_words="the criterion decides",
     )  # fmt: skip
     profile: Profile | None = option(
         None, "Choose as the paper does; literal and released are for comparison only",
-        choice("paper", "literal", "released"), group="Size",
+        choice("paper", "literal", "released"),
     )  # fmt: skip
     multiple_of: int | None = option(
-        None, "Round the size that auto chooses to a multiple of this.", whole(1), group="Size",
+        None, "Round the size that auto chooses to a multiple of this.", whole(1),
         default_words="64, below 4,096 rows 8",
     )  # fmt: skip
     sizes: str | Sequence[int] | None = option(
         None, "Sizes at which transport is solved: START:STOP:STEP or a list.", anything("SIZES"),
-        group="Size", default_words="1000:10000:1000",
+        default_words="1000:10000:1000",
     )  # fmt: skip
     rank: Rank | None = option(
-        None, "Which candidates come first", choice("frequency", "merge"), group="Size",
+        None, "Which candidates come first", choice("frequency", "merge"),
         default_words="frequency for muv and for candidates without merges, else merge",
     )  # fmt: skip
-    gamma: float = option(1.0, "Weight of the transport plan's entropy.", number(), group="Size")
+    gamma: float = option(1.0, "Weight of the transport plan's entropy.", number())
     epsilon: float | None = option(
         None, "Tolerance of each token's mass, relative; absolute with profile=literal.", number(),
-        group="Size", default_words="0.01; 0.00001 with profile=literal",
+        default_words="0.01; 0.00001 with profile=literal",
     )  # fmt: skip
     threshold: float = option(
-        0.001, "Drop tokens that get less than this share of the mass they ask for.", number(0),
-        group="Size",
-    )  # fmt: skip
+        0.001, "Drop tokens that get less than this share of the mass they ask for.", number(0)
+    )
     multilingual: bool = option(
         False, "The paper's setting for many languages: 300,000 candidates and sizes of "
         "40000:160000:10000. On the command line, files are languages by name.",
-        flag(), group="Size",
     )  # fmt: skip
 
     def _check(self) -> None:
@@ -299,30 +285,25 @@ class SizeSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QualitySettings(Settings):
+class QualitySettings(Settings, group="Size"):
     """How the quality and the cost of a size are measured."""
 
     for_model: str = option(
         "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
-        "width", form_of(model_forms, read_model), group="Size", metavar="MODEL",
+        "width", form_of(model_forms, read_model), metavar="MODEL",
     )  # fmt: skip
     tolerance: float = option(
-        0.005, "Loss of held-out quality that does not count, relative.", chance(), group="Size"
+        0.005, "Loss of held-out quality that does not count, relative.", chance()
     )
-    order: int = option(
-        3, "Order of the language model that measures quality.", whole(1, 6), group="Size"
-    )
+    order: int = option(3, "Order of the language model that measures quality.", whole(1, 6))
     splits: int | None = option(
         None, "Number of random parts of the text that every criterion is repeated on.",
-        whole(1, 100), group="Size", default_words="5, 3 or 1, by the number of different words",
+        whole(1, 100), default_words="5, 3 or 1, by the number of different words",
     )  # fmt: skip
-    seed: int = option(
-        0, "Random seed for the splits and the sample.", whole(0, 2**63 - 1), group="Size"
-    )
+    seed: int = option(0, "Random seed for the splits and the sample.", whole(0, 2**63 - 1))
     length: Length = option(
-        "types", "What the mean token length in the entropy is taken over", one_of(lengths),
-        group="Size",
-    )  # fmt: skip
+        "types", "What the mean token length in the entropy is taken over", one_of(lengths)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,35 +315,34 @@ class ChoiceSettings(QualitySettings, SizeSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VocabularySettings(RoleSettings):
+class VocabularySettings(RoleSettings, group="Tokens"):
     """What a vocabulary has besides the chosen tokens."""
 
     merge_rule: MergeRule | None = option(
-        None, "Which tokens may merge", one_of(merge_rules), group="Tokens",
+        None, "Which tokens may merge", one_of(merge_rules),
         default_words="concat for metaspace, else pairs",
     )  # fmt: skip
     unknown: Unknown | None = option(
         None, "What becomes of characters outside the vocabulary", one_of(unknowns),
-        group="Tokens", default_words="unk for whitespace, else byte",
+        default_words="unk for whitespace, else byte",
     )  # fmt: skip
     symbols: Sequence[str] = option(
-        (), "A symbol that is never split; may be given several times.", many(text()),
-        group="Tokens", flag="symbol",
-    )  # fmt: skip
+        (), "A symbol that is never split; may be given several times.", many(text()), flag="symbol"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
+class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings, group="Size"):
     """What can be set in `learn`, besides how text is read."""
 
     ladder: str | Sequence[int] | None = option(
         None, "Several sizes from one run, each contained in the next, such as 8k,16k,32k.",
-        anything("SIZES"), group="Size",
+        anything("SIZES"),
     )  # fmt: skip
     select: Select = option(
         "merges", "How the tokens of a size are selected: in the order of the candidates, or by "
         "transport, for the fewest tokens of text, with a proven bound",
-        choice("merges", "transport"), group="Size",
+        choice("merges", "transport"),
     )  # fmt: skip
 
     def _check(self) -> None:
@@ -434,23 +414,22 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LanguageSettings(Settings):
+class LanguageSettings(Settings, group="Input"):
     """How languages are balanced and compared."""
 
     temperature: Weight | None = option(
-        None, "Balance languages by p ~ n^(1/T), n their lines; such as 5 or inf.", anything("T"),
-        group="Input",
-    )  # fmt: skip
+        None, "Balance languages by p ~ n^(1/T), n their lines; such as 5 or inf.", anything("T")
+    )
     min_share: float | None = option(
         None, "Least share of the vocabulary for each language.", number(), group="Size"
     )
     reference: str | None = option(
-        None, "Language that parity is measured against.", text("CODE"),
-        group="Output", default_words="en",
+        None, "Language that parity is measured against.", text("CODE"), group="Output",
+        default_words="en",
     )  # fmt: skip
     parallel: Mapping[str, str] | None = option(
         None, "Parallel text to measure parity on: CODE=FILE, or a folder; may be given several "
-        "times.", anything("CODE=FILE", many=True), group="Input",
+        "times.", anything("CODE=FILE", many=True),
     )  # fmt: skip
 
 
@@ -458,17 +437,14 @@ class LanguageSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparedSizes(Settings):
+class ComparedSizes(Settings, group="Size"):
     """Which sizes are compared, and by what."""
 
     by: str = option(
-        "auto",
-        "What to compare the sizes by",
-        one_of(lambda: (*criteria(), *TRAINED)),
-        group="Size",
+        "auto", "What to compare the sizes by", one_of(lambda: (*criteria(), *TRAINED))
     )
     sizes: str | Sequence[int] | None = option(
-        None, "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"), group="Size",
+        None, "BPE sizes: START:STOP:STEP or a list.", anything("SIZES"),
         default_words="those at which quality is measured; 1000:10000:1000,20000,30000 for others",
     )  # fmt: skip
 
@@ -479,7 +455,7 @@ class SearchSettings(QualitySettings, ComparedSizes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodeSettings(InputSettings):
+class EncodeSettings(InputSettings, group="Tokens"):
     """How text is encoded."""
 
     unit: Unit | None = option(
@@ -487,13 +463,10 @@ class EncodeSettings(InputSettings):
         one_of(units), group="Input", default_words="as the vocabulary reads text",
     )  # fmt: skip
     allowed_special: Literal["all"] | Collection[str] = option(
-        (), 'Special tokens that may occur in the text, or "all".', listed(),
-        group="Tokens", flag="allow-special",
-    )  # fmt: skip
-    dropout: float = option(
-        0.0, "Skip merges with this probability (BPE-dropout).", number(0, 1), group="Tokens"
+        (), 'Special tokens that may occur in the text, or "all".', listed(), flag="allow-special"
     )
-    seed: int = option(0, "Random seed for dropout.", whole(0), group="Tokens")
+    dropout: float = option(0.0, "Skip merges with this probability (BPE-dropout).", number(0, 1))
+    seed: int = option(0, "Random seed for dropout.", whole(0))
     on_invalid: OnInvalid = option(
         "error", "What to do with invalid UTF-8",
         one_of(registered("volt.tokenizing.feeding", "OnInvalid")), group="Input",

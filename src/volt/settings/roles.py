@@ -9,7 +9,6 @@ from typing import Literal
 from volt.base.options import (
     Settings,
     choice,
-    flag,
     form_of,
     many_lists,
     option,
@@ -29,62 +28,57 @@ def chat_forms() -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UseSettings(Settings):
+class UseSettings(Settings, group="Tokens"):
     """What special tokens are for, and how models use them."""
 
     bos: str | None = option(
-        None, "Special token that begins a text.", text("NAME"), group="Tokens",
+        None, "Special token that begins a text.", text("NAME"),
         default_words="<s>, where it is a special token",
     )  # fmt: skip
     eos: str | None = option(
-        None, "Special token that ends a text.", text("NAME"), group="Tokens",
+        None, "Special token that ends a text.", text("NAME"),
         default_words="</s>, where it is a special token",
     )  # fmt: skip
     pad: str | None = option(
-        None, "Special token that fills a batch.", text("NAME"), group="Tokens",
+        None, "Special token that fills a batch.", text("NAME"),
         default_words="<pad> or [PAD], where it is a special token",
     )  # fmt: skip
     mask: str | None = option(
-        None, "Special token that hides another.", text("NAME"), group="Tokens",
+        None, "Special token that hides another.", text("NAME"),
         default_words="<mask> or [MASK], where it is a special token",
     )  # fmt: skip
     add_bos: bool = option(
-        False, "Put the token of `bos` before a text whose special tokens are asked for.", flag(),
-        group="Tokens",
-    )  # fmt: skip
+        False, "Put the token of `bos` before a text whose special tokens are asked for."
+    )
     add_eos: bool = option(
-        False, "Put the token of `eos` after a text whose special tokens are asked for.", flag(),
-        group="Tokens",
-    )  # fmt: skip
+        False, "Put the token of `eos` after a text whose special tokens are asked for."
+    )
     chat: str | None = option(
-        None, "Chat template, as its name or a Jinja file",
-        form_of(chat_forms, lambda name: name), group="Tokens", metavar="TEMPLATE",
+        None, "Chat template, as its name or a Jinja file", form_of(chat_forms, lambda name: name),
+        metavar="TEMPLATE",
     )  # fmt: skip
     max_length: int | None = option(
-        None, "Longest input of the model, in tokens.", whole(1, 2**53), group="Tokens",
-        default_words="not said",
-    )  # fmt: skip
+        None, "Longest input of the model, in tokens.", whole(1, 2**53), default_words="not said"
+    )
     padding_side: Literal["right", "left"] | None = option(
-        None, "Side of a batch that is padded", choice("right", "left"), group="Tokens",
-        default_words="right",
-    )  # fmt: skip
+        None, "Side of a batch that is padded", choice("right", "left"), default_words="right"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoleSettings(UseSettings):
+class RoleSettings(UseSettings, group="Tokens"):
     """The special tokens of a vocabulary that is learned."""
 
     special: Sequence[str] = option(
         DEFAULT_SPECIAL, "Special tokens, with ids from 0 on; may be given several times.",
-        many_lists(), group="Tokens",
+        many_lists(),
     )  # fmt: skip
     unk: str | None = option(
-        None, "Special token of unknown characters.", text("NAME"), group="Tokens",
-        default_words="<unk>",
-    )  # fmt: skip
+        None, "Special token of unknown characters.", text("NAME"), default_words="<unk>"
+    )
     reserve: int = option(
         0, "Number of special tokens to leave for later: <|reserved_0|> and so on.",
-        whole(0, MOST_RESERVED), group="Tokens",
+        whole(0, MOST_RESERVED),
     )  # fmt: skip
 
     def _check(self) -> None:

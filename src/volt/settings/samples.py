@@ -25,23 +25,23 @@ def parts() -> ValueKind:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SampleSettings(Settings):
+class SampleSettings(Settings, group="Input"):
     """Which documents are counted."""
 
     sample: int | str | None = option(
         None, "Bytes of text to keep, such as 2G; documents are chosen by a hash of their content.",
-        text_bytes(), group="Input", default_words="all of it",
+        text_bytes(), default_words="all of it",
     )  # fmt: skip
     document_cap: int | str | None = option(
-        None, "Characters of each document to read, such as 10k.", size(), group="Input",
+        None, "Characters of each document to read, such as 10k.", size(),
         default_words="all of them",
     )  # fmt: skip
     mix: str | Mapping[str, float | str | Fraction] | None = option(
         None, "Shares of the text by name, such as web=0.6,code=0.4; inputs are NAME=FILE.",
-        mixture(), group="Input",
+        mixture(),
     )  # fmt: skip
-    seed: int = option(0, "Random seed for the sample.", whole(0, 2**63 - 1), group="Input")
+    seed: int = option(0, "Random seed for the sample.", whole(0, 2**63 - 1))
     shard: str | None = option(
-        None, "Count only this part of the inputs, such as 3/64.", parts(), group="Input",
+        None, "Count only this part of the inputs, such as 3/64.", parts(),
         default_words="all of them",
     )  # fmt: skip
