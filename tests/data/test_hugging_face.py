@@ -45,7 +45,7 @@ def test_a_row_is_a_line_of_parallel_text(dataset):
     ("name", "words"),
     [
         ("{}::train:nothing", "no field 'nothing'; there are: text"),
-        ("{}::train:n", "n is a int, not text"),
+        ("{}::train:n", "field 'n' is int64, not text"),
         ("{}::nosplit:text", "nosplit"),
         ("{}/nowhere::train:text", "nowhere"),
     ],

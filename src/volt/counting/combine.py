@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,8 +11,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError
-from volt.counting.counts import CountTotals, Part, WordCounts
-from volt.settings import MOST
+from volt.counting.counts import CountTotals, Part, WordCounts, common_unit
 
 SAMPLED_INPUTS = 40
 """Only the first inputs have a sample."""
@@ -42,9 +40,7 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
     if len(rules) > 1:
         raise SettingsError("the texts were counted by different rules: count them by the same one")
     (rule,) = rules
-    unit = math.lcm(*((one.weight / one.counts.unit).denominator for one in weighted))
-    if unit > MOST:
-        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    unit = common_unit(one.weight / one.counts.unit for one in weighted)
     counter = rule.counter(threads)
     totals = CountTotals()
     parts: list[Part] = []
@@ -55,21 +51,10 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
             counter.add_words(words.text, words.offsets, words.counts, weight)
         except OverflowError:
             raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None
-        totals += replace(
-            words.totals,
-            words=0,
-            cut_words=0,
-            reserved=words.totals.reserved * weight,
-            pruned_words=words.totals.pruned_words * weight,
-            max_undercount=words.totals.max_undercount * weight,
-        )
+        totals += replace(words.totals.times(weight), words=0)
     text, offsets, numbers = counter.finish(min_count * unit if min_count > 1 else 1)
     kept = int(numbers.sum())
-    totals += CountTotals(
-        words=kept,
-        cut_words=sum(one.counts.totals.cut_words for one in weighted),
-        pruned_words=counter.totals["words"] - kept,
-    )
+    totals += CountTotals(words=kept, pruned_words=counter.totals["words"] - kept)
     totals.check()
     lines = [one.counts.weighted_lines for one in weighted]
     samples = [sample for one in weighted for sample in one.counts.samples]

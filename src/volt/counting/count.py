@@ -22,7 +22,14 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
 from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
-from volt.counting.counts import COUNTS_HEAD, LARGEST, CountsHeader, CountTotals, WordCounts
+from volt.counting.counts import (
+    COUNTS_HEAD,
+    LARGEST,
+    CountsHeader,
+    CountTotals,
+    WordCounts,
+    common_unit,
+)
 from volt.counting.decoding import BLOCK, OnInvalid
 from volt.counting.documents import Documents
 from volt.counting.inputs import Text, TextInput, find_inputs
@@ -40,7 +47,7 @@ from volt.counting.records import RecordOptions
 from volt.counting.sampling import Sample, Sampling, take_sample
 from volt.counting.shards import shard_of
 from volt.counting.words import WordRule
-from volt.settings import MOST, CountSettings, WordSettings
+from volt.settings import CountSettings, WordSettings
 
 CANDIDATES_HEAD = b"# volt candidates "
 LONGEST_HEADER = 1 << 16
@@ -141,18 +148,12 @@ def _unweighted(counts: WordCounts, group: CountPlan, weight: Fraction) -> WordC
     with it, so that a count that becomes too large is met where it is read."""
     unit = math.lcm(*(one.file_unit for one in group.inputs))
     times = int(weight * counts.unit / unit)
-    totals, lines = counts.totals, counts.weighted_lines
+    lines = counts.weighted_lines
     return replace(
         counts,
         counts=counts.counts // np.uint64(times),
         unit=unit,
-        totals=replace(
-            totals,
-            words=totals.words // times,
-            reserved=totals.reserved // times,
-            pruned_words=totals.pruned_words // times,
-            max_undercount=totals.max_undercount // times,
-        ),
+        totals=counts.totals.times(Fraction(1, times)),
         weighted_lines=None if lines is None else lines / weight,
     )
 
@@ -179,14 +180,12 @@ def _count_planned(
 
     # 2. Sort, and leave out rare words.
     text, offsets, counts = counter.finish(plan.least(settings.min_count))
-    counted = counter.totals
-    words = int(counts.sum())
-    totals += CountTotals(
+    counted, words = CountTotals.of(counter), int(counts.sum())
+    totals += replace(
+        counted,
         words=words,
-        cut_words=counted["cut_words"],
-        reserved=counted["reserved"],
-        pruned_words=counted["words"] - words,
-        max_undercount=counted["max_undercount"],
+        pruned_words=counted.words - words,
+        max_undercount=counter.totals["max_undercount"],
     )
     totals.check()
     return WordCounts(
@@ -220,9 +219,7 @@ class CountPlan:
 
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""
-        sizes = [one.size for one in self.inputs]
-        known = sum(size for size in sizes if size is not None)
-        return known if None not in sizes else None
+        return _whole_size(self.inputs)
 
     def least(self, min_count: int) -> int:
         """The least count that is listed. A minimum of 1 leaves out nothing, not even a word that
@@ -273,9 +270,7 @@ def plan_count(
             f"the counts were made with Unicode {rule.unicode}, text would be counted with "
             f"{_core.unicode_version}; count all of it with one version of volt"
         )
-    unit = math.lcm(*(one.unit for one in opened))
-    if unit > MOST:
-        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    unit = common_unit(one.input.weight / one.file_unit for one in opened)
     opened, sample = choose_inputs(opened, rule, settings, progress or Progress())
     return CountPlan(opened, rule, unit, settings.on_invalid, BLOCK, sample)
 
@@ -295,9 +290,7 @@ def choose_inputs(
             )
     found, sample = [one.reopened() for one in opened], None
     if sampling is not None:
-        sizes = [one.size for one in opened]
-        whole = None if None in sizes else sum(size or 0 for size in sizes)
-        with progress.stage("Choosing documents", whole, "B") as report:
+        with progress.stage("Choosing documents", _whole_size(opened), "B") as report:
             sample = take_sample(found, sampling, report)
         found = sample.inputs
     if settings.shard is not None:
@@ -363,11 +356,6 @@ class OpenedInput:
             if self._kept is None:
                 stream.close()
 
-    @property
-    def unit(self) -> int:
-        """The input's weighted counts are whole numbers in this unit."""
-        return (self.input.weight / self.file_unit).denominator
-
     def reopened(self) -> TextInput:
         """The input, which is read again from its start."""
         if self._kept is None or self.input.batches is not None:
@@ -385,6 +373,12 @@ class OpenedInput:
         if self.header:
             stream.readline(LONGEST_HEADER)
         return stream
+
+
+def _whole_size(opened: Iterable[OpenedInput]) -> int | None:
+    """Bytes of all inputs together, if that can be known."""
+    sizes = [one.size for one in opened]
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _common_rule(opened: list[OpenedInput], settings: WordSettings) -> WordRule:
@@ -451,11 +445,4 @@ def _read_counts(
             f"but its header says {header.types:,} and {header.totals.words:,}; "
             "it is cut short or was edited"
         )
-    totals = header.totals
-    return replace(
-        totals,
-        words=0,  # the counter has them
-        reserved=totals.reserved * weight,
-        pruned_words=totals.pruned_words * weight,
-        max_undercount=totals.max_undercount * weight,
-    )
+    return replace(header.totals.times(weight), words=0)  # the counter has them

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt._version import __version__
-from volt.base.errors import InputError
+from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
 from volt.counting.words import WordRule, read_rule
 from volt.settings import MOST
@@ -62,6 +63,19 @@ class CountTotals:
     def __add__(self, other: CountTotals) -> CountTotals:
         both = zip(vars(self).values(), vars(other).values(), strict=True)
         return CountTotals(*(mine + theirs for mine, theirs in both))
+
+    @classmethod
+    def of(cls, counter: _core.Counter) -> CountTotals:
+        """What a counter knows."""
+        counted = counter.totals
+        return cls(
+            words=counted["words"], cut_words=counted["cut_words"], reserved=counted["reserved"]
+        )
+
+    def times(self, weight: int | Fraction) -> CountTotals:
+        """The same text, each occurrence counted so often."""
+        names = ("words", "reserved", "pruned_words", "max_undercount")
+        return replace(self, **{name: int(getattr(self, name) * weight) for name in names})
 
     def check(self) -> None:
         for name, value in asdict(self).items():
@@ -138,6 +152,14 @@ class WordCounts:
     def digest(self) -> str:
         """sha256 of the words and counts: the same however the text was split into files."""
         return hashlib.sha256(_core.write_words(self.text, self.offsets, self.counts)).hexdigest()
+
+
+def common_unit(weights: Iterable[Fraction]) -> int:
+    """The largest unit in which counts of these weights are whole numbers."""
+    unit = math.lcm(*(weight.denominator for weight in weights))
+    if unit > MOST:
+        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    return unit
 
 
 @dataclass(frozen=True, eq=False)

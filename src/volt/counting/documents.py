@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -93,7 +93,7 @@ def tell_left_out(name: str, skipped: int, nulls: int) -> None:
         warnings.warn(message, VoltWarning, stacklevel=3)
 
 
-def documents_of(texts: list[bytes], first: int = 0) -> Documents:
+def documents_of(texts: Sequence[bytes | memoryview], first: int = 0) -> Documents:
     return Documents(b"".join(texts), np.cumsum([0, *map(len, texts)]).astype(np.uint64)[1:], first)
 
 

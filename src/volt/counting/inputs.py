@@ -27,7 +27,9 @@ from volt.base.manifest import result_files, some_of
 from volt.counting.decoding import BlockReader, decompressed
 from volt.counting.documents import Documents, as_lines, batches_of_strings, bytes_of_some
 from volt.counting.objects import (
+    BATCH_ROWS,
     Files,
+    TableBatches,
     Texts,
     are_names,
     is_word_counts,
@@ -275,18 +277,14 @@ def _find(
     elif batches := object_batches(item, name, records):
         yield TextInput(name, heavy, batches=batches)
     elif isinstance(item, Texts):
-        yield _strings(name, heavy, item.strings)
+        yield TextInput(name, heavy, text=item.strings)
     elif isinstance(item, Iterable) and not isinstance(item, Mapping):
-        yield _strings(name, heavy, item)
+        yield TextInput(name, heavy, text=item)
     else:
         raise ArgumentTypeError(
             f"input {number} is a {type(item).__name__}; "
             "give paths, or iterables of strings such as [sentences]"
         )
-
-
-def _strings(name: str, weight: Fraction, strings: Iterable[str]) -> TextInput:
-    return TextInput(name, weight, text=strings)
 
 
 def _as_records(found: Iterable[TextInput], records: RecordOptions) -> Iterator[TextInput]:
@@ -502,43 +500,19 @@ def _data_set(name: str, weight: Fraction | None) -> TextInput:
             f"{name}: a data set is named hf:DATASET:CONFIG:SPLIT:FIELD; CONFIG may be empty, and "
             "a FIELD inside another is written translation.de"
         )
-    return _strings(name, weight or Fraction(1), _DatasetField(name, *parts))
+    dataset, configuration, split, field = parts
 
-
-@dataclass(frozen=True)
-class _DatasetField:
-    """The strings of one field of a data set, streamed each time it is iterated over."""
-
-    name: str
-    dataset: str
-    configuration: str
-    split: str
-    field: str
-
-    def __iter__(self) -> Iterator[str]:
-        datasets = need("datasets", "datasets")
+    def tables() -> Iterator[Any]:
         try:
-            rows = datasets.load_dataset(
-                self.dataset, self.configuration or None, split=self.split, streaming=True
+            rows = need("datasets", "datasets").load_dataset(
+                dataset, configuration or None, split=split, streaming=True
             )
-            for number, row in enumerate(rows, 1):
-                yield self._text(row, number)
+            yield from rows.with_format("arrow").iter(BATCH_ROWS)
         except VoltError:
             raise
         except Exception as error:  # the library raises exceptions of many kinds
-            raise InputError(f"{self.name}: {error}") from error
+            raise InputError(f"{name}: {error}") from error
 
-    def _text(self, row: Any, number: int) -> str:
-        found = row
-        for part in self.field.split("."):
-            if not isinstance(found, dict) or part not in found:
-                listed = ", ".join(map(str, found)) if isinstance(found, dict) else "none"
-                raise InputError(
-                    f"{self.name}, row {number}: no field {part!r}; there are: {listed}"
-                )
-            found = found[part]
-        if not isinstance(found, str):
-            raise InputError(
-                f"{self.name}, row {number}: {self.field} is a {type(found).__name__}, not text"
-            )
-        return found
+    options = RecordOptions(fields=(field,))
+    batches = partial(TableBatches, name, options, tables)
+    return TextInput(name, weight or Fraction(1), batches=batches)

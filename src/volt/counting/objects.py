@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, BinaryIO
 
@@ -20,7 +20,7 @@ from volt.counting.documents import (
     bytes_of_some,
     documents_of,
 )
-from volt.counting.records import Reading, RecordOptions
+from volt.counting.records import Reading, RecordBatches, RecordOptions, find_fields
 
 LOOKED_AT = 1000
 """So many strings of a list are looked at to find out whether they name files."""
@@ -146,39 +146,33 @@ def object_batches(
     kind, library = type(value).__name__, _library(value)
     if library == "datasets" and kind in ("DatasetDict", "IterableDatasetDict"):
         raise InputError(f"{name}: a data set with splits {', '.join(value)}; name one: x['train']")
+    if library == "pandas" and (kind == "DataFrame" or hasattr(value, "to_list")):
+        column = _column_of(value, name, options) if kind == "DataFrame" else value
+        return lambda: _PandasColumn(column, name)
+    tables: Callable[[], Iterable[Any]]
+    size = getattr(value, "nbytes", None)
     if library == "datasets" and hasattr(value, "with_format"):
         size = getattr(getattr(value, "data", None), "nbytes", None)  # not of an IterableDataset
-        return lambda: TableBatches(
-            name, options, lambda: value.with_format("arrow").iter(BATCH_ROWS), size,
-            None if size is None else len(value),
-        )  # fmt: skip
-    if library == "pyarrow" and hasattr(value, "to_batches"):  # a table
-        return lambda: TableBatches(
-            name, options, lambda: iter(value.to_batches()), value.nbytes, len(value)
-        )
-    if library == "pyarrow" and kind == "RecordBatch":
-        return lambda: TableBatches(name, options, lambda: iter([value]), value.nbytes, len(value))
-    if library == "polars" and hasattr(value, "to_arrow"):
+        tables = lambda: value.with_format("arrow").iter(BATCH_ROWS)  # noqa: E731
+    elif library == "pyarrow" and hasattr(value, "to_batches"):  # a table
+        tables = value.to_batches
+    elif library == "pyarrow" and kind == "RecordBatch":
+        tables = lambda: [value]  # noqa: E731
+    elif library == "polars" and hasattr(value, "to_arrow"):
         table = value.to_frame("text") if kind == "Series" else value
-        column = (
-            RecordOptions("auto", ("text",), options.on_invalid) if kind == "Series" else options
-        )
-        return lambda: TableBatches(
-            name, column, lambda: iter(table.to_arrow().to_batches()), table.estimated_size(),
-            len(table),
-        )  # fmt: skip
-    if library == "pandas" and kind == "DataFrame":
-        return _pandas_column(_column_of(value, name, options), name, options)
-    if library == "pandas" and hasattr(value, "to_list"):
-        return _pandas_column(value, name, options)
-    return None
+        options = replace(options, fields=("text",)) if kind == "Series" else options
+        size, tables = table.estimated_size(), lambda: table.to_arrow().to_batches()
+    else:
+        return None
+    rows = None if size is None else len(value)
+    return lambda: TableBatches(name, options, tables, size, rows)
 
 
 BATCH_ROWS = 1000
 """Rows that are asked of a data set at a time."""
 
 
-class TableBatches(Batches):
+class TableBatches(RecordBatches):
     """The texts of Arrow tables. `size` is that of all of them in bytes, and `rows` how many rows
     they have, if that is known."""
 
@@ -186,14 +180,12 @@ class TableBatches(Batches):
         self,
         name: str,
         options: RecordOptions,
-        tables: Callable[[], Iterator[Any]],
+        tables: Callable[[], Iterable[Any]],
         size: int | None = None,
         rows: int | None = None,
     ) -> None:
-        super().__init__()
-        self.name = name
+        super().__init__(Reading(name, options.fields, options.on_invalid))
         self.expected = size
-        self._reading = Reading(name, options.fields, options.on_invalid)
         self._tables, self._rows = tables, rows
 
     @property
@@ -202,23 +194,13 @@ class TableBatches(Batches):
             return None
         return self.expected * min(self._reading.read, self._rows) // self._rows
 
-    @property
-    def skipped(self) -> int:  # type: ignore[override]
-        return self._reading.skipped
-
-    @property
-    def nulls(self) -> int:  # type: ignore[override]
-        return self._reading.nulls
-
     def read(self) -> Iterator[Documents]:
         from volt.counting.record_readers import read_arrow_batches
 
-        yield from read_arrow_batches(self._tables(), self._reading)
+        yield from read_arrow_batches(iter(self._tables()), self._reading)
 
 
 def _column_of(frame: Any, name: str, options: RecordOptions) -> Any:
-    from volt.counting.records import find_fields
-
     names = [str(column) for column in frame.columns]
     paths = find_fields(
         options.fields, lambda path: path[0] in names and len(path) == 1, names, name
@@ -239,9 +221,3 @@ class _PandasColumn(Batches):
         there = self._column[self._column.notna()]
         self.nulls = len(self._column) - len(there)
         yield from batches_of_strings(there, self.name)
-
-
-def _pandas_column(
-    column: Any, name: str, options: RecordOptions
-) -> Callable[[], Iterator[Documents]]:
-    return lambda: _PandasColumn(column, name)

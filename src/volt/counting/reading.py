@@ -16,7 +16,7 @@ from volt.base.errors import InputError
 from volt.base.progress import Report
 from volt.counting.counts import CountTotals
 from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
-from volt.counting.documents import Documents, one_document
+from volt.counting.documents import Documents, as_lines, documents_of, one_document
 from volt.counting.words import Pretokenizer, Unit, WordRule
 
 SAMPLE = 1 << 20
@@ -243,7 +243,7 @@ def _first_documents(batch: Documents) -> bytes:
     view = memoryview(batch.text).cast("B")
     number = int(np.searchsorted(batch.ends, min(SAMPLE, len(view)), "right"))
     first = Documents(view[: int(batch.ends[number - 1])] if number else b"", batch.ends[:number])
-    return b"".join(one if one.endswith(b"\n") else one + b"\n" for one in first.split())
+    return b"".join(as_lines([first]))
 
 
 def _invalid_document(name: str, first: int, batch: Documents, invalid: int) -> InputError:
@@ -265,8 +265,7 @@ def clean_documents(reader: Reader, batch: Documents) -> tuple[Documents, CountT
         clean = one.clean(cast(BinaryIO, io.BytesIO(document)))
         found.append(b"".join(clean.blocks(len(document) + 1)))
         lost += CountTotals(skipped_lines=clean.skipped_lines, replaced=clean.replaced)
-    ends = np.cumsum([0, *map(len, found)]).astype(np.uint64)[1:]
-    return batch._replace(text=b"".join(found), ends=ends), lost
+    return documents_of(found, batch.first)._replace(times=batch.times), lost
 
 
 # ---------------------------------------------------------------------------------- custom patterns
@@ -327,11 +326,7 @@ def word_batches(mode: Pretokenizer, texts: list[str]) -> Iterator[Documents]:
     for word in chain.from_iterable(map(mode.matches, texts)):
         some.append(word.encode())
         if len(some) == WORDS_AT_ONCE:
-            yield _joined(some)
+            yield documents_of(some)
             some = []
     if some:
-        yield _joined(some)
-
-
-def _joined(words: list[bytes]) -> Documents:
-    return Documents(b"".join(words), np.cumsum([len(word) for word in words]).astype(np.uint64))
+        yield documents_of(some)

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,14 +23,13 @@ from volt.counting.decoding import position_of
 from volt.counting.documents import (
     BATCH,
     LONGEST_RECORD,
-    Batches,
     Documents,
     documents_of,
     small_batches,
 )
 from volt.counting.inputs import TextInput
 from volt.counting.objects import read_pairs
-from volt.counting.records import MISSING, Reading, find_fields, member_of
+from volt.counting.records import Reading, RecordBatches, fields_of_record, find_fields
 
 EXTRA = "records"
 CSV_BLOCK = 1 << 24
@@ -102,9 +102,7 @@ def _fields_of(record: Any, number: int, reading: Reading) -> list[tuple[str, ..
     where = f"{reading.name}, record {number:,}"
     if not isinstance(record, dict):
         raise InputError(f"{where}: not an object with fields; this is not a file of records")
-    return find_fields(
-        reading.fields, lambda path: member_of(record, path) is not MISSING, list(record), where
-    )
+    return fields_of_record(reading.fields, record, where)
 
 
 def _parsed(line: bytes, reading: Reading, loads: Callable[[bytes], Any]) -> Any:
@@ -166,14 +164,6 @@ def read_json_array(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
 
 
 # ------------------------------------------------------------------------------------ CSV and TSV
-
-
-def read_csv(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
-    yield from _read_table(stream, reading, ",")
-
-
-def read_tsv(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
-    yield from _read_table(stream, reading, "\t")
 
 
 def _read_table(stream: BinaryIO, reading: Reading, delimiter: str) -> Iterator[Documents]:
@@ -285,18 +275,16 @@ def read_arrow(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
         else:
             file = arrow.ipc.open_stream(stream)
             batches = iter(file)
-        paths = _fields_of_schema(file.schema, reading)
-        number = 1
-        for batch in batches:
-            yield from _texts_of_batch(batch, paths, number, reading)
-            number += len(batch)
-            reading.read = number - 1
+        yield from read_arrow_batches(batches, reading, _fields_of_schema(file.schema, reading))
 
 
-def read_arrow_batches(batches: Iterator[Any], reading: Reading) -> Iterator[Documents]:
-    """Tables or record batches, such as those of a data set."""
+def read_arrow_batches(
+    batches: Iterator[Any], reading: Reading, paths: list[tuple[str, ...]] | None = None
+) -> Iterator[Documents]:
+    """Tables or record batches, such as those of a data set. The first says where the text is,
+    unless `paths` does."""
     with arrow_errors(reading):
-        paths, number = None, 1
+        number = 1
         for batch in batches:
             paths = paths or _fields_of_schema(batch.schema, reading)
             yield from _texts_of_batch(batch, paths, number, reading)
@@ -442,8 +430,8 @@ READERS: dict[str, Callable[..., Iterator[Documents]]] = {
     "jsonl": read_json_lines,
     "json": read_json_array,
     "parquet": read_parquet,
-    "csv": read_csv,
-    "tsv": read_tsv,
+    "csv": partial(_read_table, delimiter=","),
+    "tsv": partial(_read_table, delimiter="\t"),
     "arrow": read_arrow,
     "pairs": read_pairs,
 }
@@ -452,26 +440,16 @@ READERS: dict[str, Callable[..., Iterator[Documents]]] = {
 # -------------------------------------------------------------------------------- a file of records
 
 
-class RecordFile(Batches):
-    """The texts of a file's records, in batches."""
+class RecordFile(RecordBatches):
+    """The texts of a file's records."""
 
     def __init__(
         self, source: TextInput, form: str, fields: Sequence[str], on_invalid: str
     ) -> None:
-        super().__init__()
-        self.name = source.name
+        super().__init__(Reading(source.name, fields, on_invalid))
         self._source, self._form = source, form
-        self._reading = Reading(source.name, fields, on_invalid)
         self._size = source.size()
         self._stream: BinaryIO | None = None
-
-    @property
-    def skipped(self) -> int:  # type: ignore[override]
-        return self._reading.skipped
-
-    @property
-    def nulls(self) -> int:  # type: ignore[override]
-        return self._reading.nulls
 
     @property
     def position(self) -> int | None:  # type: ignore[override]

@@ -20,7 +20,7 @@ from volt.base.checks import did_you_mean
 from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, read_json
 from volt.base.schema import Schema, rows, table, text
-from volt.counting.documents import Documents, documents_of
+from volt.counting.documents import Batches, Documents, documents_of
 from volt.settings import InputSettings
 
 DEFAULT_FIELDS = ("text", "content", "sentence")
@@ -160,6 +160,14 @@ def find_fields(
     return paths
 
 
+def fields_of_record(
+    asked: Sequence[str], record: Mapping[Any, Any], where: str
+) -> list[tuple[str, ...]]:
+    """The paths of the fields to read in records like this one."""
+    names = list(map(str, record))
+    return find_fields(asked, lambda path: member_of(record, path) is not MISSING, names, where)
+
+
 def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(str(name)[:80] for name in names[:40])
     return (shown or "none") + (f" and {len(names) - 40:,} more" if len(names) > 40 else "")
@@ -255,6 +263,23 @@ class Reading:
             else:
                 kept.append(one)
         return documents_of(kept)
+
+
+class RecordBatches(Batches):
+    """The texts of records, in batches."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__()
+        self.name = reading.name
+        self._reading = reading
+
+    @property
+    def skipped(self) -> int:  # type: ignore[override]
+        return self._reading.skipped
+
+    @property
+    def nulls(self) -> int:  # type: ignore[override]
+        return self._reading.nulls
 
 
 def _kind(value: Any) -> str:

@@ -29,6 +29,7 @@ from volt.counting.documents import (
     Batches,
     Documents,
     blocks_of_lines,
+    documents_of,
     one_document,
     text_only,
 )
@@ -199,12 +200,7 @@ def capped(found: Documents, cap: int) -> Documents:
             texts.append(characters.encode(errors="surrogateescape"))
         else:
             texts.append(bytes(part))
-    return _packed(texts)
-
-
-def _packed(texts: Sequence[Any]) -> Documents:
-    sizes = np.array([len(text) for text in texts], np.uint64)
-    return Documents(b"".join(texts), np.cumsum(sizes, dtype=np.uint64))
+    return documents_of(texts)
 
 
 def _hashed(found: Documents, sampling: Sampling) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -346,7 +342,9 @@ def take_sample(inputs: Sequence[TextInput], sampling: Sampling, report: Report)
                 limit = BUCKETS if wanted is None else census.limit(wanted) + 1
                 spool.write(_chosen(found, ranges < limit))
             at = units.position
-            report(done + (units.read_bytes if at is None else at), _note(documents, sampling))
+            report(
+                done + (units.read_bytes if at is None else at), f"{documents:,} {sampling.unit}s"
+            )
         census.read_bytes += units.read_bytes
         done += one.size() or units.read_bytes
         sources.append(one if spool is None else replace(one, text=None, batches=spool.read))
@@ -356,10 +354,6 @@ def take_sample(inputs: Sequence[TextInput], sampling: Sampling, report: Report)
         sample_report(censuses, limits, sampling),
         [_filtered(one, sampling, half[one.group]) for one in sources],
     )
-
-
-def _note(documents: int, sampling: Sampling) -> str:
-    return f"{documents:,} {sampling.unit}s"
 
 
 def choose(
@@ -450,7 +444,7 @@ def _chosen(found: Documents, kept: NDArray[np.bool_]) -> Documents:
     view, ends, sizes = memoryview(found.text).cast("B"), found.ends, found.sizes()
     places = np.flatnonzero(kept)
     each = zip(ends[places].tolist(), sizes[places].tolist(), strict=True)
-    return _packed([view[end - size : end] for end, size in each])
+    return documents_of([view[end - size : end] for end, size in each])
 
 
 def _can_read_again(one: TextInput) -> bool:

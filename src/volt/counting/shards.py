@@ -25,7 +25,7 @@ from volt.counting.decoding import is_packed
 from volt.counting.documents import BATCH, Documents, blocks_of_lines
 from volt.counting.inputs import TextInput
 from volt.counting.objects import Files, Texts
-from volt.counting.records import Reading, find_fields
+from volt.counting.records import Reading, fields_of_record, find_fields
 from volt.settings import WordSettings
 
 PIECE = 1 << 26
@@ -56,7 +56,9 @@ def pieces_of(one: TextInput, by_line: bool) -> Iterator[TextInput]:
     if one.path is None or one.sampled or size is None or size <= PIECE:
         yield one
     elif one.form == "parquet":
-        for group in range(_row_groups(one)):
+        from volt.counting.record_readers import row_groups
+
+        for group in range(row_groups(str(one.path), _reading(one))):
             yield _piece(one, f"row group {group + 1}", partial(_parquet_group, one, group))
     elif (one.form == "jsonl" or (one.batches is None and by_line)) and not _packed(one):
         for start in range(0, size, PIECE):
@@ -80,12 +82,6 @@ def _packed(one: TextInput) -> bool:
 
 def _reading(one: TextInput) -> Reading:
     return Reading(one.name, one.records.fields, one.records.on_invalid, part=True)
-
-
-def _row_groups(one: TextInput) -> int:
-    from volt.counting.record_readers import row_groups
-
-    return row_groups(str(one.path), _reading(one))
 
 
 def _parquet_group(one: TextInput, group: int) -> Iterator[Documents]:
@@ -176,8 +172,7 @@ def _strings_of(batch: Any, fields: Sequence[str]) -> Any:
     items = list(batch)
     if items and all(isinstance(item, Mapping) for item in items):
         reading = Reading("the batch", fields)
-        has = partial(_has_path, items[0])
-        paths = find_fields(fields, has, list(map(str, items[0])), "the batch")
+        paths = fields_of_record(fields, items[0], "the batch")
         texts = [
             text.decode()
             for number, item in enumerate(items, 1)
@@ -185,12 +180,6 @@ def _strings_of(batch: Any, fields: Sequence[str]) -> Any:
         ]
         return Texts(texts)
     return Texts(items)
-
-
-def _has_path(record: Any, path: Sequence[str]) -> bool:
-    from volt.counting.records import MISSING, member_of
-
-    return member_of(record, path) is not MISSING
 
 
 @names_arguments

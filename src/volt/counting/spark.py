@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import re
 import signal
@@ -30,11 +29,11 @@ from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
 from volt.base.options import options_of
-from volt.counting.counts import CountTotals, WordCounts
+from volt.counting.counts import CountTotals, WordCounts, common_unit
 from volt.counting.documents import tell_left_out
 from volt.counting.inputs import split_group, weight_in_name, weight_of_each
 from volt.counting.record_readers import string_buffers
-from volt.counting.records import DEFAULT_FIELDS, MISSING, find_fields, member_of
+from volt.counting.records import DEFAULT_FIELDS, fields_of_record
 from volt.counting.sampling import Census, Sampling, choose, sample_report
 from volt.counting.spark_worker import (
     COUNTED,
@@ -48,7 +47,7 @@ from volt.counting.spark_worker import (
     version,
 )
 from volt.counting.words import WordRule
-from volt.settings import MOST, CountSettings, WordSettings
+from volt.settings import CountSettings, WordSettings
 
 InputForm = Literal["auto", "text", "jsonl", "parquet"]
 
@@ -125,9 +124,7 @@ def count_on_spark(
 
     # 1. Which inputs are there? Those of one kind, weight and part of a mixture are read together.
     groups = _groups(inputs, settings, form)
-    unit = math.lcm(*(one.weight.denominator for one in groups))
-    if unit > MOST:
-        raise SettingsError(f"the weights need counts in units of 1/{unit}; give rounder ones")
+    unit = common_unit(one.weight for one in groups)
 
     with spark_errors():
         works = []
@@ -236,9 +233,7 @@ def _members(frame: Any, fields: Sequence[str], paths: list[str]) -> list[tuple[
     if not isinstance(record, dict) or row is None:
         # Whoever counts it will say what is wrong with it.
         return [tuple(name.split(".")) for name in fields] or [("text",)]
-    return find_fields(
-        fields, lambda path: member_of(record, path) is not MISSING, list(record), paths[0]
-    )
+    return fields_of_record(fields, record, paths[0])
 
 
 def _read(spark: Any, form: str, paths: list[str], settings: CountSettings, whole: bool) -> Any:
@@ -265,9 +260,7 @@ def _read(spark: Any, form: str, paths: list[str], settings: CountSettings, whol
         else:
             frame = reader.text(paths, lineSep="\n")
         column = functions.col("value").cast("binary")
-        if (
-            whole and form == "text"
-        ):  # of lines, Spark's reader leaves out the mark of a file's start
+        if whole and form == "text":  # of lines, Spark leaves out the mark of a file's start
             marked = functions.substring(column, 1, 3) == functions.lit(b"\xef\xbb\xbf")
             column = functions.when(marked, functions.expr(AFTER_MARK)).otherwise(column)
     return frame.select(column.cast("binary").alias("text"))

@@ -71,10 +71,7 @@ def count_partition(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
         if work.on_invalid == "error":
             _check_text(found)
         totals += read_documents(reader, iter([found]), counter, lambda _: None)[0]
-    counted = counter.totals
-    totals += CountTotals(
-        words=counted["words"], cut_words=counted["cut_words"], reserved=counted["reserved"]
-    )
+    totals += CountTotals.of(counter)
     sums = {name: getattr(totals, name) for name in COUNTED}
     yield from _rows(sums | {name: getattr(reading, name) for name in LEFT_OUT}, counter)
 

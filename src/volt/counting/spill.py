@@ -215,17 +215,14 @@ class _RunCounter:
 
     def checkpoint(self) -> None:
         self._spill()
-        counted = self.counter.totals
-        sums = CountTotals(
-            words=counted["words"], cut_words=counted["cut_words"], reserved=counted["reserved"]
-        )
-        (self._totals + sums).check()
+        totals = self._totals + CountTotals.of(self.counter)
+        totals.check()
         self._spilled.save(
             replace(
                 self._spilled.state,
                 inputs_done=self._inputs_done,
                 position=self.end,
-                totals=self._totals + sums,
+                totals=totals,
                 runs=self._runs,
             )
         )

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_files, claim
@@ -101,13 +102,14 @@ def aligned(
 
 
 def text_lines(path: str | os.PathLike[str]) -> Iterator[str]:
-    """The lines of a file, packed or not, or of a field of a data set, where a row is a line."""
+    """The lines of a file, packed or not; of records or a data set, where each text is a line."""
     for source in find_inputs(path):
-        if source.text is not None:
-            yield from (" ".join(text.splitlines()) for text in source.text)
-            continue
-        with source.open() as stream:
-            yield from decoded(stream, source.name)
+        if (batches := source.documents()) is not None:
+            for text in chain.from_iterable(batch.split() for batch in batches):
+                yield " ".join(text.decode().splitlines())
+        else:
+            with source.open() as stream:
+                yield from decoded(stream, source.name)
 
 
 def decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
