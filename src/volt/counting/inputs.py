@@ -515,4 +515,4 @@ def _data_set(name: str, weight: Fraction | None) -> TextInput:
 
     options = RecordOptions(fields=(field,))
     batches = partial(TableBatches, name, options, tables)
-    return TextInput(name, weight or Fraction(1), batches=batches)
+    return TextInput(name, weight or Fraction(1), batches=batches, records=options)

@@ -172,7 +172,7 @@ def find_languages(inputs: Sequence[str], *, glob: str = "*") -> dict[str, list[
     for name in inputs:
         for source in find_inputs(name, glob=glob):
             if source.path is None:
-                _, dot, code = getattr(source.text, "field", "").rpartition(".")
+                _, dot, code = "".join(source.records.fields[:1]).rpartition(".")
                 if not dot:
                     raise SettingsError(
                         f"{source.name} has no language: name it with `lang=CODE={name}`"
