@@ -443,7 +443,7 @@ def test_a_character_without_a_token_of_its_own_can_not_be_spared() -> None:
         volt.WordRule("whitespace"), tokens, encoding="longest", unknown="unk",
         unknown_token="[UNK]", look_up=volt.tokenizing.vocabulary.LookUp(mark="##"),
     )  # fmt: skip
-    with pytest.raises(SettingsError, match="'##b', a part of 'ab', is no token"):
+    with pytest.raises(SettingsError, match="'##b', a part of 'ab', is not a token"):
         volt.refit(old, [["a aa ab"]], size=3)
 
 

@@ -342,3 +342,20 @@ def write_pair(folder: Path, data: str, names=("vocab.json", "merges.txt")) -> P
     merges = [one if isinstance(one, str) else " ".join(one) for one in model["merges"]]
     (folder / names[1]).write_text("\n".join(["#version: 0.2", *merges, ""]))
     return folder
+
+
+def write_opus(folder: Path) -> Path:
+    """An OPUS-MT folder with two models that share some pieces."""
+    folder.mkdir(exist_ok=True)
+    vocab = {"</s>": 0, "<unk>": 1, ">>de<<": 2}
+    for name, size in (("source.spm", 900), ("target.spm", 500)):
+        data = sentencepiece_model("unigram", vocab_size=size)
+        (folder / name).write_bytes(data)
+        model = sentencepiece.SentencePieceProcessor(model_proto=data)
+        for i in range(3, model.vocab_size()):
+            vocab.setdefault(model.id_to_piece(i), len(vocab))
+    vocab["<pad>"] = len(vocab)
+    (folder / "vocab.json").write_text(json.dumps(vocab, indent=2, ensure_ascii=False))
+    config = {"source_lang": "en", "target_lang": "de", "eos_token": "</s>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    return folder

@@ -13,6 +13,7 @@ from published import (
     hugging_face,
     ranks,
     sentencepiece_model,
+    write_opus,
     write_pair,
     write_ranks,
     write_rwkv,
@@ -211,21 +212,15 @@ def test_berts_list(config, tmp_path):
 
 def test_an_opus_mt_folder(tmp_path):
     transformers = pytest.importorskip("transformers")
-    data = sentencepiece_model("unigram")
-    for name in ("source.spm", "target.spm"):
-        (tmp_path / name).write_bytes(data)
-    model = sentencepiece.SentencePieceProcessor(model_proto=data)
-    pieces = [model.id_to_piece(i) for i in range(3, model.vocab_size())][::-2]
-    vocab = {"</s>": 0, "<unk>": 1, ">>de<<": 2}
-    vocab |= {piece: i for i, piece in enumerate(pieces, 3)} | {"<pad>": 3 + len(pieces)}
-    (tmp_path / "vocab.json").write_text(json.dumps(vocab))
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"source_lang": "en"}))
+    write_opus(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it recommends sacremoses
         library = transformers.MarianTokenizer.from_pretrained(tmp_path)
     texts = ["the and self", ">>de<< the and", "der die   und"]
-    same(open_engine(tmp_path).engine,
-         lambda text: library.encode(text, add_special_tokens=False), texts)  # fmt: skip
+    for path in (tmp_path, tmp_path / "vocab.json"):
+        assert identify(path).kind == "marian-mt"
+        same(open_engine(path).engine,
+             lambda text: library.encode(text, add_special_tokens=False), texts)  # fmt: skip
 
 
 def test_rwkv_takes_the_longest_token(tmp_path):

@@ -461,7 +461,9 @@ def _new_table(
     if rows.init is not None and used.ndim == 2:
         means = list(rows.init(tensor.name, _as_floats(used).astype(np.float32)))
     else:
-        means = [_as_floats(used[numbers]).mean(axis=0, dtype=np.float64) for numbers in rows.parts]
+        every = slice(None)  # for a token that is made of nothing
+        means = [_as_floats(used[numbers or every]).mean(axis=0, dtype=np.float64)
+                 for numbers in rows.parts]  # fmt: skip
     if tensor.dtype == "BF16":
         added = [_to_bfloat16(one) for one in means]
     else:

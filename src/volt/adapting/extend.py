@@ -32,10 +32,13 @@ from volt.adapting.refit import (
     count_for,
     fit,
     measured_by_library,
+    of_whole,
     open_model,
     readable,
     signed,
 )
+from volt.adapting.whole import kept_tokens, new_tokens, what_is_new
+from volt.adapting.words import documents_of, used_words
 from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
@@ -45,6 +48,7 @@ from volt.counting.inputs import Text
 from volt.counting.marks import INNER, SPACE_MARK, WORD_END
 from volt.counting.words import WordRule
 from volt.foreign.base import Added
+from volt.foreign.inner import ROUNDING
 from volt.foreign.original import AnyTokenizer
 from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
@@ -58,10 +62,6 @@ from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 RUN_ON = 2
 """How many times as many merges are made as tokens are added. More (4, 10) chose the same tokens on
 Multi30k and Tatoeba."""
-ROUNDING = {"float64": 2.0**-20, "float32": 2.0**-10}
-"""Where sums of scores are rounded, a new token has this much more for each part but one. It is
-more than the rounding of a word of 10,000 characters, or, in 32 bits, of a line of some 300
-tokens."""
 LONGEST_MESSAGE = (
     "longest match takes a new token wherever it fits: text may be cut otherwise than by joining "
     "old tokens"
@@ -108,13 +108,23 @@ def extend(
     original = readable(tokenizer, form, pattern)
     whole = original.vocabulary
     messages = list(original.messages)
+    checkpoint = None if model is None else open_model(model, original, messages)
+    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
+    engine = original.engine
+    if engine is not None and engine.whole:
+        documents = documents_of(on, options)
+        used = used_words(engine, documents, options.get("min_count") or 1)
+        new_words = new_tokens(engine, used, add, min_frequency)
+        messages.append(what_is_new(engine))
+        size = engine.size - (add if swap else 0)
+        kept = kept_tokens(engine, used, pinned, size)
+        done = of_whole(original, documents, kept, new_words, messages, checkpoint)
+        return done if init == "mean" else with_rows(done, Path(str(donor)))
     if whole.encoding == "longest":
         messages.append(LONGEST_MESSAGE)
-    checkpoint = None if model is None else open_model(model, original, messages)
     counts = count_for(original, on, options, threads, progress)
 
     # 1. Room for the new tokens, and the characters that are new.
-    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
     old, id_map = _with_room(whole, counts, add if swap else 0, pinned, threads)
     characters = new_characters(old, counts, add, min_frequency)
     grown = _with_characters(old, characters)
@@ -149,9 +159,6 @@ def extend(
     ]  # fmt: skip
     rows = [[int(old_ids[i]) for i in one] for one in made_of]
     added = _added(vocabulary, len(old), rows)
-    row_maker = None
-    if init == "omp" and donor is not None and checkpoint is not None:
-        row_maker = matched_rows(original, checkpoint, Path(donor), added, rows, messages)
     done = RefitResult(
         original=original,
         vocabulary=vocabulary,
@@ -162,9 +169,16 @@ def extend(
         parts=rows,
         checkpoint=checkpoint,
         added=added,
-        init=row_maker,
     )
-    return measured_by_library(done, on, options)
+    done = measured_by_library(done, on, options)
+    return done if init == "mean" else with_rows(done, Path(str(donor)))
+
+
+def with_rows(result: RefitResult, donor: Path) -> RefitResult:
+    """With rows for the new tokens that are matched to a donor."""
+    messages = list(result.messages)
+    init = matched_rows(result.original, donor, result.added, result.parts, messages)
+    return replace(result, init=init, messages=messages)
 
 
 def _with_room(

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from volt.adapting.checkpoint import (
     INPUT_NAMES,
-    Checkpoint,
     RowMaker,
     is_called,
     open_checkpoint,
@@ -57,7 +56,6 @@ def pursue(target: Rows, atoms: Rows, most: int) -> tuple[list[int], Rows]:
 
 def matched_rows(
     original: Original,
-    checkpoint: Checkpoint,
     donor: Path,
     added: Sequence[Added],
     parts: Sequence[Sequence[int]],
@@ -100,12 +98,11 @@ def matched_rows(
             row = weights @ table[own[chosen]].astype(np.float64) if chosen else np.zeros(0)
             length = float(np.linalg.norm(row))
             if not chosen or not length > 0:
-                rows[i] = table[list(parts[i])].mean(axis=0)
+                rows[i] = table[list(parts[i]) or slice(None)].mean(axis=0)
             else:
                 rows[i] = row * (norm / length)
         return rows
 
-    assert checkpoint is not None
     return make
 
 

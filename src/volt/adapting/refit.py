@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.adapting import whole
 from volt.adapting.checkpoint import Checkpoint, NewRows, RowMaker, open_checkpoint
 from volt.adapting.owned import (
     OwnedMerges,
@@ -35,7 +36,7 @@ from volt.adapting.owned import (
     token_frequencies,
 )
 from volt.adapting.residues import without_residues
-from volt.adapting.words import Fit, count_words, documents_of, fit_engine
+from volt.adapting.words import Fit, count_words, documents_of, fit_engine, used_words
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
@@ -186,9 +187,16 @@ def refit(
     old = _with_last_pairs(original.vocabulary)
     messages = list(original.messages)
     checkpoint = None if model is None else open_model(model, original, messages)
-    counts = count_for(original, on, options, threads, progress)
     pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
     pinned |= original.added
+    engine = original.engine
+    if engine is not None and engine.whole and not residues:
+        documents = documents_of(on, options)
+        used = used_words(engine, documents, options.get("min_count") or 1)
+        kept_ids = whole.kept_tokens(engine, used, pinned, settings.size)
+        messages.append(whole.what_is_lost(engine))
+        return of_whole(original, documents, kept_ids, [], messages, checkpoint)
+    counts = count_for(original, on, options, threads, progress)
     if residues:
         found_residues = without_residues(old, counts, pinned, threads)
         vocabulary, id_map = found_residues.vocabulary, found_residues.id_map
@@ -202,6 +210,8 @@ def refit(
             rerouted=found_residues.rerouted,
         )  # fmt: skip
         return measured_by_library(done, on, options)
+
+    pinned |= _stays_spelled(old, messages)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
     found = _candidates(old, counts, pinned, threads, progress)
@@ -237,6 +247,29 @@ def refit(
         checkpoint=checkpoint,
     )
     return measured_by_library(done, on, options)
+
+
+def of_whole(
+    original: Original, documents: list[str], kept: set[int], added: list[Added],
+    messages: list[str], checkpoint: Checkpoint | None,
+) -> RefitResult:  # fmt: skip
+    """A model of words or characters with other tokens."""
+    assert original.engine is not None
+    vocabulary, id_map = restrict(original.vocabulary, kept)
+    new = [Token(one.text, "piece") for one in added]
+    vocabulary = replace(vocabulary, tokens=[*vocabulary.tokens, *new])
+    text = hashlib.sha256("".join(documents).encode()).hexdigest()
+    signature = sign({
+        "extend" if added else "refit": hashlib.sha256(original.vocabulary.to_bytes()).hexdigest(),
+        "size": len(vocabulary), "corpus": text,
+    })  # fmt: skip
+    changed = original.changed(Change(id_map, added))
+    return RefitResult(
+        original=original, vocabulary=replace(vocabulary, signature=signature), id_map=id_map,
+        before=fit_engine(original.engine, documents), after=fit_engine(changed, documents),
+        messages=messages, parts=[list(one.parts) for one in added], checkpoint=checkpoint,
+        added=added,
+    )  # fmt: skip
 
 
 def measured_by_library(
@@ -371,7 +404,6 @@ def _candidates(
     """The tokenizer's own tokens, with frequencies measured on the text."""
     if old.look_up is None:
         return own_merges(old, counts, order="use", pinned=pinned, threads=threads)
-    _need_characters(old)
     with progress.stage("Cutting words", CURVE_SIZES, "sizes") as report:
         return own_pieces(old, counts, pinned=pinned, threads=threads, report=report)
 
@@ -402,24 +434,42 @@ def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
     return choose_size(problem)
 
 
-def _need_characters(old: Vocabulary) -> None:
-    """Where an unknown character is lost, each one needs a token of its own: then nothing that is
-    dropped can make text unknown."""
-    if old.unknown == "byte":
-        return
-    mark = old.look_up.mark if old.look_up is not None else ""
+def unspelled(old: Vocabulary) -> dict[int, str]:
+    """The tokens with a character that no token is, and that character. Where an unknown character
+    is lost, text with it would be unknown without them."""
+    if old.unknown == "byte" or old.look_up is None:
+        return {}
+    mark = old.look_up.mark
     single = {token.text for token in old.tokens if token.kind == "character"}
-    for token in old.tokens:
+    found: dict[int, str] = {}
+    for number, token in enumerate(old.tokens):
         if token.kind != "piece":
             continue
         inner = old.is_inner(token.text)
         for place, character in enumerate(token.text.removeprefix(mark) if inner else token.text):
             form = mark + character if mark and (inner or place > 0) else character
             if form not in single:
-                raise SettingsError(
-                    f"{form!r}, a part of {token.text!r}, is no token of the tokenizer: without "
-                    f"{token.text!r} words with it would be unknown; it can't be refitted"
-                )
+                found[number] = form
+    return found
+
+
+def _stays_spelled(old: Vocabulary, messages: list[str]) -> frozenset[int]:
+    """The tokens that can't go since they have a character that no other token spells."""
+    found = unspelled(old)
+    if found and old.encoding == "longest":
+        number, form = next(iter(found.items()))
+        text = old.tokens[number].text
+        raise SettingsError(
+            f"{form!r}, a part of {text!r}, is not a token of the tokenizer: without {text!r} "
+            "words with it would be unknown; it can't be refitted"
+        )
+    if found:
+        number, form = next(iter(found.items()))
+        messages.append(
+            f"{len(found):,} tokens stay, such as {old.tokens[number].text!r}: no other token has "
+            f"their characters ({form!r})"
+        )
+    return frozenset(found)
 
 
 # ------------------------------------------------------------------------------------- what is told

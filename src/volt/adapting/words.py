@@ -46,20 +46,26 @@ def documents_of(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]
     return read_documents(on, settings)
 
 
-def count_words(engine: Engine, inner: Inner, documents: list[str], min_count: int) -> WordCounts:
-    """The words that the engine's model sees, counted."""
+def used_words(engine: Engine, documents: list[str], min_count: int) -> Counter[str]:
+    """The words that the engine's model sees, and how often."""
     words = Counter(word for document in documents for word in engine.words(document))
     if min_count > 1:
         words = Counter({word: count for word, count in words.items() if count >= min_count})
     words.pop("", None)
     if not words:
         raise InputError("there is not one word in the text")
+    return words
+
+
+def count_words(engine: Engine, inner: Inner, documents: list[str], min_count: int) -> WordCounts:
+    """The same as word counts of volt."""
+    words = used_words(engine, documents, min_count)
     return inner.counts(words, sum(document.count("\n") + 1 for document in documents))
 
 
 def fit_engine(engine: Engine, documents: list[str]) -> Fit:
     """How an engine cuts documents."""
-    found = engine.encode_batch(documents)
+    found = engine.encode_fitting(documents)
     ids = np.array([i for one in found for i in one], np.int64)
     counts = np.bincount(ids, minlength=engine.size)
     shares = counts[counts > 0] / max(1, len(ids))

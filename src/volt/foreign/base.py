@@ -79,6 +79,8 @@ class Engine(ABC):
     """The byte tokens that spell unknown characters."""
     before_word: str = ""
     """What stands before a word inside a line, if the library does not add it."""
+    whole: bool = False
+    """Is every word one token or unknown? So it is with models of words and of characters."""
     messages: list[str]
 
     @property
@@ -93,6 +95,10 @@ class Engine(ABC):
 
     def encode(self, text: str) -> list[int]:
         return self.encode_batch([text])[0]
+
+    def encode_fitting(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of texts that it is fitted to: by the side of a translation model that fits."""
+        return self.encode_batch(texts)
 
     @abstractmethod
     def decode(self, ids: list[int]) -> str: ...

@@ -8,8 +8,12 @@ from pathlib import Path
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import read_lines, read_text
 from volt.foreign.base import Change
-from volt.foreign.huggingface import HuggingFace, kept_merges, renumbered_beside
-from volt.foreign.json_text import JsonText, dumped, laid_out
+from volt.foreign.huggingface import (
+    HuggingFace,
+    kept_merges,
+    renumbered_beside,
+    rewritten_table,
+)
 from volt.formats.gpt2 import pair_data
 from volt.formats.huggingface.folder import CONFIG, settings_of
 
@@ -33,16 +37,9 @@ class Pair(HuggingFace):
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
         assert self.folder is not None
-        source = JsonText(read_text(self.folder / self.files[0]))
         vocab = self.data["model"]["vocab"]
-        kept = sorted((int(change.id_map[i]), name) for name, i in vocab.items()
-                      if change.id_map[i] >= 0)  # fmt: skip
-        members = [f"{dumped(name)}: {number}" for number, name in kept]
-        members += [f"{dumped(one.text)}: {i}" for i, one in enumerate(change.added, change.kept)]
-        span = source.find(())
-        assert span is not None
-        text = source.with_spans({span: laid_out(members, source.style(()), "{}")})
-        names: list[str | None] = [name for _, name in kept]
+        text = rewritten_table(read_text(self.folder / self.files[0]), vocab, change)
+        names = [name for name, i in vocab.items() if change.id_map[i] >= 0]
         lines = read_lines(self.folder / self.files[1])
         head = [line for line in lines[:1] if line.startswith("#version")]
         merges = kept_merges(self.data["model"]["merges"], names, change)

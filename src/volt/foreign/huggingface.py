@@ -17,7 +17,7 @@ from volt.base.schema import table
 from volt.counting.marks import BYTES, END_MARK, LETTER_BYTES, letter_bytes
 from volt.foreign.base import Change, Engine, by_id, byte_tokens
 from volt.foreign.examine import examine_tokenizer_json
-from volt.foreign.inner import Inner, looking_up, merging
+from volt.foreign.inner import Inner, looking_up, merging, whole_words
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.huggingface.folder import (
     ADDED,
@@ -73,6 +73,7 @@ class HuggingFace(Engine):
             self.unknown_id = self.tokenizer.token_to_id(str(model["unk_token"]))
         if model.get("byte_fallback"):
             self.byte_ids = byte_tokens(self.names)
+        self.whole = self.model_type == "WordLevel"
         self.before_word = " "
 
     @property
@@ -168,9 +169,7 @@ class HuggingFace(Engine):
                 mark=model.get("continuing_subword_prefix", "##"), unknown_id=self.unknown_id,
                 longest_word=int(model.get("max_input_chars_per_word", 100)),
             )  # fmt: skip
-        raise SettingsError(
-            f"{self.name}: a {kind} model has whole words only; it can't be refitted or extended"
-        )
+        return whole_words(self.names, self.named, self.unknown_id)
 
     @cached_property
     def byte_level(self) -> bool:
@@ -253,6 +252,18 @@ def rewritten_json(
         if (span := source.find(path)) is not None:
             spans[span] = str(change.new_id(number, f"{name}: post_processor"))
     return source.with_spans(spans)
+
+
+def rewritten_table(text: str, vocab: Mapping[str, int], change: Change) -> str:
+    """A vocab.json with other tokens, in the layout that it has."""
+    source = JsonText(text)
+    kept = sorted((int(change.id_map[i]), name) for name, i in vocab.items()
+                  if change.id_map[i] >= 0)  # fmt: skip
+    members = [f"{dumped(name)}: {number}" for number, name in kept]
+    members += [f"{dumped(one.text)}: {i}" for i, one in enumerate(change.added, change.kept)]
+    span = source.find(())
+    assert span is not None  # it was read
+    return source.with_spans({span: laid_out(members, source.style(()), "{}")})
 
 
 def _unigram_members(vocab: list[Any], names: Sequence[str | None], change: Change) -> list[str]:

@@ -26,6 +26,11 @@ from volt.proposing.tokens import Kind, Token, packed
 from volt.tokenizing.pairs import Pair, last_two
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
+ROUNDING = {"float64": 2.0**-20, "float32": 2.0**-10}
+"""Where sums of scores are rounded, a new token gets this much more for each part but one. It is
+more than the rounding error of a word of 10,000 characters, or, in 32 bits, of a line of some 300
+tokens."""
+
 
 @dataclass(frozen=True, eq=False)
 class Inner:
@@ -116,8 +121,9 @@ def looking_up(
     byte_ids: frozenset[int] = frozenset(),
     unknown_score: float = 0.0,
     arithmetic: Literal["float64", "float32"] = "float64",
+    byte_level: bool = False,
 ) -> Inner:
-    """A model that looks tokens up: WordPiece or Unigram."""
+    """A model that looks tokens up: WordPiece, RWKV's longest match, or Unigram."""
     tokens = []
     for i, name in enumerate(names):
         kind: Kind = "piece"
@@ -131,19 +137,26 @@ def looking_up(
         score = scores[i] if scores is not None and kind in ("piece", "character") else 0.0
         tokens.append(Token(text, kind, score=score))
     vocabulary = Vocabulary(
-        rule=WordRule("whitespace" if mark else "metaspace"),
+        rule=WordRule("byte-level" if byte_level else "whitespace" if mark else "metaspace"),
         tokens=_distinct(tokens),
         encoding=encoding,
-        unknown="byte" if byte_ids else "unk",
+        unknown="byte" if byte_ids or byte_level else "unk",
         unknown_token=_name(names, unknown_id),
         fuse_unknown=encoding == "unigram" and not byte_ids,
-        word_ends="kinds" if mark else "runs",
+        word_ends="kinds" if mark or byte_level else "runs",
         look_up=LookUp(
             mark="##" if mark else "", longest_word=longest_word, unknown_score=unknown_score,
             arithmetic=arithmetic, restart="text",
         ),
     )  # fmt: skip
     return Inner(vocabulary)
+
+
+def whole_words(
+    names: Sequence[str | None], named: frozenset[int], unknown_id: int | None
+) -> Inner:
+    """A model of words or characters. It is WordPiece without tokens that go on inside a word."""
+    return looking_up(names, named, encoding="longest", mark="##", unknown_id=unknown_id)
 
 
 def _name(names: Sequence[str | None], number: int | None) -> str:

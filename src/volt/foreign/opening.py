@@ -74,6 +74,8 @@ def open_engine(
         said = KINDS[found.kind].said if found.kind in KINDS else f"a {found.kind} file"
         return Opened(engine, f"{said}, read and encoded by volt itself")
     own = _library_engine(place, found, pattern)
+    if own.library == "volt":
+        return Opened(own, f"{found.said}, read and encoded by volt itself")
     if not native:
         return Opened(own, f"{found.said}, encoded by {own.library}")
     return _checked(own, found.said, texts)

@@ -15,22 +15,24 @@ from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
 from volt.foreign.huggingface import renumbered_beside, spaced
-from volt.foreign.inner import Inner, looking_up, merging
+from volt.foreign.inner import Inner, looking_up, merging, whole_words
 from volt.formats.huggingface.folder import named_beside
+from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import (
     BPE,
     BYTE,
+    CHAR,
     CONTROL,
     NORMAL,
     UNIGRAM,
     UNKNOWN_TYPE,
     UNUSED,
     USER_DEFINED,
+    WORD,
     model_proto,
 )
 
 ROLES = ("unk", "bos", "eos", "pad")
-UNKNOWN_DROP = 10.0
 
 
 class SentencePiece(Engine):
@@ -55,9 +57,11 @@ class SentencePiece(Engine):
         kinds = [piece.type for piece in pieces]
         self.named = frozenset(i for i, kind in enumerate(kinds)
                                if kind in (CONTROL, UNKNOWN_TYPE, USER_DEFINED))  # fmt: skip
+        self.symbols = [piece.piece for piece in pieces if piece.type == USER_DEFINED]
         self.unknown_id = int(self.model.unk_id())
         self.byte_ids = frozenset(i for i, kind in enumerate(kinds) if kind == BYTE)
         self.unused = frozenset(i for i, kind in enumerate(kinds) if kind == UNUSED)
+        self.whole = self.proto.trainer_spec.model_type in (WORD, CHAR)
         first = self.model.encode("a", out_type=str)
         self.before_word = "" if first and first[0].startswith(SPACE_MARK) else " "
         self.added: dict[str, int] = {}
@@ -100,9 +104,13 @@ class SentencePiece(Engine):
 
     def words(self, text: str) -> list[str]:
         parts = self._pattern.split(text) if self._pattern else [text]
-        plain = [part for part in parts if part and part not in self.added]
-        return [word for part in plain
-                for word in spaced(self.model.normalize(part), self.names)]  # fmt: skip
+        plain = (self.model.normalize(part) for part in parts if part and part not in self.added)
+        if not self.whole:
+            return [word for part in plain for word in spaced(part, self.names)]
+        if self.proto.trainer_spec.model_type == CHAR:  # only symbols are longer than a character
+            pattern = "|".join(map(re.escape, sorted(self.symbols, key=len, reverse=True))) or "$^"
+            return [one for part in plain for rest in re.split(pattern, part) for one in rest]
+        return [one for part in plain for one in re.findall("▁[^▁]*|[^▁]+", part)]
 
     def inner(self) -> Inner:
         pieces, kind = self.proto.pieces, self.proto.trainer_spec.model_type
@@ -123,12 +131,10 @@ class SentencePiece(Engine):
             return looking_up(
                 self.names, self.named, encoding="unigram", unknown_id=self.unknown_id,
                 scores=[*scores, *[0.0] * (self.size - len(scores))], byte_ids=self.byte_ids,
-                unknown_score=float(np.float32(min(normal, default=0.0)) - UNKNOWN_DROP),
+                unknown_score=float(np.float32(min(normal, default=0.0)) - UNKNOWN_PENALTY),
                 arithmetic="float32",
             )  # fmt: skip
-        raise SettingsError(
-            f"{self.name}: a model of characters or words can't be refitted or extended"
-        )
+        return whole_words(self.names, self.named | self.byte_ids, self.unknown_id)
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
         files = {self.file_name: rewritten_model(self.proto, change, self.name)}

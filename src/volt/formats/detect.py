@@ -77,6 +77,8 @@ def identify(path: Path) -> Identified:
         return _of_folder(path)
     if path.name == "volt.json":
         return Identified("volt", path)
+    if path.name == "vocab.json" and _beside(path, "source.spm").exists():
+        return Identified("marian-mt", path)
     return Identified(_of_file(path), path)
 
 

@@ -37,7 +37,7 @@ TYPES: dict[Kind, int] = {
     "merged": NORMAL,
     "piece": NORMAL,
 }
-UNIGRAM, BPE = 1, 2
+UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
 ROLES: tuple[RoleName, ...] = ("unk", "bos", "eos", "pad")
 MOST_RANKS = 1 << 24
 """Scores are 32-bit floats, which can't tell more whole numbers apart."""
