@@ -2,12 +2,14 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdlib>
+#include <tuple>
 
 #include "bindings/released.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "tokenizing/encode.hpp"
 #include "tokenizing/line_encoder.hpp"
+#include "tokenizing/merge_encoder.hpp"
 
 using namespace nb::literals;
 
@@ -44,6 +46,25 @@ Array<uint32_t> pairs_of(const volt::Encoder& self) {
     found.insert(found.end(), {left, right, place});
   });
   return to_numpy(std::move(found));
+}
+
+// The two tokens that each text is merged from last.
+nb::tuple last_pairs(const volt::Encoder& self, const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
+                     const ArrayIn<uint8_t>& ends) {
+  check_encodable(text, offsets, self.bytes_only());
+  check_size(ends.size(), offsets.size() - 1);
+  std::vector<uint32_t> left(ends.size()), right(ends.size());
+  {
+    Released release;
+    volt::MergeEncoder merger(self.tables());
+    for (size_t t = 0; t < ends.size(); ++t) {
+      volt::poll();
+      const uint64_t begin = offsets.data()[t];
+      std::tie(left[t], right[t]) =
+          merger.last_pair(text.data() + begin, offsets.data()[t + 1] - begin, ends.data()[t] != 0);
+    }
+  }
+  return nb::make_tuple(to_numpy(std::move(left)), to_numpy(std::move(right)));
 }
 
 // The UTF-8 of a string; it lives as long as the string does.
@@ -258,6 +279,8 @@ void register_encoding(nb::module_& m) {
            "marks"_a, "left"_a, "right"_a, "ranks"_a, "scores"_a, "visible"_a, "unknown"_a,
            "fuse_unknown"_a, "matching"_a, "pairs"_a)
       .def("pairs", &pairs_of, "All pairs that make a token: two tokens, and the place of the merge.")
+      .def("last_pairs", &last_pairs, "text"_a, "offsets"_a, "ends"_a,
+           "The two tokens that each text is merged from last; NO_TOKEN where it does not become two.")
       .def("split_names", &split_names, "text"_a, "allowed"_a, "Text and names in turn.")
       .def("encode", &encode, "text"_a, "allowed"_a, "dropout"_a, "seed"_a)
       .def("encode_array", &encode_array, "text"_a, "allowed"_a)

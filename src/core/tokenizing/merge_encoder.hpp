@@ -21,9 +21,27 @@ class MergeEncoder {
   // Encode one word, with a space before it if `prefix`. `out` must have room for one id per byte and
   // one for the space. Returns one past the last id. The coin, if there is one, skips merges.
   uint32_t* encode(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out, Coin* coin) {
-    if (bytes + prefix > symbols_.size()) symbols_.resize(std::max<size_t>(2 * bytes, 64));
-    const size_t size = spell(prefix, word, bytes);
+    make_room(bytes + prefix);
+    const size_t size = spell(prefix, word, bytes, tables_.marks_end);
     return tables_.tracks_merges ? merge<true>(size, out, coin) : merge<false>(size, out, coin);
+  }
+
+  // The last two tokens that a text is merged from; kNoToken twice if it does not become two. `ends`: does
+  // the text have the mark of a word's end?
+  std::pair<uint32_t, uint32_t> last_pair(const uint8_t* text, size_t bytes, bool ends) {
+    make_room(bytes);
+    size_t size = spell(false, text, bytes, ends);
+    uint32_t* ids = symbols_.data();
+    while (size > 2) {
+      uint64_t best = ~uint64_t{0};  // rank and place: the leftmost on a tie
+      for (size_t i = 0; i + 1 < size; ++i)
+        best = std::min(best, uint64_t{tables_.find_first(ids[i], ids[i + 1])} << 32 | i);
+      const auto lowest = static_cast<uint32_t>(best >> 32), at = static_cast<uint32_t>(best);
+      if (lowest == kNoToken) break;
+      ids[at] = tables_.made[lowest];
+      std::copy(ids + at + 2, ids + size--, ids + at + 1);
+    }
+    return size == 2 ? std::pair{ids[0], ids[1]} : std::pair{kNoToken, kNoToken};
   }
 
  private:
@@ -41,8 +59,12 @@ class MergeEncoder {
 
   // ------------------------------------------------------------------------------------------ spelling
 
-  // Write the symbols of a word; returns how many.
-  size_t spell(bool prefix, const uint8_t* p, size_t bytes) {
+  void make_room(size_t symbols) {
+    if (symbols > symbols_.size()) symbols_.resize(std::max<size_t>(2 * symbols, 64));
+  }
+
+  // Write the symbols of a word; returns how many. `ends`: does its last character have a mark?
+  size_t spell(bool prefix, const uint8_t* p, size_t bytes, bool ends) {
     uint32_t* out = symbols_.data();
     if (tables_.bytes_only()) {
       for (size_t i = 0; i < bytes; ++i) out[i] = tables_.characters.find(p[i]);
@@ -51,10 +73,9 @@ class MergeEncoder {
     static constexpr uint8_t kSpaceText[] = {' '};
     if (prefix) out = spell_character(tables_.characters, kSpaceText, 1, ' ', out);
     const uint8_t* end = p + bytes;
-    const bool marks_last = tables_.marks_end;
     while (p < end) {
       const Decoded d = decode(p);
-      const bool last = marks_last && p + d.bytes == end;
+      const bool last = ends && p + d.bytes == end;
       out = spell_character(last ? tables_.final_characters : tables_.characters, p, d.bytes, d.code_point,
                             out);
       p += d.bytes;

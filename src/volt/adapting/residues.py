@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from volt.adapting.owned import restrict, token_frequencies
 from volt.base.errors import SettingsError
 from volt.counting.counts import WordCounts
-from volt.proposing.tokens import Token
+from volt.proposing.tokens import NO_TOKEN, Token
 from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.residues import find_residues, parents_of
 from volt.tokenizing.tokenizer import Tokenizer
@@ -45,7 +45,7 @@ def without_residues(
     found = find_residues(old, shown)
     if found is None:
         raise SettingsError(f"`residues`: the tokens of a {old.encoding} vocabulary do not merge")
-    parents = parents_of(old)
+    parents = {i: (a, b) for i, (a, b) in enumerate(parents_of(old).tolist()) if a != NO_TOKEN}
     ids, offsets = before.encode_words(counts)
     reachable = {*range(len(old))} - {*find_unreachable(before)}
     removed = {*found} - pinned

@@ -6,32 +6,29 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.tokenizing.pairs import last_pairs
+from volt.proposing.tokens import NO_TOKEN
+from volt.tokenizing.pairs import last_parents
 from volt.tokenizing.vocabulary import Vocabulary
 
 Ids = NDArray[np.int64]
 
 
-def parents_of(vocabulary: Vocabulary) -> dict[int, tuple[int, int]]:
-    """The two tokens that each merged token is made from."""
-    if vocabulary.merge_rule == "concat":
-        number_of = {token.text: i for i, token in enumerate(vocabulary.pool)
-                     if token.kind in ("character", "merged")}  # fmt: skip
-        return {number_of[text]: (number_of[left], number_of[right])
-                for text, (left, right) in last_pairs(vocabulary).items()}  # fmt: skip
-    return {i: token.parents for i, token in enumerate(vocabulary.pool)
-            if token.parents is not None}  # fmt: skip
+def parents_of(vocabulary: Vocabulary) -> Ids:
+    """The two tokens that each token of the pool is merged from; NO_TOKEN twice if it is not."""
+    concat = vocabulary.merge_rule == "concat"
+    return last_parents(vocabulary) if concat else vocabulary.pool_columns.parents
 
 
 def made(vocabulary: Vocabulary, shown: Ids) -> Ids:
     """How often each token was made, on the way to others too."""
     parents = parents_of(vocabulary)
-    pool = vocabulary.pool
-    found = np.zeros(len(pool), np.int64)
+    found = np.zeros(len(parents), np.int64)
     found[: len(shown)] = shown
-    for i in sorted(parents, key=lambda i: -len(pool[i].text)):  # a token is longer than its parts
-        for part in parents[i]:
-            found[part] += found[i]
+    merged = np.flatnonzero(parents[:, 0] != NO_TOKEN)
+    lengths = np.array([len(vocabulary.pool_columns.texts[i]) for i in merged.tolist()], np.int64)
+    for length in np.unique(lengths)[::-1]:  # a token is longer than its parts
+        here = merged[lengths == length]
+        np.add.at(found, parents[here], found[here, None])
     return found
 
 
