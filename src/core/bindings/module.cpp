@@ -17,6 +17,7 @@ void register_quality(nb::module_& m);    // quality.cpp: splits, words cut at e
 void register_normalizing(nb::module_& m);  // normalizing.cpp: text -> normalized text
 void register_encoding(nb::module_& m);   // encoding.cpp: text -> ids
 void register_decoding(nb::module_& m);   // decoding.cpp: ids -> text
+void register_tokens(nb::module_& m);     // tokens.cpp: the texts of all tokens, and files that list them
 void register_files(nb::module_& m);      // files.cpp: words, candidates and tokens as text
 
 NB_MODULE(_core, m) {
@@ -44,5 +45,6 @@ NB_MODULE(_core, m) {
   register_normalizing(m);
   register_encoding(m);
   register_decoding(m);
+  register_tokens(m);
   register_files(m);
 }

@@ -83,8 +83,13 @@ def read_bytes(path: Place, most: int = VOCABULARY) -> bytes:
 
 
 def read_text(path: Place, most: int = VOCABULARY) -> str:
+    return decoded(path, read_bytes(path, most))
+
+
+def decoded(path: Place, data: bytes) -> str:
+    """The text of a file with these bytes."""
     try:
-        return read_bytes(path, most).decode()
+        return data.decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{os.fspath(path)}: byte offset {error.start}: invalid UTF-8") from None
 

@@ -25,10 +25,13 @@ class ImportCommand(Folder, Pattern, group="Input"):
 @command("volt import tokenizer.json -o out/")
 def import_(asked: ImportCommand, shown: Told) -> None:
     """Read the vocabulary of another toolkit into a folder that volt can use."""
+    from volt.base.gate import named
     from volt.base.output import atomic_folder
+    from volt.formats.detect import detect
 
     asked.claim(asked.file)
-    vocabulary, messages = volt.import_vocabulary(asked.file, asked.form, asked.pattern)
+    form = asked.form or detect(named(asked.file))
+    vocabulary, messages = volt.import_vocabulary(asked.file, form, asked.pattern)
     with atomic_folder(asked.output, force=asked.force) as folder:
         vocabulary.save(folder / "volt.json")
     rule = vocabulary.rule.pretokenizer
@@ -36,7 +39,7 @@ def import_(asked: ImportCommand, shown: Told) -> None:
     how = f"rule {vocabulary.merge_rule}" if merges else f"encoding {vocabulary.encoding}"
     from volt.verification import verify_conversion
 
-    verified = verify_conversion(vocabulary, asked.file, asked.form, asked.pattern)
+    verified = verify_conversion(vocabulary, asked.file, form, asked.pattern)
     say(shown.quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages, verified)
     if shown.json:
         print_json(

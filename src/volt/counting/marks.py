@@ -43,6 +43,8 @@ class Marks:
     name = "UNMARKED"
     native: Literal["", "##", "</w>"] = ""
     """What the native code calls it. It only has to know marks that the words lack."""
+    longest_character = 1
+    """Of a token that is a single character: its length, marks included, at most."""
 
     def __reduce__(self) -> str:
         return self.name  # a copy is the same object, here and in another process
@@ -125,6 +127,7 @@ class _WordEnd(Marks):
 
     name = "WORD_END"
     native = "</w>"
+    longest_character = 1 + len(END_MARK)
 
     def strip(self, token: str) -> str:
         return token.removesuffix(END_MARK)
@@ -153,6 +156,7 @@ class _Inner(Marks):
 
     name = "INNER"
     native = "##"
+    longest_character = len(INNER_MARK) + 1 + len(END_MARK)
 
     def strip(self, token: str) -> str:
         return token[len(INNER_MARK) :] if self.is_inner(token) else token

@@ -84,6 +84,11 @@ class Engine(ABC):
     messages: list[str]
 
     @property
+    def named_texts(self) -> list[str]:
+        """The names of `named`, by id."""
+        return [name for i in sorted(self.named) if (name := self.names[i])]
+
+    @property
     def size(self) -> int:
         """Rows of the embedding table."""
         return len(self.names)

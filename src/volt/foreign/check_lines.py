@@ -74,8 +74,7 @@ def built_in(names: tuple[str, ...] = ()) -> list[str]:
 def texts_for(engine: Engine) -> list[str]:
     """The texts on which an engine is compared with its library: names of its special and added
     tokens occur in some."""
-    names = (engine.names[i] for i in sorted(engine.named)[:MOST_NAMES])
-    return built_in(tuple(name for name in names if name))
+    return built_in(tuple(engine.named_texts[:MOST_NAMES]))
 
 
 def _word(draw: random.Random, script: str) -> str:

@@ -14,6 +14,7 @@ from volt.base.errors import InputError
 from volt.base.schema import check, fixed, rows, text
 from volt.base.schema import number as any_number
 from volt.counting.character_map import character_map
+from volt.formats.huggingface.file import TokenizerJson
 from volt.tokenizing.volt_json import MOST_TOKENS
 
 MOST_EXPANSION = 1000
@@ -34,12 +35,16 @@ SCORED = rows(fixed(text(), any_number()))
 """The vocabulary of a Unigram model."""
 
 
-def examine_tokenizer_json(name: str, data: Any) -> None:
+def examine_tokenizer_json(file: TokenizerJson) -> None:
     """Refuse a `tokenizer.json` that its library must not get."""
+    name, data = file.name, file.head
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
         raise InputError(f"{name}: not a tokenizer.json: it has no model")
     model = data["model"]
-    _ids(name, model)
+    if file.columns is None:
+        _ids(name, model)
+    elif max(len(file.columns.joins), file.columns.ids.max(initial=-1) + 1) > MOST_TOKENS:
+        raise InputError(f"{name}: model: an id, or a number of merges, above {MOST_TOKENS:,}")
     added = data.get("added_tokens") or []
     if not isinstance(added, list) or len(added) > MOST_ADDED:
         raise InputError(f"{name}: added_tokens: not a list of up to {MOST_ADDED:,}")

@@ -14,11 +14,12 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
 from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
 from volt.base.schema import table
-from volt.counting.marks import BYTES, END_MARK, LETTER_BYTES, letter_bytes
-from volt.foreign.base import Change, Engine, by_id, byte_tokens
+from volt.counting.marks import BYTE_TOKENS, BYTES, END_MARK, LETTER_BYTES, letter_bytes
+from volt.foreign.base import Change, Engine, by_id
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging, whole_words
 from volt.foreign.json_text import JsonText, dumped, laid_out
+from volt.formats.huggingface.file import tokenizer_json
 from volt.formats.huggingface.folder import (
     ADDED,
     ADDED_TOKENS,
@@ -37,53 +38,77 @@ BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 class HuggingFace(Engine):
     """Runs a `tokenizer.json`."""
 
-    def __init__(self, name: str, text: str, kind: str = "hf", folder: Path | None = None) -> None:
-        self.name, self.text, self.kind, self.folder = name, text, kind, folder
+    def __init__(
+        self, name: str, text: str | bytes, kind: str = "hf", folder: Path | None = None
+    ) -> None:
+        self.name, self.kind, self.folder = name, kind, folder
         self.messages = []
-        self.data = _parsed(name, text)
-        examine_tokenizer_json(name, self.data)
-        if folder is not None:
-            self.data, told = with_names_beside(self.data, folder)
-            text = json.dumps(self.data, ensure_ascii=False) if told else text
+        data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+        self.content = tokenizer_json(name, data)
+        examine_tokenizer_json(self.content)
+        head, columns = self.content.head, self.content.columns
+        if folder is not None and with_names_beside(head, folder)[1]:
+            (head, told), columns = with_names_beside(self.content.whole, folder), None
+            data = json.dumps(head, ensure_ascii=False).encode() if told else data
             self.messages += told
         library = need("tokenizers", "hf")
         self.library = f"tokenizers {library.__version__}"
         try:
-            self.tokenizer = library.Tokenizer.from_str(text)
+            self.tokenizer = library.Tokenizer.from_buffer(data)
             # What a file says of padding and of longest lines is meant for another use.
             self.tokenizer.no_padding()
             self.tokenizer.no_truncation()
-            vocabulary = self.tokenizer.get_vocab(with_added_tokens=True)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # the library raises plain Exception, or panics
             raise InputError(f"{name}: tokenizers does not read it: {str(error)[:300]}") from None
-        model = self.data["model"]
-        own = [(one[0], i) for i, one in enumerate(model["vocab"])] if self._is_unigram else [
-            *model["vocab"].items()]  # fmt: skip
-        self.names = by_id([*vocabulary.items(), *own])
-        listed = self.data.get("added_tokens") or []
-        self.added = {one["content"]: one for one in listed}
-        self.named = frozenset(vocabulary[one["content"]] for one in listed
-                               if one["content"] in vocabulary)  # fmt: skip
+        self.head, self.columns = head, columns
+        model = head["model"]
+        self.added = {one["content"]: one for one in head.get("added_tokens") or []}
+        self._name_of = {
+            number: name for name in self.added
+            if (number := self.tokenizer.token_to_id(name)) is not None
+        }  # fmt: skip
+        self.named = frozenset(self._name_of)
         self.unknown_id = model.get(
             "unk_id"
         )  # a Unigram model has it by number, the others by name
         if model.get("unk_token") is not None:
             self.unknown_id = self.tokenizer.token_to_id(str(model["unk_token"]))
         if model.get("byte_fallback"):
-            self.byte_ids = byte_tokens(self.names)
+            numbers = map(self.tokenizer.token_to_id, BYTE_TOKENS)
+            self.byte_ids = frozenset(number for number in numbers if number is not None)
         self.whole = self.model_type == "WordLevel"
         self.before_word = " "
 
+    @cached_property
+    def text(self) -> str:
+        return self.content.data.decode()
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The value of the file, with the names that are beside it."""
+        whole: dict[str, Any] = self.content.whole
+        return whole if self.folder is None else with_names_beside(whole, self.folder)[0]
+
+    @cached_property
+    def names(self) -> list[str | None]:  # type: ignore[override]
+        vocab = self.data["model"]["vocab"]
+        own = [(one[0], i) for i, one in enumerate(vocab)] if self._is_unigram else vocab.items()
+        return by_id([*self.tokenizer.get_vocab(with_added_tokens=True).items(), *own])
+
+    @property
+    def named_texts(self) -> list[str]:
+        return [self._name_of[number] for number in sorted(self.named)]
+
     @property
     def _is_unigram(self) -> bool:
-        return isinstance(self.data["model"]["vocab"], list)
+        return isinstance(self.head["model"]["vocab"], list)
 
     @property
     def model_type(self) -> str:
         """BPE, Unigram, WordPiece or WordLevel; older files do not say it."""
-        model = self.data["model"]
+        model = self.head["model"]
         if isinstance(model.get("type"), str):
             return str(model["type"])
         if self._is_unigram:
@@ -186,11 +211,6 @@ class HuggingFace(Engine):
         if self.folder is not None:
             files |= renumbered_beside(self.folder, change)
         return files
-
-
-def _parsed(name: str, text: str) -> dict[str, Any]:
-    found = parse_json(name, text)
-    return found if isinstance(found, dict) else {}
 
 
 def spaced(text: str, names: Sequence[str | None]) -> list[str]:

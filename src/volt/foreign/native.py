@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 
 import numpy as np
@@ -28,7 +29,6 @@ class Native(Engine):
         vocabulary = self.vocabulary = tokenizer.vocabulary
         self.library = "volt"
         self.messages = [] if behind is None else list(behind.messages)
-        self.names = list(vocabulary.texts)
         columns = vocabulary.columns
         self.named = frozenset(np.flatnonzero(columns.are("special", "symbol")).tolist())
         self.unknown_id = vocabulary.unknown_id
@@ -37,14 +37,17 @@ class Native(Engine):
         # Hugging Face finds names of added tokens in text; SentencePiece and tiktoken do not.
         self.allowed: frozenset[str] = frozenset()
         if behind is not None and behind.library.startswith("tokenizers"):
-            added = {behind.names[i] for i in behind.named}
-            self.allowed = frozenset(vocabulary.of_kind("special")) & added
+            self.allowed = frozenset(vocabulary.of_kind("special")) & {*behind.named_texts}
         # SentencePiece and Hugging Face do not tell a `▁` in the text from a space, but added
         # tokens may have it: such texts, which are rare, are left to the library, unless this is
         # `alone`.
         self.mark_is_space = behind is not None and vocabulary.rule.mode.space_before
         self.leaves_marks = self.mark_is_space and not alone
         self.by_lines = behind is None and vocabulary.rule.reads == "line"
+
+    @cached_property
+    def names(self) -> list[str | None]:  # type: ignore[override]
+        return [*self.vocabulary.texts]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if self.leaves_marks and self.behind is not None and any(SPACE_MARK in t for t in texts):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.errors import InputError, VoltError
-from volt.base.gate import named, read_bytes, read_text
+from volt.base.gate import named, read_bytes
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
 from volt.foreign.classes import Bert, open_pair
@@ -89,7 +89,7 @@ def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engi
     folder = found.file.parent if place.is_dir() or found.file.name in FOLDER_NAMES else None
     file = found.file / "tokenizer.json" if found.file.is_dir() else found.file
     openers: dict[str, Callable[[], Engine]] = {
-        "hf": lambda: HuggingFace(str(file), read_text(file), folder=folder),
+        "hf": lambda: HuggingFace(str(file), read_bytes(file), folder=folder),
         "sentencepiece": lambda: SentencePiece(
             str(file), read_bytes(file), folder=folder if place.is_dir() else None,
             file_name=file.name,
@@ -134,7 +134,7 @@ def native_vocabulary(own: Engine) -> Vocabulary | None:
     """The file of an engine as a vocabulary of volt; None or an error if there is none."""
     parsed: Parsed
     if isinstance(own, HuggingFace):
-        parsed = huggingface.parse(own.name, own.data)
+        parsed = huggingface.parse(own.name, own.head, own.columns)
     elif isinstance(own, SentencePiece) and not own.added:
         parsed = sentencepiece.parse(own.name, own.proto.SerializeToString())
     elif isinstance(own, TikToken) and own.kind == "tiktoken" and own.file is not None:

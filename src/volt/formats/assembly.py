@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress, repeat
 from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
+from volt import _core
 from volt.base.errors import InputError
 from volt.counting.marks import (
     INNER,
@@ -29,7 +32,7 @@ from volt.counting.words import (
     WordRule,
 )
 from volt.proposing.base import Encoding
-from volt.proposing.tokens import NO_TOKEN, Kind, Token, Tokens
+from volt.proposing.tokens import KINDS, NO_TOKEN, Kind, Token, Tokens
 from volt.tokenizing.pairs import Pair, last_pair, last_two, pairs_for
 from volt.tokenizing.roles import Roles
 from volt.tokenizing.signature import sign, words_fields
@@ -57,6 +60,8 @@ class Parsed:
     kinds: dict[str, Kind] = field(default_factory=dict)
     """The kinds of special tokens and symbols; `assemble` finds those of the others."""
     pairs: list[Pair] | None = None
+    joins: NDArray[np.int64] | None = None
+    """In place of `pairs`: left, right and what they make, per merge, as ids; NO_TOKEN for none."""
     ranked: list[str] | None = None
     hidden: list[str] = field(default_factory=list)
     unknown: Unknown = "unk"
@@ -124,54 +129,40 @@ def assemble(parsed: Parsed) -> Vocabulary:
         return _assemble_look_up(parsed)
     listed = [*parsed.texts, *parsed.hidden]
     _check_texts(parsed, listed)
-    number_of = {text: number for number, text in enumerate(listed)}
-    kinds = _kinds(parsed, listed)
-    characters = {text for text in listed if kinds.get(text) == "character"}
-    unnamed = [text for text in listed if text not in kinds]
-    if parsed.pairs is not None:
-        rule, ranks, parents = _from_pairs(parsed, parsed.pairs, characters, set(unnamed))
-    else:
-        rule, ranks, parents = _from_ranked(parsed, characters, set(unnamed))
-
-    lost = [text for text in unnamed if text not in ranks]
+    named = _kinds(parsed, listed)
+    number = {kind: place for place, kind in enumerate(KINDS)}
+    numbers = {text: number[kind] for text, kind in named.items()}
+    kinds = np.fromiter(map(numbers.get, listed, repeat(NO_TOKEN)), np.int64, len(listed))
+    rule, ranks, parents = _merged(parsed, listed, kinds)
+    kinds[ranks >= 0] = number["merged"]
+    lost = np.flatnonzero(kinds == NO_TOKEN)
     if parsed.whole_words:
-        whole = list(filter(parsed.marks.is_spelled, lost))
-        kinds |= dict.fromkeys(whole, "piece")
-        lost = [text for text in lost if text not in kinds]
-    if lost:
-        hidden = set(parsed.hidden)
-        if any(text in hidden for text in lost):
-            raise parsed.fail(f"no two tokens make {_brief(lost[0])}")
-        kinds |= dict.fromkeys(lost, "special")
-        shown = ", ".join(map(_brief, lost[:5])) + (", ..." if len(lost) > 5 else "")
-        parsed.messages.append(
-            f"no two tokens make {shown} ({len(lost):,}): taken for special tokens, "
-            "which text never gives"
-        )
+        whole = [i for i in lost.tolist() if parsed.marks.is_spelled(listed[i])]
+        kinds[whole] = number["piece"]
+        lost = np.flatnonzero(kinds == NO_TOKEN)
+    if len(lost):
+        _take_for_special(parsed, listed, lost)
+        kinds[lost] = number["special"]
 
-    def columns(texts: list[str]) -> Tokens:
-        made = [text in ranks for text in texts]
-        both = np.full((len(texts), 2), NO_TOKEN, np.int64)
-        both[made] = [[number_of[part] for part in parents[text]] for text in texts
-                      if text in ranks] or np.empty((0, 2))  # fmt: skip
-        return Tokens.made(
-            texts,
-            ["merged" if merged else kinds[text] for text, merged in zip(texts, made, strict=True)],
-            parents=both,
-            ranks=np.array([ranks.get(text, -1) for text in texts], np.int64),
-        ).with_frequencies([parsed.frequencies.get(text, 0) for text in texts])
+    size = len(parsed.texts)
+    counted = [parsed.frequencies.get(text, 0) for text in listed] if parsed.frequencies else 0
+    frequencies = np.full(len(listed), counted, np.int64)
 
-    encoding: Encoding = "split" if parsed.hidden else "merge"
+    def columns(part: slice) -> Tokens:
+        texts = listed[part]
+        plain = np.zeros(len(texts), bool), frequencies[part], np.zeros(len(texts))
+        return Tokens(texts, kinds[part].astype(np.uint8), parents[part], ranks[part], *plain)
+
     vocabulary = Vocabulary(
         rule=WordRule(parsed.pretokenizer, parsed.normalize),
-        tokens=columns(parsed.texts),
-        hidden=columns(parsed.hidden),
-        encoding=encoding,
+        tokens=columns(slice(size)),
+        hidden=columns(slice(size, None)),
+        encoding="split" if parsed.hidden else "merge",
         merge_rule=rule,
         unknown=parsed.unknown,
         unknown_token=parsed.unknown_token,
         fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
-        word_ends=_word_ends(parsed, ranks),
+        word_ends=_word_ends(parsed, compress(listed, (ranks >= 0).tolist())),
         space_first=parsed.space_first,
         whole_words=parsed.whole_words,
         normalizer=parsed.normalizer,
@@ -179,6 +170,17 @@ def assemble(parsed: Parsed) -> Vocabulary:
     )
     check_vocabulary(vocabulary, parsed.name)
     return _measured(vocabulary, parsed)
+
+
+def _take_for_special(parsed: Parsed, listed: list[str], lost: NDArray[np.int64]) -> None:
+    if lost[-1] >= len(parsed.texts):
+        first = listed[next(i for i in lost.tolist() if i >= len(parsed.texts))]
+        raise parsed.fail(f"no two tokens make {_brief(first)}")
+    shown = ", ".join(_brief(listed[i]) for i in lost[:5]) + (", ..." if len(lost) > 5 else "")
+    parsed.messages.append(
+        f"no two tokens make {shown} ({len(lost):,}): taken for special tokens, "
+        "which text never gives"
+    )
 
 
 def _assemble_look_up(parsed: Parsed) -> Vocabulary:
@@ -248,24 +250,79 @@ def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
     kinds |= dict.fromkeys(parsed.mode.byte_tokens(parsed.unknown), "byte")
     if parsed.unknown == "unk":
         kinds.setdefault(parsed.unknown_token, "special")
-    is_character = parsed.marks.is_character
+    is_character, longest = parsed.marks.is_character, parsed.marks.longest_character
+    found = "character" in kinds.values()
     for text in listed:
-        if text not in kinds and is_character(text):
+        if len(text) <= longest and text not in kinds and is_character(text):
             kinds[text] = "character"
-    if parsed.encoding is None and not any(kinds.get(text) == "character" for text in listed):
+            found = True
+    if parsed.encoding is None and not found:
         raise parsed.fail("not one token is a character")
     return kinds
 
 
+Columns = tuple[MergeRule, NDArray[np.int64], NDArray[np.int64]]
+"""The rule, and the ranks and parents of all tokens; NO_TOKEN for those that are not merged."""
 Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
-"""The rule, and the rank and parents of every merged token."""
+"""The same by texts, of merged tokens only."""
+
+
+def _merged(parsed: Parsed, listed: list[str], kinds: NDArray[np.int64]) -> Columns:
+    """How tokens are merged. `kinds` are numbers of KINDS, NO_TOKEN for what must be merged."""
+    number_of: dict[str, int] = {}
+    if parsed.joins is None or parsed.hidden:
+        number_of = {text: number for number, text in enumerate(listed)}
+    joins = parsed.joins
+    if joins is None and parsed.pairs:
+        joins = _joins(parsed.pairs, number_of)
+    if joins is not None and (found := _in_order(joins, kinds)):
+        return found
+    number_of = number_of or {text: number for number, text in enumerate(listed)}
+    pairs = parsed.pairs
+    if parsed.joins is not None:
+        pairs = [(listed[left], listed[right]) for left, right, _ in parsed.joins.tolist()]
+    unnamed = {*compress(listed, (kinds == NO_TOKEN).tolist())}
+    characters = {*compress(listed, (kinds == KINDS.index("character")).tolist())}
+    rule, rank_of, parents_of = (
+        _from_ranked(parsed, characters, unnamed) if pairs is None
+        else _from_pairs(parsed, pairs, characters, unnamed)
+    )  # fmt: skip
+    ranks = np.full(len(listed), NO_TOKEN, np.int64)
+    parents = np.full((len(listed), 2), NO_TOKEN, np.int64)
+    for text, rank in rank_of.items():
+        ranks[number_of[text]] = rank
+        parents[number_of[text]] = [number_of[part] for part in parents_of[text]]
+    return rule, ranks, parents
+
+
+def _joins(pairs: list[Pair], number_of: dict[str, int]) -> NDArray[np.int64]:
+    """Pairs and what they make, as numbers; NO_TOKEN for what is not a token."""
+    parts = (*zip(*pairs, strict=True), list(map("".join, pairs)))
+    columns = [np.fromiter(map(number_of.get, part, repeat(NO_TOKEN)), np.int64) for part in parts]
+    return np.stack(columns, axis=1)
+
+
+def _in_order(joins: NDArray[np.int64], kinds: NDArray[np.int64]) -> Columns | None:
+    """The usual file: one pair for every token, after the pairs of its parts. None for others."""
+    size, order = len(kinds), np.arange(len(joins))
+    left, right, made = np.ascontiguousarray(joins.T)
+    if joins.min(initial=0) < 0 or not (kinds[made] == NO_TOKEN).all():
+        return None
+    known_at = np.full(size, len(joins))
+    known_at[kinds == KINDS.index("character")] = NO_TOKEN
+    known_at[made] = order
+    twice = (known_at[made] != order).any()
+    if twice or (known_at[left] >= order).any() or (known_at[right] >= order).any():
+        return None
+    ranks = np.full(size, NO_TOKEN, np.int64)
+    parents = np.full((size, 2), NO_TOKEN, np.int64)
+    ranks[made], parents[made] = order, joins[:, :2]
+    return "pairs", ranks, parents
 
 
 def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed: set[str]) -> Made:
     """A list with one pair per token is rule `pairs`. One with several is rule `concat`, or else
     each token gets the one pair that it is ever merged from (volt/tokenizing/pairs.py)."""
-    if found := _in_order(pairs, characters, unnamed):
-        return found
     place_of: dict[Pair, int] = {}
     ways: dict[str, list[Pair]] = {}
     made = _makeable(pairs, characters)
@@ -299,20 +356,6 @@ def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed
     }  # fmt: skip
     ordered = sorted(parents, key=lambda text: place_of[parents[text]])
     return "pairs", {text: rank for rank, text in enumerate(ordered)}, parents
-
-
-def _in_order(pairs: list[Pair], characters: set[str], unnamed: set[str]) -> Made | None:
-    """The usual file: one pair for every token, after the pairs of its parts. None for others,
-    which take six times as long."""
-    known = set(characters)
-    parents: dict[str, Pair] = {}
-    for left, right in pairs:
-        text = left + right
-        if left not in known or right not in known or text in known or text not in unnamed:
-            return None
-        known.add(text)
-        parents[text] = (left, right)
-    return "pairs", {text: rank for rank, text in enumerate(parents)}, parents
 
 
 def _makeable(pairs: list[Pair], characters: set[str]) -> set[str]:
@@ -378,14 +421,9 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
     ends = vocabulary.word_ends
     if vocabulary.look_up is not None and ends == "kinds":
         ends = "spaces"
-    mode, texts = parsed.mode, vocabulary.texts
-    crossing = [
-        number
-        for number in np.flatnonzero(vocabulary.columns.are("merged", "piece")).tolist()
-        if mode.cuts_inside(texts[number], ends)
-    ]
+    crossing = _crossing(vocabulary, ends)
     if crossing:
-        example = vocabulary.tokens[crossing[0]].text
+        example = vocabulary.texts[crossing[0]]
         parsed.messages.append(
             f"{len(crossing):,} tokens, such as {_brief(example)}, span what volt cuts into two "
             "words: it never uses them, and text with them comes out differently"
@@ -396,6 +434,21 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
         self_test=[(text, tokenizer.encode(text)) for text in self_test_texts(vocabulary)],
         signature=sign(fields),
     )
+
+
+def _crossing(vocabulary: Vocabulary, ends: WordEnds) -> list[int]:
+    """The tokens that the pre-tokenizer cuts inside."""
+    mode, longer = vocabulary.rule.mode, vocabulary.columns.are("merged", "piece")
+    if mode.byte_level and not mode.custom:
+        native = vocabulary.native
+        cut = _core.cut_inside(native.text, native.offsets, mode.native)[: len(vocabulary)]
+        return [int(number) for number in np.flatnonzero(longer & (cut > 0))]
+    texts = vocabulary.texts
+    return [
+        number
+        for number in np.flatnonzero(longer).tolist()
+        if mode.cuts_inside(texts[number], ends)
+    ]
 
 
 def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:

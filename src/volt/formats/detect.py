@@ -52,6 +52,8 @@ KINDS = {
 BERT_NAMES = (b"[UNK]", b"[CLS]", b"[SEP]")
 RWKV_LINE = re.compile(rb"\d+ b?(['\"]).*\1 \d+\r?$")
 OPENNMT_LINE = re.compile(rb"v3;(true|false);(true|false);(true|false);")
+HF_START = re.compile(rb'\s*\{\s*"version"\s*:\s*"[^"]*"\s*,\s*"truncation"\s*:')
+"""What Hugging Face's library writes first; the file need not be read for it."""
 FOLDER_FILES = (
     "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model", "vocab.txt",
     "dict.txt",
@@ -165,6 +167,8 @@ def _of_file(path: Path) -> str:
 
 
 def _of_json(data: bytes) -> str:
+    if HF_START.match(data):
+        return "hf"
     try:
         found: Any = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):

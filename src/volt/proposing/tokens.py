@@ -113,6 +113,19 @@ class Tokens(Sequence[Token]):
         """The texts of some tokens."""
         return [self.texts[number] for number in numbers]
 
+    @cached_property
+    def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+        """The texts in UTF-8, one after the other, and where each begins and ends."""
+        joined = "\0".join(self.texts)
+        if not self.texts or joined.count("\0") >= len(self.texts):
+            return packed([text.encode() for text in self.texts])
+        data = np.frombuffer(joined.encode(), np.uint8)
+        ends = np.flatnonzero(data == 0)
+        offsets = np.zeros(len(self.texts) + 1, np.uint64)
+        offsets[1:-1] = ends - np.arange(len(ends))
+        offsets[-1] = len(data) - len(ends)
+        return data[data != 0], offsets
+
     # ----------------------------------------------------------------------------------- as a list
 
     def plain(self) -> list[list[Any]]:
@@ -158,3 +171,10 @@ def packed(texts: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.uint64
     """Texts one after the other, and where each begins and ends."""
     offsets = np.array([0, *accumulate(map(len, texts))], np.uint64)
     return np.frombuffer(b"".join(texts), np.uint8), offsets
+
+
+def character_offsets(text: NDArray[np.uint8], offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Where packed texts of valid UTF-8 begin and end, in characters."""
+    characters = np.zeros(len(text) + 1, np.int64)
+    np.cumsum((text & 0xC0) != 0x80, out=characters[1:])
+    return characters[offsets.astype(np.int64)]

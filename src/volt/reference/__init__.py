@@ -15,6 +15,8 @@ They follow the text on its way to a vocabulary and back:
 11. `volt_json` the tokens as they are written to a file
 12. `token_files`  ids as training programs read them, with an eos after each document
 13. `character_map`  what SentencePiece does to text first
+14. `token_texts`  what is found out about all tokens of a file at once
+15. `tokenizer_json`  the vocabulary and the merges of a tokenizer.json
 
 Only tests import this package.
 
@@ -37,6 +39,8 @@ from volt.reference import (
     selection,
     splits,
     token_files,
+    token_texts,
+    tokenizer_json,
     transport,
     volt_json,
     words,
@@ -54,6 +58,8 @@ __all__ = [
     "selection",
     "splits",
     "token_files",
+    "token_texts",
+    "tokenizer_json",
     "transport",
     "volt_json",
     "words",

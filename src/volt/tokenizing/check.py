@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import compress
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from volt import _core
 from volt.counting.counts import Part, WordCounts
-from volt.counting.marks import BYTES, SPACE_MARK, WORD_END
+from volt.counting.marks import BYTES, SPACE, SPACE_MARK, WORD_END
 from volt.proposing.tokens import SPELLED, packed
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -36,28 +38,43 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     can.
     """
     vocabulary = tokenizer.vocabulary
-    rule, texts, marks = vocabulary.rule, vocabulary.texts, vocabulary.marks
-    known = {marks.strip(text) for text in vocabulary.of_kind("character")}
-    stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
-    numbers = [
-        number for number in np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
-        if not marks.is_inner(texts[number])
-    ]  # fmt: skip
-    pieces = vocabulary.native.pieces() if marks is BYTES else []  # the same, and made already
-    words = [pieces[number] if pieces else marks.word(texts[number]) for number in numbers]
-    if marks is WORD_END:
-        words = [
-            word if marks.position(texts[number]).ends else word + stranger
-            for number, word in zip(numbers, words, strict=True)
+    columns, marks = vocabulary.columns, vocabulary.marks
+    numbers = np.flatnonzero(columns.are(*SPELLED))
+    expected: NDArray[np.integer[Any]] = np.ones(len(numbers), np.int64)
+    if marks in (BYTES, SPACE):
+        made = (vocabulary.native.text, vocabulary.native.offsets) if marks is BYTES else (
+            columns.packed
+        )  # fmt: skip
+        words = _some(*made, numbers)
+    else:
+        texts = vocabulary.texts
+        numbers = numbers[[not marks.is_inner(texts[number]) for number in numbers.tolist()]]
+        known = {marks.strip(text) for text in vocabulary.of_kind("character")}
+        stranger = next(c for c in map(chr, range(0xE000, 0xF900)) if c not in known).encode()
+        listed = [
+            marks.word(text) + stranger * (marks is WORD_END and not marks.position(text).ends)
+            for text in vocabulary.columns.texts_at(numbers.tolist())
         ]
+        expected = np.array([1 + word.endswith(stranger) for word in listed])
+        words = packed(listed)
     ids, ends = tokenizer.encode_words(
-        WordCounts(rule, *packed(words), np.ones(len(words), np.uint64))
+        WordCounts(vocabulary.rule, *words, np.ones(len(numbers), np.uint64))
     )
     starts = ends[:-1].astype(np.int64)
-    expected = np.array([1 + word.endswith(stranger) for word in words])
     single = np.diff(ends).astype(np.int64) == expected
-    reached = single & (ids[np.minimum(starts, len(ids) - 1)] == np.array(numbers))
-    return [number for number, fine in zip(numbers, reached.tolist(), strict=True) if not fine]
+    reached = single & (ids[np.minimum(starts, len(ids) - 1)] == numbers)
+    return [int(number) for number in numbers[~reached]]
+
+
+def _some(
+    text: NDArray[np.uint8], offsets: NDArray[np.uint64], numbers: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Some of the packed texts."""
+    lengths = np.diff(offsets)
+    kept = np.zeros(len(lengths), bool)
+    kept[numbers] = True
+    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths[kept], dtype=np.uint64)])
+    return text[: int(offsets[-1])][np.repeat(kept, lengths.astype(np.int64))], ends
 
 
 FIXED_TEXTS = (
@@ -83,16 +100,22 @@ def self_test_texts(vocabulary: Vocabulary) -> list[str]:
     def text_of(token: str) -> str:
         return vocabulary.plain_text(token).decode(errors="ignore")
 
-    parts = vocabulary.of_kind(*SPELLED)
+    columns = vocabulary.columns
+    numbers = np.flatnonzero(columns.are(*SPELLED))
     if vocabulary.rule.mode.byte_level:
-        pieces, blank = vocabulary.native.pieces(), " \t\r\n"
-        spelled = np.flatnonzero(vocabulary.columns.are(*SPELLED)).tolist()
-        shown = (pieces[number].decode(errors="ignore").strip(blank) for number in spelled)
-        parts = list(compress(parts, shown))
+        native = vocabulary.native
+        numbers = numbers[_core.show_text(native.text, native.offsets)[numbers] > 0]
     elif vocabulary.rule.mode.space_before:
-        parts = [token for token in parts if token.strip(f"{SPACE_MARK} \t\r\n")]
+        blank = f"{SPACE_MARK} \t\r\n"
+        numbers = numbers[[bool(text.strip(blank)) for text in columns.texts_at(numbers.tolist())]]
+    size = len(numbers)
     strung = [
-        "".join(text_of(parts[(start * 7919 + i * 104729) % len(parts)]) for i in range(5))
+        "".join(
+            text_of(text)
+            for text in columns.texts_at(
+                int(numbers[(start * 7919 + i * 104729) % size]) for i in range(5)
+            )
+        )
         for start in range(24)
-    ] if parts else []  # fmt: skip
+    ] if size else []  # fmt: skip
     return [*FIXED_TEXTS, *strung]

@@ -33,7 +33,7 @@ from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.manifest import read_manifest
 from volt.base.output import atomic_write, record
-from volt.proposing.tokens import KINDS, Tokens
+from volt.proposing.tokens import KINDS, Tokens, character_offsets
 from volt.tokenizing.encoder import NO_PAIRS, NativeColumns, native_encoder
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -123,7 +123,7 @@ def compiled_bytes(data: bytes, vocabulary: Vocabulary) -> bytes:
     if vocabulary.look_up is None and vocabulary.merge_rule == "concat":
         pairs = native_encoder(vocabulary).pairs()
     whole: dict[str, NDArray[Any]] = {
-        "lengths": np.fromiter(map(len, pool.texts), np.int64, len(pool)),
+        "lengths": np.diff(character_offsets(*pool.packed)),
         "kinds": pool.kinds,
         "parents": pool.parents.ravel() + 1,
         "ranks": pool.ranks + 1,
@@ -134,7 +134,7 @@ def compiled_bytes(data: bytes, vocabulary: Vocabulary) -> bytes:
         "pairs": pairs,
     }
     columns: dict[str, NDArray[Any]] = {
-        "texts": np.frombuffer("".join(pool.texts).encode(), np.uint8),
+        "texts": pool.packed[0],
         "native": native.text,
         "scores": pool.scores if pool.scores.any() else np.zeros(0),
     }

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.arguments import fits, wrong_type
 from volt.base.errors import InputError, SettingsError
-from volt.counting.marks import INNER, WORD_END, byte_of
+from volt.counting.marks import BYTES, INNER, WORD_END, byte_of
 from volt.proposing.tokens import NO_TOKEN, SPELLED, Tokens, packed
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
@@ -44,6 +44,10 @@ NO_PAIRS = np.zeros(0, np.uint32)
 
 
 def native_columns(vocabulary: Vocabulary) -> NativeColumns:
+    pool = vocabulary.pool_columns
+    if vocabulary.marks is BYTES:
+        text, offsets = _core.letter_bytes(*pool.packed, pool.are(*SPELLED).view(np.uint8))
+        return NativeColumns(text, offsets, np.zeros(len(pool), np.uint8), NO_PAIRS)
     flags = word_flags(vocabulary)
     text, offsets = packed(token_bytes(vocabulary, flags))
     return NativeColumns(text, offsets, np.array(flags, np.uint8), NO_PAIRS)

@@ -584,11 +584,13 @@ class Tokenizer(Decodes):
         names = self.special_names(allowed_special)
         mask = self._masks.get(names)
         if mask is None:
-            unknown = names - set(self.vocabulary.of_kind("special"))
-            if unknown:
+            numbers = self.vocabulary.special_ids
+            if unknown := names - numbers.keys():
                 raise SettingsError(f"not special tokens: {', '.join(sorted(unknown))}")
-            mask = bytes(token.text in names for token in self.vocabulary.tokens)
-            self._masks[names] = mask
+            flags = bytearray(len(self.vocabulary))
+            for name in names:
+                flags[numbers[name]] = 1
+            mask = self._masks[names] = bytes(flags)
         return mask
 
 

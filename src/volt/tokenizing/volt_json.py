@@ -43,7 +43,6 @@ from volt.proposing.tokens import (
     Token,
     Tokens,
     kind_numbers,
-    packed,
 )
 from volt.tokenizing.compiled import StoredTokens, read_compiled, renew_compiled
 from volt.tokenizing.roles import Roles, check_roles
@@ -144,8 +143,8 @@ def _token_rows(tokens: Tokens, start: int, scored: bool) -> bytes:
         scores = [_dump(score) if own else "" for score, own in
                   zip(tokens.scores.tolist(), spelled, strict=True)]  # fmt: skip
     return _core.write_tokens(
-        *packed([text.encode() for text in tokens.texts]), tokens.kinds, tokens.parents.ravel(),
-        tokens.ranks, tokens.scaffolds.view(np.uint8), tokens.frequencies, scores, KINDS, start,
+        *tokens.packed, tokens.kinds, tokens.parents.ravel(), tokens.ranks,
+        tokens.scaffolds.view(np.uint8), tokens.frequencies, scores, KINDS, start,
     )  # fmt: skip
 
 
@@ -492,7 +491,7 @@ class _Reader:
 
     def _check_merges(self, pool: Tokens, merged: NDArray[np.int64], size: int) -> None:
         """Every merge has its rank, and joins two tokens, which are shorter then."""
-        ranks, parents, texts = pool.ranks[merged], pool.parents[merged], pool.texts
+        ranks, parents = pool.ranks[merged], pool.parents[merged]
 
         def fail(row: int, field: str, problem: str) -> InputError:
             return self._fail(f"{self._place(int(merged[row]), size)}.{field}", problem)
@@ -505,11 +504,10 @@ class _Reader:
             raise fail(row, "parents", f"there is no token {parents[row, side]}")
         for row, side in np.argwhere(~pool.are("character", "merged")[parents])[:1]:
             raise fail(row, "parents", f"token {parents[row, side]} does not merge")
-        for row, (number, (left, right)) in enumerate(
-            zip(merged.tolist(), parents.tolist(), strict=True)
-        ):
-            if texts[left] + texts[right] != texts[number]:
-                raise fail(row, "text", f"{_brief(texts[number])} is not its parents joined")
+        other = _core.find_unjoined(*pool.packed, pool.parents.ravel())
+        if other < len(pool):
+            row = int(np.searchsorted(merged, other))
+            raise fail(row, "text", f"{_brief(pool.texts[other])} is not its parents joined")
 
     @staticmethod
     def _place(number: int, size: int) -> str:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.gate import read_json
+from volt.base.gate import read_bytes
 from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
 from volt.counting.words import CUSTOM, PRETOKENIZERS, Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
+from volt.formats.huggingface.file import Columns, tokenizer_json
 from volt.formats.huggingface.folder import read_roles, with_names_beside
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
@@ -42,17 +43,22 @@ INSTEAD = "compare, verify, refit and extend take it as it is"
 def read(path: Path) -> Parsed:
     """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
-    data = read_json(file)
+    found = tokenizer_json(str(file), read_bytes(file))
+    data, columns = found.head, found.columns
     told: list[str] = []
     if path.is_dir() and isinstance(data, dict) and isinstance(data.get("model"), dict):
         data, told = with_names_beside(data, path)
-    parsed = parse(str(file), data)
+        if told and columns is not None:
+            data, told = with_names_beside(found.whole, path)
+            columns = None
+    parsed = parse(str(file), data, columns)
     parsed.messages += told
     read_roles(parsed, data, path)
     return parsed
 
 
-def parse(name: str, data: Any) -> Parsed:
+def parse(name: str, data: Any, columns: Columns | None = None) -> Parsed:
+    """The value of a `tokenizer.json`. With columns, its vocabulary and merges are there."""
     parsed = Parsed(name, "hf", "metaspace", [])
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
         raise parsed.fail("no Hugging Face tokenizer: it has no model")
@@ -65,6 +71,8 @@ def parse(name: str, data: Any) -> Parsed:
         )
     added = data.get("added_tokens") or []
     _read_text_rule(parsed, data, kind)
+    if columns is not None and not _taken_over(parsed, columns, added, kind):
+        model = model | {"vocab": columns.vocab, "merges": columns.merges}
     parsed.kinds = _added_kinds(parsed, added, model.get("vocab"))
     readers[kind](parsed, model, added)
     return parsed
@@ -83,8 +91,32 @@ def _read_bpe(parsed: Parsed, model: dict[str, Any], added: list[dict[str, Any]]
     parsed.unknown = "byte" if byte else "unk"
     _read_unknown(parsed, model.get("unk_token"))
     parsed.fuse_unknown = bool(model.get("fuse_unk"))
-    parsed.texts = _texts(parsed, model.get("vocab"), added)
-    parsed.pairs = _merges(parsed, model.get("merges"))
+    if parsed.joins is None:
+        parsed.texts = _texts(parsed, model.get("vocab"), added)
+        parsed.pairs = _merges(parsed, model.get("merges"))
+
+
+def _taken_over(parsed: Parsed, columns: Columns, added: Any, kind: str) -> bool:
+    """Byte-level BPE with ids in the order of the file, and added tokens that have their ids there
+    or come right after: its columns are taken as they are."""
+    if kind != "BPE" or not parsed.mode.byte_level or not columns.in_order:
+        return False
+    tokens, size = columns.tokens, len(columns.tokens)
+    try:
+        listed = {one["id"]: one["content"] for one in added}
+        beyond = {number: listed[number] for number in sorted(listed) if number >= size}
+        fine = (
+            len(listed) == len(set(listed.values())) == len(added)
+            and [*beyond] == [*range(size, size + len(beyond))]
+            and all(i >= 0 and tokens[i] == name for i, name in listed.items() if i < size)
+            and all(beyond.values())
+            and set(beyond.values()).isdisjoint(tokens)
+        )
+    except (KeyError, TypeError):
+        return False
+    if fine:
+        parsed.texts, parsed.joins = [*tokens, *beyond.values()], columns.joins
+    return fine
 
 
 def _read_unknown(parsed: Parsed, name: Any) -> None:
