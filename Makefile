@@ -11,6 +11,7 @@
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text, LANGUAGES="file ..." one
 #                   file per language; MADE=2000 is how many MB of text are made for the large ones
+# make bench-learning the learning side alone: learn, candidates and languages, each peer once, stopped after LIMIT seconds
 # make instructions instructions of the hot loops against the recorded figures; needs valgrind; ARGS=--record writes them
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
 # make docs         the documentation site, in build/site; a dead link or a warning is an error
@@ -25,12 +26,14 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 TEXT   ?=
 MADE   ?= 2000
+LIMIT  ?= 150
+ONCE   := --runs 3 --peer-runs 1 --limit $(LIMIT)
 
 DATA   ?= $(VOLT_DATA)
 
 FUZZERS := count merge encode
 
-.PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit bench instructions \
+.PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit peers bench bench-learning instructions \
   study docs docs-tables docs-examples wheel screenshot clean
 
 help:
@@ -126,10 +129,24 @@ study: $(LARGE)
 	$(BIN)/python tools/study.py --data "$(DATA)"
 	$(BIN)/python tools/study_page.py
 
-bench: $(INSTALLED)
-	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench TEXT="a.txt b.txt"'; exit 2; }
+PEERS := benchmarks/requirements.txt
+
+# A peer that can't be installed here is named in the results as such.
+peers: $(INSTALLED)
 	@tools/environment.sh install "$(VENV)" cython setuptools wheel
-	@tools/environment.sh install "$(VENV)" --no-build-isolation -r benchmarks/requirements.txt
+	@grep -v '^#' $(PEERS) | while read -r peer; do tools/environment.sh install "$(VENV)" --no-build-isolation "$$peer" \
+	  || echo "$$peer can't be installed here"; done
+
+bench-learning: peers
+	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench-learning TEXT="a.txt b.txt"'; exit 2; }
+	$(BIN)/python benchmarks/learn.py --text $(TEXT) $(ONCE) --only volt --only volt-count --only tokenizers \
+	  -o benchmarks/results/learn.json
+	$(BIN)/python benchmarks/candidates.py --text $(TEXT) $(ONCE) -o benchmarks/results/candidates.json
+	test -z "$(LANGUAGES)" || $(BIN)/python benchmarks/languages.py --text $(LANGUAGES) $(ONCE) \
+	  -o benchmarks/results/languages.json
+
+bench: peers
+	@test -n "$(TEXT)" || { echo 'name at least 100 MB of text: make bench TEXT="a.txt b.txt"'; exit 2; }
 	@mkdir -p benchmarks/results
 	$(BIN)/python benchmarks/count.py --text $(TEXT) -o benchmarks/results/count.json
 	$(BIN)/python benchmarks/candidates.py --text $(TEXT) -o benchmarks/results/candidates.json

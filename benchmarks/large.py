@@ -94,10 +94,12 @@ STAGE = Stage(
         ),
     ),
     requirements=(
-        Requirement(peers=("tokenizers",), measure="wall_seconds", at_least=20),
-        Requirement(peers=("tokenizers",), measure="peak_megabytes", at_least=4),
+        *(Requirement(("tokenizers",), measure, at_least, of=of)
+          for of in ("volt", "volt-candidates")
+          for measure, at_least in (("wall_seconds", 20), ("cpu_seconds", 20),
+                                    ("peak_megabytes", 4))),
     ),
-)
+)  # fmt: skip
 
 if __name__ == "__main__":
     sys.exit(main(STAGE))

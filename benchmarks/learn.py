@@ -222,6 +222,12 @@ STAGE = Stage(
             read=tokens_written,
         ),
         Contender(
+            name="volt-count",
+            distribution="volt-vocab",
+            includes="the command `volt count`: counting alone, with the counts file written",
+            work=("volt", "count", "{text}", "--threads", "{threads}", "-o", "{output}"),
+        ),
+        Contender(
             name="tokenizers",
             distribution="tokenizers",
             includes="`BpeTrainer` with `Metaspace`, 32,000 tokens, saved",
@@ -257,6 +263,9 @@ STAGE = Stage(
     ),
     requirements=(
         Requirement(peers=("tokenizers", "tokenizers-words"), measure="wall_seconds", at_least=15),
+        Requirement(peers=("tokenizers", "tokenizers-words"), measure="cpu_seconds", at_least=15),
+        Requirement(peers=("volt-count",), measure="wall_seconds", at_least=1 / 3),
+        Requirement(peers=("volt-count",), measure="cpu_seconds", at_least=1 / 3),
         Requirement(peers=("sentencepiece",), measure="wall_seconds", at_least=6),
     ),
     gates=(Gate("one thread and two write the same bytes", same_result),),

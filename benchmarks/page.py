@@ -82,11 +82,22 @@ def _requirement(requirement: Mapping[str, Any]) -> list[str]:
     peers = " or ".join(requirement["peers"])
     if len(requirement["peers"]) > 1:
         peers = f"the better of {peers}"
-    what = "faster than" if requirement["measure"] == "wall_seconds" else "less memory than"
+    what = {
+        "wall_seconds": "faster than",
+        "cpu_seconds": "less CPU time than",
+        "peak_megabytes": "less memory than",
+    }[requirement["measure"]]
+    if requirement.get("of", "volt") != "volt":
+        what = f"{requirement['of']} {what}"
+    if requirement["at_least"] < 1:  # a part of the work, such as counting
+        part = {"wall_seconds": "time", "cpu_seconds": "CPU time", "peak_megabytes": "memory"}
+        what = (
+            f"at most {1 / requirement['at_least']:.3g} times the {part[requirement['measure']]} of"
+        )
     verdict = {True: "pass", False: "FAIL", None: f"not judged: {requirement['reason']}"}
     return [
         f"{what} {peers}",
-        f"{requirement['at_least']:g}x",
+        f"{requirement['at_least']:.3g}x",
         _number(requirement["ratio"], 2, "x"),
         verdict[requirement["passed"]],
     ]
