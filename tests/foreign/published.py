@@ -7,6 +7,7 @@ import random
 from functools import lru_cache
 from pathlib import Path
 
+import pytest
 import sentencepiece
 import tokenizers
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, trainers
@@ -359,3 +360,25 @@ def write_opus(folder: Path) -> Path:
     config = {"source_lang": "en", "target_lang": "de", "eos_token": "</s>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     return folder
+
+
+def gguf_file(path, **fields):
+    gguf = pytest.importorskip("gguf")
+    writer = gguf.GGUFWriter(str(path), "llama")
+    writer.add_tokenizer_model(fields["model"])
+    if "pre" in fields:
+        writer.add_tokenizer_pre(fields["pre"])
+    writer.add_token_list(fields["tokens"])
+    writer.add_token_types(fields["types"])
+    if "scores" in fields:
+        writer.add_token_scores(fields["scores"])
+    if "merges" in fields:
+        writer.add_token_merges(fields["merges"])
+    for name in ("unk", "bos", "eos"):
+        if name in fields:
+            getattr(writer, f"add_{name}_token_id")(fields[name])
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path

@@ -5,11 +5,22 @@ import json
 import pytest
 import sentencepiece
 import tokenizers
-from published import HUGGING_FACE, OF_VOLT, REFUSED, hugging_face, sentencepiece_model
+from published import (
+    HUGGING_FACE,
+    OF_VOLT,
+    REFUSED,
+    gguf_file,
+    hugging_face,
+    sentencepiece_model,
+    write_opus,
+    write_rwkv,
+    write_tekken,
+)
 from sentencepiece import sentencepiece_model_pb2
 
 import volt
 from volt.foreign.check_lines import built_in
+from volt.foreign.opening import open_engine
 from volt.verification import verify_conversion
 
 PLAIN = [text for text in built_in() if "▁" not in text]
@@ -101,10 +112,84 @@ def test_indentation_survives_refit(tmp_path):
         assert {"▁▁", "▁▁▁▁", "▁▁▁▁▁▁▁▁"} <= {*result.vocabulary.texts}
 
 
-def test_added_tokens_that_take_white_space_are_told(tmp_path):
+@pytest.mark.parametrize("flag", ["lstrip", "rstrip", "single_word", "normalized"])
+def test_flags_of_added_tokens_are_left_to_the_library(flag, tmp_path):
+    """volt can't express them: its library encodes such a file. It is converted only if the token
+    is special, which is plain text to volt, and this is told."""
     data = json.loads(hugging_face("llama2"))
-    data["added_tokens"][2] |= {"rstrip": True}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(data))
-    vocabulary, messages = volt.import_vocabulary(tmp_path)
-    assert any("'</s>', take white space" in message for message in messages)
-    assert "warning" in verify_conversion(vocabulary, tmp_path)
+    data["added_tokens"][2] |= {flag: True}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data))
+    vocabulary, messages = volt.import_vocabulary(path)
+    assert any(f"'</s>' has {flag}: " in message for message in messages)
+    assert "warning" in verify_conversion(vocabulary, path)
+    data["added_tokens"][2] |= {"special": False}
+    path.write_text(json.dumps(data))
+    with pytest.raises(volt.InputError, match=rf"'</s>' has {flag}: .*compare, verify.*as it is"):
+        volt.import_vocabulary(path)
+    library = tokenizers.Tokenizer.from_file(str(path))
+    texts = ["a  </s> \n b", "a</s>b ▁</s>", "</s> </s>.", *built_in(("</s>",))]
+    opened = open_engine(path, texts=texts)
+    assert opened.engine.library.startswith("tokenizers") and flag in opened.said
+    expected = [one.ids for one in library.encode_batch(texts, add_special_tokens=False)]
+    assert opened.engine.encode_batch(texts) == expected
+    # Without a normalizer there is nothing that could be normalized first.
+    if flag == "normalized":
+        data = json.loads(hugging_face("gpt2"))
+        data["added_tokens"][0] |= {flag: True}
+        path.write_text(json.dumps(data))
+        assert open_engine(path).engine.library == "volt"
+        assert "warning" not in verify_conversion(volt.import_vocabulary(path)[0], path)
+
+
+def test_files_of_other_toolkits_are_converted(tmp_path):
+    """BERT's vocab.txt, tekken.json and GGUF: as their libraries do it, with their roles."""
+    vocab = json.loads(hugging_face("bert"))["model"]["vocab"]
+    tokens = sorted(vocab, key=vocab.get)
+    bert = tmp_path / "bert"
+    bert.mkdir()
+    (bert / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens))
+    for config in ({}, {"do_lower_case": False}, {"strip_accents": False, "model_max_length": 512},
+                   {"tokenize_chinese_chars": False}):  # fmt: skip
+        (bert / "tokenizer_config.json").write_text(json.dumps(config))
+        for path in (bert, bert / "vocab.txt"):
+            vocabulary, _ = volt.import_vocabulary(path)
+            told = verify_conversion(vocabulary, path)
+            assert told.startswith("verified: 2,020 of 2,020"), told
+        assert vocabulary.roles.max_length == config.get("model_max_length")
+    tekken = write_tekken(tmp_path / "tekken.json")
+    vocabulary, messages = volt.import_vocabulary(tekken)
+    assert len(vocabulary) == 410 and messages[0] == "a tekken.json of Mistral"
+    assert verify_conversion(vocabulary, tekken).startswith("verified: 2,040 of 2,040")
+    model = json.loads(hugging_face("qwen2"))["model"]
+    texts = sorted(model["vocab"], key=model["vocab"].get)
+    gguf = gguf_file(
+        tmp_path / "b.gguf", model="gpt2", pre="qwen2", tokens=texts, bos=1, eos=0,
+        types=[3 if text.startswith("<|") else 1 for text in texts],
+        merges=[one if isinstance(one, str) else " ".join(one) for one in model["merges"]],
+    )  # fmt: skip
+    vocabulary, _ = volt.import_vocabulary(gguf)
+    assert verify_conversion(vocabulary, gguf).startswith("verified: 2,008 of 2,008")
+    assert (vocabulary.roles.bos, vocabulary.role("eos")) == ("<|im_start|>", "<|endoftext|>")
+    proto = sentencepiece_model_pb2.ModelProto.FromString(runs_of_equal_score())
+    gguf = gguf_file(
+        tmp_path / "a.gguf", model="llama", tokens=[one.piece for one in proto.pieces],
+        types=[one.type for one in proto.pieces], scores=[one.score for one in proto.pieces],
+        unk=0, bos=1, eos=2,
+    )  # fmt: skip
+    vocabulary, _ = volt.import_vocabulary(gguf)
+    assert verify_conversion(vocabulary, gguf).startswith("verified: 2,012 of 2,012")
+    vocabulary.save(tmp_path / "volt.json")
+    assert volt.load(tmp_path / "volt.json").encode("a  b") == volt.Tokenizer(vocabulary).encode(
+        "a  b"
+    )
+
+
+def test_what_can_not_be_converted_says_why_and_what_works(tmp_path):
+    with pytest.raises(volt.InputError, match=r"two models share its ids.*refit and extend"):
+        volt.import_vocabulary(write_opus(tmp_path / "opus"))
+    with pytest.raises(volt.InputError, match=r"over the words.*refit and extend"):
+        volt.import_vocabulary(write_rwkv(tmp_path / "rwkv.txt"))
+    (tmp_path / "m.model").write_bytes(sentencepiece_model("char"))
+    with pytest.raises(volt.InputError, match=r"model_type: .*CHAR.*refit and extend"):
+        volt.import_vocabulary(tmp_path / "m.model")

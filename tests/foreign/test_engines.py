@@ -10,6 +10,7 @@ import tokenizers
 from published import (
     HUGGING_FACE,
     OF_VOLT,
+    gguf_file,
     hugging_face,
     ranks,
     sentencepiece_model,
@@ -250,28 +251,6 @@ def test_codes_of_opennmt(tmp_path):
     path.write_text("v3;true;false;false;<w>;</w>\nt h\n")
     with pytest.raises(InputError, match="prefix"):
         open_engine(path)
-
-
-def gguf_file(path, **fields):
-    gguf = pytest.importorskip("gguf")
-    writer = gguf.GGUFWriter(str(path), "llama")
-    writer.add_tokenizer_model(fields["model"])
-    if "pre" in fields:
-        writer.add_tokenizer_pre(fields["pre"])
-    writer.add_token_list(fields["tokens"])
-    writer.add_token_types(fields["types"])
-    if "scores" in fields:
-        writer.add_token_scores(fields["scores"])
-    if "merges" in fields:
-        writer.add_token_merges(fields["merges"])
-    for name in ("unk", "bos", "eos"):
-        if name in fields:
-            getattr(writer, f"add_{name}_token_id")(fields[name])
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return path
 
 
 def test_gguf(tmp_path):

@@ -14,8 +14,8 @@ from volt.cli.console import print_json, say
 @dataclass(frozen=True, kw_only=True)
 class ImportCommand(Folder, Pattern, group="Input"):
     file: str = argument(
-        ..., "tokenizer.json, a .model, codes, vocab.json, ranks, a list; or their folder.", path(),
-        metavar="FILE",
+        ..., "tokenizer.json, .model, codes, vocab.json, vocab.txt, ranks, GGUF, a list; or their "
+        "folder.", path(), metavar="FILE",
     )  # fmt: skip
     form: str | None = option(
         None, "Format of the file", one_of(formats), flag="from", default_words="as it looks"

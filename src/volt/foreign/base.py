@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from volt.base.errors import SettingsError
 from volt.counting.marks import BYTE_TOKENS, BYTES, UNMARKED, Marks, byte_of, marks_used
+from volt.tokenizing.roles import Roles
 
 if TYPE_CHECKING:
     from volt.foreign.inner import Inner
@@ -66,6 +67,8 @@ class Change:
 class Engine(ABC):
     """A tokenizer, whichever library runs it. Ids are those of the tokenizer's own library."""
 
+    name: str = ""
+    """Of its file, for messages."""
     library: str
     """`volt`, or the name and version of the library."""
     kind: str
@@ -81,6 +84,8 @@ class Engine(ABC):
     """What stands before a word inside a line, if the library does not add it."""
     whole: bool = False
     """Is every word one token or unknown? So it is with models of words and of characters."""
+    roles: Roles | None = None
+    """What special tokens are for, if the file says it in a way of its own."""
     messages: list[str]
 
     @property

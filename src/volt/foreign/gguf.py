@@ -16,6 +16,7 @@ from volt.foreign.sentencepiece import SentencePiece
 from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, split_part
 from volt.formats.patterns import regular_expression
 from volt.formats.sentencepiece import BPE, UNIGRAM, new_model_proto
+from volt.tokenizing.roles import Roles
 from volt.tokenizing.volt_json import MOST_TOKENS
 
 KEY = "tokenizer.ggml."
@@ -51,8 +52,23 @@ def open_gguf(path: Path, pattern: str | None) -> Engine:
             "tokenizer's own file"
         )
     engine = openers[kind](path, found, types, pattern)
-    engine.messages.append(f"{KEY}model is {kind}; what is written is no GGUF file")
+    engine.roles = _roles(found, tokens)
+    writes = "tokenizer.model" if isinstance(engine, SentencePiece) else "tokenizer.json"
+    engine.messages.append(f"{KEY}model is {kind}; refit and extend write a {writes}, not GGUF")
     return engine
+
+
+def _roles(found: dict[str, Any], tokens: list[str]) -> Roles:
+    def name(key: str) -> str | None:
+        number = found.get(f"{key}_token_id")
+        return tokens[number] if type(number) is int and 0 <= number < len(tokens) else None
+
+    bos, eos = name("bos"), name("eos")
+    return Roles(
+        bos, eos, name("padding"), name("mask"),
+        add_bos=bos is not None and found.get("add_bos_token") is True,
+        add_eos=eos is not None and found.get("add_eos_token") is True,
+    )  # fmt: skip
 
 
 def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern: Any) -> Engine:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from volt.base.errors import InputError, VoltError
 from volt.base.gate import named, read_bytes
@@ -23,16 +24,20 @@ from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
 from volt.foreign.sentencepiece import SentencePiece
 from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
-from volt.formats import huggingface, sentencepiece
+from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import KINDS, Identified, identify
 from volt.formats.exchange import import_vocabulary
-from volt.formats.registry import FORMATS
+from volt.formats.huggingface.folder import read_roles
+from volt.formats.reasons import INSTEAD
+from volt.tokenizing.roles import NAMED, as_usual
 from volt.tokenizing.tokenizer import Tokenizer, load
 from volt.tokenizing.vocabulary import Vocabulary
 
 MOST_CHECKED = 1_000_000
 """Characters of the user's text that the two encoders are compared on."""
+LONGEST_REASON = 200
+"""Characters of why volt can't encode a file that are shown."""
 NO_LIBRARY = ("subword-nmt", "opennmt", "fairseq", "marian", "text")
 """What volt reads itself: the files say all, and there is no library to compare with."""
 
@@ -126,24 +131,38 @@ def _checked(own: Engine, said: str, texts: Sequence[str]) -> Opened:
                 return Opened(native, line)
             why = f"volt gives other ids for {difference[:60]!r}"
     except VoltError as error:
-        why = f"not by volt: {str(error).removeprefix(str(getattr(own, 'name', '')) + ': ')}"
+        why = str(error).removeprefix(f"{own.name}: ").removesuffix(f"; {INSTEAD}")
+        why = f"not by volt: {why if len(why) <= LONGEST_REASON else why[:LONGEST_REASON] + ' ...'}"
     return Opened(own, f"{said}, encoded by {own.library}: {why}")
 
 
 def native_vocabulary(own: Engine) -> Vocabulary | None:
     """The file of an engine as a vocabulary of volt; None or an error if there is none."""
-    parsed: Parsed
-    if isinstance(own, HuggingFace):
-        parsed = huggingface.parse(own.name, own.head, own.columns)
-    elif isinstance(own, SentencePiece) and not own.added:
-        parsed = sentencepiece.parse(own.name, own.proto.SerializeToString())
-    elif isinstance(own, TikToken) and own.kind == "tiktoken" and own.file is not None:
-        parsed = FORMATS["tiktoken"].read(own.file, own.pattern)
-    else:
+    parsed = parse_engine(own)
+    if parsed is None:
         return None
+    if own.roles is not None:
+        special = {name for name, kind in parsed.kinds.items() if kind == "special"}
+        known: dict[str, Any] = {role: None for role in NAMED
+                                 if getattr(own.roles, role) not in special}  # fmt: skip
+        parsed.roles = as_usual(replace(own.roles, **known), parsed.unknown_token, special)
     vocabulary = assemble(parsed)
     own.messages += [one for one in parsed.messages if one not in own.messages]
     return vocabulary
+
+
+def parse_engine(own: Engine) -> Parsed | None:
+    """What an engine runs, as far as volt has such an encoder."""
+    if isinstance(own, HuggingFace):
+        parsed = huggingface.parse(own.name, own.head, own.columns, exact=True)
+        if own.kind == "bert" and own.folder is not None:
+            read_roles(parsed, own.data, own.folder)
+        return parsed
+    if isinstance(own, SentencePiece) and not own.added:
+        return sentencepiece.parse(own.name, own.proto.SerializeToString())
+    if isinstance(own, TikToken):
+        return tiktoken.parse(own.name, own.ranks, own.pattern, own.special, own.offset)
+    return None
 
 
 def first_difference(one: Engine, other: Engine, texts: Sequence[str]) -> str | None:

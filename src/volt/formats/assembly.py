@@ -425,8 +425,9 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
     if crossing:
         example = vocabulary.texts[crossing[0]]
         parsed.messages.append(
-            f"{len(crossing):,} tokens, such as {_brief(example)}, span what volt cuts into two "
-            "words: it never uses them, and text with them comes out differently"
+            f"{len(crossing):,} tokens, such as {_brief(example)}, span two words, so no text "
+            "gives them"
+            + ("" if parsed.mode.byte_level else " in volt: text with them is cut otherwise")
         )
     fields = {"from": parsed.form, **words_fields(vocabulary), "size": len(vocabulary)}
     return vocabulary.noted(

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError
-from volt.base.gate import read_bytes
+from volt.base.gate import open_file, read_bytes, reading
 from volt.formats.gpt2 import PAIRS
+from volt.formats.reasons import INSTEAD
 from volt.formats.registry import FORMATS
 from volt.tokenizing.volt_json import check_sides
 
@@ -28,7 +29,11 @@ class Kind:
     said: str
     """What it is, for messages."""
     form: str | None = None
-    """The format of `volt.formats.FORMATS` that reads it; None: only its own library does."""
+    """The format of `volt.formats.FORMATS` that reads it, if one does."""
+    refused: str = ""
+    """Why it can't be converted."""
+    by_engine: bool = False
+    """Is it read for its engine first, and then converted?"""
 
 
 KINDS = {
@@ -36,12 +41,15 @@ KINDS = {
     "hf": Kind("a tokenizer.json of Hugging Face", "hf"),
     "sentencepiece": Kind("a SentencePiece model", "sentencepiece"),
     "tiktoken": Kind("tiktoken ranks", "tiktoken"),
-    "tekken": Kind("a tekken.json of Mistral"),
+    "tekken": Kind("a tekken.json of Mistral", by_engine=True),
     "gpt2": Kind("vocab.json and merges.txt", "gpt2"),
-    "bert": Kind("a vocab.txt of BERT"),
-    "marian-mt": Kind("an OPUS-MT folder: source.spm, target.spm and vocab.json"),
-    "rwkv": Kind("an RWKV vocabulary"),
-    "gguf": Kind("a GGUF file"),
+    "bert": Kind("a vocab.txt of BERT", by_engine=True),
+    "marian-mt": Kind(
+        "an OPUS-MT folder: source.spm, target.spm and vocab.json",
+        refused="two models share its ids; import source.spm or target.spm alone",
+    ),
+    "rwkv": Kind("an RWKV vocabulary", refused="its tokens reach over the words of any text"),
+    "gguf": Kind("a GGUF file", by_engine=True),
     "subword-nmt": Kind("subword-nmt codes", "subword-nmt"),
     "opennmt": Kind("OpenNMT codes", "subword-nmt"),
     "fairseq": Kind("a fairseq dictionary", "fairseq"),
@@ -96,8 +104,8 @@ def detect(path: Path) -> str:
     form = KINDS[found.kind].form
     if form is None:
         raise InputError(
-            f"{path}: {found.said}, which volt can't convert; compare, verify, refit and extend "
-            "take it"
+            f"{path}: {found.said}, which volt can't convert: {KINDS[found.kind].refused}; "
+            f"{INSTEAD}"
         )
     return form
 
@@ -129,11 +137,12 @@ def _of_folder(path: Path) -> Identified:
 
 
 def _of_file(path: Path) -> str:
+    with open_file(path) as stream, reading(path):  # a GGUF file has all of a model in it
+        if stream.read(4) == b"GGUF":
+            return "gguf"
     data = read_bytes(path)
     head = data[:4096]
     first = head.partition(b"\n")[0].rstrip(b"\r")
-    if head.startswith(b"GGUF"):
-        return "gguf"
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
         return _of_json(data)
     if OPENNMT_LINE.match(first):

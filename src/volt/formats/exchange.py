@@ -19,7 +19,7 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.formats.assembly import assemble
 from volt.formats.base import Format
-from volt.formats.detect import detect
+from volt.formats.detect import KINDS, detect, identify
 from volt.formats.merges import (
     Check,
     check_delayed,
@@ -133,6 +133,8 @@ def import_vocabulary(
     file is not trusted.
     """
     file = named(path)
+    if form is None and file.exists() and KINDS[identify(file).kind].by_engine:
+        return _import_by_engine(file, pattern)
     if form is None:
         form = detect(file)
     check_choice("form", form, FORMATS)
@@ -145,3 +147,13 @@ def import_vocabulary(
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")
     return vocabulary, parsed.messages
+
+
+def _import_by_engine(path: Path, pattern: str | None) -> tuple[Vocabulary, list[str]]:
+    """A file whose engine has to make something else of it first."""
+    from volt.foreign.opening import native_vocabulary, open_engine
+
+    opened = open_engine(path, pattern=pattern, native=False)
+    vocabulary = native_vocabulary(opened.engine)
+    assert vocabulary is not None  # or it is no kind of file that comes here
+    return vocabulary, [identify(path).said, *opened.engine.messages]

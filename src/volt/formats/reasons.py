@@ -14,6 +14,9 @@ UNKNOWN_PENALTY = 10.0
 """How far the score of an unknown character is below the lowest score, in SentencePiece and in
 Hugging Face."""
 
+INSTEAD = "compare, verify, refit and extend take it as it is"
+"""What works where a file can't be converted."""
+
 
 def normalization(vocabulary: Vocabulary, toolkit: str) -> Iterator[str]:
     if vocabulary.normalizer is not None:

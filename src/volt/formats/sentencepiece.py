@@ -191,14 +191,11 @@ def parse(name: str, data: bytes) -> Parsed:
         raise parsed.fail("no SentencePiece model: it has no pieces")
     if trainer.model_type not in (UNIGRAM, BPE):
         name = proto.TrainerSpec.ModelType.Name(trainer.model_type)
-        raise parsed.fail(
-            f"model_type: volt reads BPE and UNIGRAM, not {name}; compare and verify take it as it "
-            "is"
-        )
+        raise parsed.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}; {reasons.INSTEAD}")
     if not normalizer.escape_whitespaces or trainer.treat_whitespace_as_suffix:
         raise parsed.fail(
             "normalizer_spec: volt writes spaces as `▁` and before words: escape_whitespaces, no "
-            "treat_whitespace_as_suffix; compare, verify, refit and extend take it as it is"
+            f"treat_whitespace_as_suffix; {reasons.INSTEAD}"
         )
     parsed.space_first, parsed.runs = bool(normalizer.add_dummy_prefix), True
     _read_normalizer(parsed, normalizer)

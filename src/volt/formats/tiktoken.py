@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,16 +124,25 @@ def _read_settings(file: Path) -> tuple[str, dict[str, int]]:
 
 
 def read(path: Path, pattern: str | None = None) -> Parsed:
-    parsed = Parsed(str(path), "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
     found = read_ranks(path, pattern)
+    parsed = parse(str(path), found.ranks, found.pattern, found.special)
     parsed.messages += found.messages
-    parsed.pretokenizer = known_to_tiktoken().get(found.pattern) or f"{CUSTOM}{found.pattern}"
-    number_of = {byte_letters(data): rank for data, rank in found.ranks.items()}
+    return parsed
+
+
+def parse(
+    name: str, ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int],
+    offset: int = 0,
+) -> Parsed:  # fmt: skip
+    """What `tiktoken.Encoding` takes. The id of a token is its rank, counted from `offset` on."""
+    parsed = Parsed(name, "tiktoken", "byte-level", [], unknown="byte", whole_words=True)
+    parsed.pretokenizer = known_to_tiktoken().get(pattern) or f"{CUSTOM}{pattern}"
+    number_of = {byte_letters(data): rank + offset for data, rank in ranks.items()}
     parsed.ranked = sorted(number_of, key=lambda text: number_of[text])
-    if found.special.keys() & number_of.keys():
-        raise parsed.fail(f"{settings_path(path).name}: special_tokens: one is a token as well")
-    parsed.kinds = dict.fromkeys(found.special, "special")
-    parsed.texts = parsed.by_number(number_of | found.special)
+    if twice := special.keys() & number_of.keys():
+        raise parsed.fail(f"special_tokens: {min(twice)[:40]!r} is an ordinary token as well")
+    parsed.kinds = dict.fromkeys(special, "special")
+    parsed.texts = parsed.by_number(number_of | dict(special))
     return parsed
 
 

@@ -32,12 +32,18 @@ from volt.formats.huggingface.parts import (
     split_part,
 )
 from volt.formats.huggingface.steps import read_step
+from volt.formats.reasons import INSTEAD
 from volt.proposing.tokens import Kind
 from volt.tokenizing.pairs import Pair
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
 
-INSTEAD = "compare, verify, refit and extend take it as it is"
-"""What works where a file can't be converted."""
+FLAGS = {
+    "lstrip": "it takes the white space before it",
+    "rstrip": "it takes the white space after it",
+    "single_word": "it is found between words only",
+    "normalized": "it is found in the text that was normalized",
+}
+"""What the flags of an added token mean."""
 
 
 def read(path: Path) -> Parsed:
@@ -57,8 +63,10 @@ def read(path: Path) -> Parsed:
     return parsed
 
 
-def parse(name: str, data: Any, columns: Columns | None = None) -> Parsed:
-    """The value of a `tokenizer.json`. With columns, its vocabulary and merges are there."""
+def parse(name: str, data: Any, columns: Columns | None = None, *, exact: bool = False) -> Parsed:
+    """The value of a `tokenizer.json`. With columns, its vocabulary and merges are there. `exact`:
+    flags of special tokens that volt can't express are an error and not a message; special tokens
+    are plain text to volt unless they are allowed."""
     parsed = Parsed(name, "hf", "metaspace", [])
     if not isinstance(data, dict) or not isinstance(data.get("model"), dict):
         raise parsed.fail("no Hugging Face tokenizer: it has no model")
@@ -74,6 +82,7 @@ def parse(name: str, data: Any, columns: Columns | None = None) -> Parsed:
     if columns is not None and not _taken_over(parsed, columns, added, kind):
         model = model | {"vocab": columns.vocab, "merges": columns.merges}
     parsed.kinds = _added_kinds(parsed, added, model.get("vocab"))
+    _check_flags(parsed, added, exact)
     readers[kind](parsed, model, added)
     return parsed
 
@@ -296,7 +305,6 @@ def _is_prepend(step: dict[str, Any]) -> bool:
 def _added_kinds(parsed: Parsed, added: Any, vocab: Any) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
     own = vocab if isinstance(vocab, dict) else {}
-    trimmed = []
     if not isinstance(added, list):
         raise parsed.fail("added_tokens: no list")
     for number, one in enumerate(added):
@@ -307,15 +315,26 @@ def _added_kinds(parsed: Parsed, added: Any, vocab: Any) -> dict[str, Kind]:
         spaces = parsed.mode.space_before and SPACE_MARK in content and content in own
         if not spaces or one.get("special"):
             kinds[content] = "special" if one.get("special") else "symbol"
-        if any(one.get(key) for key in ("lstrip", "rstrip", "single_word")):
-            trimmed.append(content)
-    if trimmed:
-        parsed.messages.append(
-            f"{len(trimmed):,} added tokens, such as {trimmed[0][:40]!r}, take white space beside "
-            "them, or stand between words only (lstrip, rstrip, single_word): volt finds them "
-            "anywhere and leaves white space as it is"
-        )
     return kinds
+
+
+def _check_flags(parsed: Parsed, added: list[dict[str, Any]], exact: bool) -> None:
+    found = [
+        (one, flag) for one in added for flag in FLAGS
+        if one.get(flag) and (parsed.normalizer is not None or flag != "normalized")
+    ]  # fmt: skip
+    if not found:
+        return
+    ordinary = ((one, flag) for one, flag in found if exact or not one.get("special"))
+    one, flag = next(ordinary, found[0])
+    told = f"added_tokens: {one['content'][:40]!r} has {flag}: {FLAGS[flag]}"
+    if exact or not one.get("special"):
+        raise parsed.fail(f"{told}; volt finds names anywhere and leaves white space; {INSTEAD}")
+    names = {one["content"] for one, _ in found}
+    parsed.messages.append(
+        f"{told} ({len(names):,} special tokens are like that). volt does not know this: where you "
+        "allow special tokens in text, the ids beside them may differ"
+    )
 
 
 def _texts(parsed: Parsed, vocab: Any, added: list[dict[str, Any]]) -> list[str]:
