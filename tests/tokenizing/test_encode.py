@@ -106,6 +106,8 @@ PARTS = [
     "  ",
     " \t",
     "\u00a0 ",
+    "\n\u2003",
+    "\u3000\u00a0",
     " ▁ ",
     "\n\n",
     "ß" * 40,
@@ -130,22 +132,18 @@ def tricky_tokenizer(pretokenizer: str) -> Tokenizer:
 
 
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
-@given(parts=st.lists(st.sampled_from(PARTS), max_size=150), white_space=st.booleans())
-def test_words_are_cut_as_the_slow_twin_cuts_them(pretokenizer, parts, white_space):
-    """Text of several blocks of 64 bytes; without white space beyond ASCII it takes another way."""
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=150))
+def test_words_are_cut_as_the_slow_twin_cuts_them(pretokenizer, parts):
+    """Text of several blocks of 64 bytes, with characters that go from one to the next."""
     text = "".join(parts)
-    if not white_space:
-        text = text.replace("\u00a0", "").replace("\u3000", "")
     tok = tricky_tokenizer(pretokenizer)
     assert tokens_of(tok, tok.encode(text)) == reference.encode.encode(text, tok.vocabulary)
 
 
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
-@given(parts=st.lists(st.sampled_from(PARTS), max_size=150), white_space=st.booleans())
-def test_lines_of_a_file_are_cut_as_texts(tmp_path_factory, pretokenizer, parts, white_space):
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=150))
+def test_lines_of_a_file_are_cut_as_texts(tmp_path_factory, pretokenizer, parts):
     text = "".join(parts)
-    if not white_space:
-        text = text.replace("\u00a0", "").replace("\u3000", "")
     tok = tricky_tokenizer(pretokenizer)
     path = tmp_path_factory.getbasetemp() / "lines"
     path.write_bytes(text.encode())
@@ -154,6 +152,18 @@ def test_lines_of_a_file_are_cut_as_texts(tmp_path_factory, pretokenizer, parts,
     expected = [tok.encode(line) for line in (lines if lines[-1] else lines[:-1])]
     assert ids.tolist() == [i for line in expected for i in line]
     assert np.diff(offsets).tolist() == [len(line) for line in expected]
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000\u0085", " \u00a0", "\u00a0\n"])
+@pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
+def test_long_white_space_at_every_place_of_a_block(pretokenizer, space):
+    """White space of several bytes may start in one block of 64 bytes and end in the next."""
+    tok = tricky_tokenizer(pretokenizer)
+    for before in range(56, 70):
+        for after in ("Ab", "7", "!", "", " x"):
+            text = "a" * before + space + after
+            expected = reference.encode.encode(text, tok.vocabulary)
+            assert tokens_of(tok, tok.encode(text)) == expected, (before, after)
 
 
 def by_hand(merge_rule, hidden=()):

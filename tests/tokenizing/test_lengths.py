@@ -87,13 +87,28 @@ def test_truncate_is_the_longest_prefix_that_fits(pretokenizer, kind, text, most
 @pytest.mark.parametrize(("pretokenizer", "kind"), KINDS)
 def test_truncate_in_a_long_text(pretokenizer, kind):
     tok = tokenizer(pretokenizer, kind)
-    text = " ".join(WORDS[i * 7 % len(WORDS)] for i in range(700))
-    for most in (1, 50, 333):
+    text = " ".join(WORDS[i * 7 % len(WORDS)] for i in range(1400))
+    for most in (1, 50, 333, 1200):
         found = tok.truncate(text, most)
         assert text.startswith(found)
         assert most - 2 <= tok.count(found) <= most
         longer = text[: len(found) + 40]
         assert found == longest(tok, longer, most)
+
+
+@pytest.mark.parametrize(("pretokenizer", "kind"), KINDS)
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from([*WORDS, "x" * 300, " ", "  ", "\n", "\u00a0"]), min_size=200,
+                max_size=600), st.integers(100, 900))  # fmt: skip
+def test_truncate_in_long_texts_of_any_words(pretokenizer, kind, words, most):
+    tok = tokenizer(pretokenizer, kind)
+    text = " ".join(words)
+    found = tok.truncate(text, most)
+    assert text.startswith(found)
+    if tok.count(text) <= most:
+        assert found == text
+    else:
+        assert found == longest(tok, text[: len(found) + 700], most)
 
 
 def test_what_cannot_be_counted_or_truncated():

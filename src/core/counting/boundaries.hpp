@@ -66,9 +66,6 @@ class KindReader {
  public:
   KindReader(const uint8_t* begin, const uint8_t* end, bool lines) : p_(begin), end_(end), lines_(lines) {}
 
-  // Was there white space beyond ASCII, which the rules below don't cover?
-  bool beyond() const { return beyond_; }
-
   KindMasks next() {
     KindMasks masks;
     if (p_ >= end_) return masks;
@@ -105,7 +102,6 @@ class KindReader {
       const Kind kind = kind_of(d.code_point);
       masks.of(kind) |= ((uint64_t{1} << d.bytes) - 1) << at;
       if (kind == kMark) masks.mark_start |= uint64_t{1} << at;
-      if (kind == kSpace) beyond_ = true;
       if (at + d.bytes > 64) {
         spilled_ = at + d.bytes - 64;
         spilled_kind_ = kind;
@@ -118,7 +114,7 @@ class KindReader {
 
  private:
   const uint8_t *p_, *end_;
-  bool lines_, beyond_ = false;
+  bool lines_;
   uint32_t spilled_ = 0;
   Kind spilled_kind_ = kOther;
 };
@@ -167,13 +163,23 @@ inline void bound_metaspace(WordEnds ends, const uint8_t* begin, const uint8_t* 
   }
 }
 
+// White space beyond ASCII has several bytes. `lasts` are last bytes of such characters in the block of
+// `text` that starts at `at`; words start at their first ones.
+inline void bound_long_spaces(const uint8_t* text, size_t at, uint64_t lasts, std::vector<uint64_t>& bounds) {
+  for (; lasts; lasts &= lasts - 1) {
+    size_t first = at + __builtin_ctzll(lasts);
+    while (is_continuation(text[first])) --first;
+    bounds[first / 64] |= uint64_t{1} << first % 64;
+  }
+}
+
 // `digits`: every number is a word, and takes no white space.
-inline bool bound_byte_level(const uint8_t* begin, const uint8_t* end, bool lines, bool digits,
+inline void bound_byte_level(const uint8_t* begin, const uint8_t* end, bool lines, bool digits,
                              std::vector<uint64_t>& bounds) {
   KindReader<byte_level_kind, true> reader(begin, end, lines);
   KindMasks last, now = reader.next();
   const uint64_t all_numbers = digits ? ~uint64_t{0} : 0;
-  for (uint64_t& bound : bounds) {
+  for (size_t b = 0; b < bounds.size(); ++b) {
     const KindMasks next = reader.next();
     const uint64_t text = now.letter | now.number | now.other;
     // What takes the white space before it.
@@ -181,13 +187,14 @@ inline bool bound_byte_level(const uint8_t* begin, const uint8_t* end, bool line
     const uint64_t next_takes = (next.letter | next.number | next.other) & ~(next.number & all_numbers);
     const uint64_t after_space = before(now.space, last.space), after_blank = before(now.blank, last.blank);
     // The last white space before text is a word of its own; if it is a blank, it belongs to the text.
-    bound = now.line_end | (text & kind_changes(now, last) & ~after_space) |
-            (text & after_space & ~after_blank) | (now.number & now.start & all_numbers) |
-            (now.space & (~after_space | takes >> 1 | next_takes << 63));
+    const uint64_t lasts = now.space & (takes >> 1 | next_takes << 63);
+    bounds[b] = now.line_end | (text & kind_changes(now, last) & ~after_space) |
+                (text & after_space & ~after_blank) | (now.number & now.start & all_numbers) |
+                (now.space & ~after_space) | (lasts & now.start);
+    bound_long_spaces(begin, 64 * b, lasts & ~now.start, bounds);
     last = now;
     now = next;
   }
-  return !reader.beyond();
 }
 
 // The patterns of scan_pattern.
@@ -197,8 +204,10 @@ inline bool bound_pattern(Pretokenizer pretokenizer, const uint8_t* begin, const
   const uint64_t most_numbers = pretokenizer == Pretokenizer::qwen2 ? 1 : 3;
   KindMasks last, now = reader.next();
   uint64_t last_sign = 0, last_tail = 0, last_breaks = 0, numbers = 0;
-  const uint8_t* p = begin;
-  for (uint64_t& bound : bounds) {
+  const auto& kinds = KindTable<byte_level_kind>::get();
+  for (size_t b = 0; b < bounds.size(); ++b) {
+    uint64_t& bound = bounds[b];
+    const uint8_t* p = begin + 64 * b;
     const KindMasks next = reader.next();
     const Block block(p, end);
     uint64_t breaks = 0;
@@ -220,16 +229,18 @@ inline bool bound_pattern(Pretokenizer pretokenizer, const uint8_t* begin, const
     const uint64_t tail = breaks & ~(breaks + tails);
     const uint64_t space = now.space & ~tail, last_space = last.space & ~last_tail;
     const uint64_t after_space = before(space, last_space);
+    const uint64_t lasts = space & ~breaks & (text >> 1 | next_text << 63);
     bound = now.line_end | (now.other & ~after_other & ~after_blank) |
             (now.letter & ~before(now.letter, last.letter) & ~before(sign, last_sign) &
              ~before(now.space & ~breaks, last.space & ~last_breaks)) |
-            (space & (~after_space | (~breaks & (text >> 1 | next_text << 63))));
+            (space & ~after_space) | (lasts & now.start);
+    bound_long_spaces(begin, 64 * b, lasts & ~now.start, bounds);
     // White space after the last line break is another word, unless more line breaks follow; for
     // cl100k the end of the text counts as one.
     for (uint64_t left = space & ~breaks & after_space & before(breaks, last_breaks); left; left &= left - 1) {
       const int at = __builtin_ctzll(left);
       const uint8_t* q = p + at;
-      while (q < end && (*q == ' ' || *q == '\t' || *q == '\v' || *q == '\f')) ++q;
+      for (uint32_t bytes; q < end && !is_line_break(*q) && kinds.at(q, bytes) == kSpace;) q += bytes;
       const bool ends = q == end ? pretokenizer == Pretokenizer::cl100k : is_line_break(*q);
       if (!ends) bound |= uint64_t{1} << at;
     }
@@ -243,9 +254,8 @@ inline bool bound_pattern(Pretokenizer pretokenizer, const uint8_t* begin, const
     last_tail = tail;
     last_breaks = breaks;
     now = next;
-    p += 64;
   }
-  return !reader.beyond();
+  return true;
 }
 
 // Set a bit in `bounds` for every byte of the text where a word starts (`whitespace`: or ends) or, if
@@ -258,8 +268,8 @@ inline bool find_boundaries(Pretokenizer pretokenizer, const uint8_t* begin, con
   switch (pretokenizer) {
     case Pretokenizer::whitespace: bound_whitespace(begin, end, lines, bounds); return true;
     case Pretokenizer::metaspace: bound_metaspace(ends, begin, end, lines, bounds); return true;
-    case Pretokenizer::byte_level: return bound_byte_level(begin, end, lines, false, bounds);
-    case Pretokenizer::starcoder: return bound_byte_level(begin, end, lines, true, bounds);
+    case Pretokenizer::byte_level: bound_byte_level(begin, end, lines, false, bounds); return true;
+    case Pretokenizer::starcoder: bound_byte_level(begin, end, lines, true, bounds); return true;
     case Pretokenizer::o200k:
     case Pretokenizer::deepseek:
     case Pretokenizer::custom: return false;

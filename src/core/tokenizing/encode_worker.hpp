@@ -18,6 +18,7 @@
 #include "tokenizing/lookup_encoder.hpp"
 #include "tokenizing/merge_encoder.hpp"
 #include "tokenizing/word_cache.hpp"
+#include "tokenizing/word_lengths.hpp"
 
 namespace volt {
 
@@ -50,6 +51,7 @@ class EncodeWorker {
     pending_size_ = pending_bytes_ = 0;
     text_begin_ = ids.size();
     counting_ = false;
+    waits_ = dropout.probability == 0 && tables_.remembers;
   }
 
   // Only count the ids of the next words; `scratch` gets those of names, and of words that depend on
@@ -148,8 +150,14 @@ class EncodeWorker {
   }
 
   // What scanners call: a word,
-  void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool) {
-    add(begin, end, prefix, readable_);
+  [[gnu::always_inline]] void operator()(const uint8_t* begin, const uint8_t* end, bool prefix, bool) {
+    const auto bytes = static_cast<size_t>(end - begin);
+    if (bytes > ShortWords::kMostBytes || prefix || readable_ - begin < 16 || !waits_) [[unlikely]]
+      return add(begin, end, prefix, readable_);
+    // As `add`, for nearly all words.
+    Pending& word = pending_[pending_size_];
+    make_short_key(word, load(begin), load(begin + 8), bytes);
+    wait(word, bytes);
   }
   // a U+2581 of the text, which is not a mark, and in no token,
   void reserved() { add(kSpaceMarkText, std::end(kSpaceMarkText), false, std::end(kSpaceMarkText)); }
@@ -195,43 +203,50 @@ class EncodeWorker {
                       tables_.word_ends());
   }
 
-  void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {
+  [[gnu::noinline]] void add(const uint8_t* begin, const uint8_t* end, bool prefix, const uint8_t* readable) {
     const size_t bytes = end - begin;
-    const uint64_t number = state_->words++;
-    if (dropout_.probability > 0 || !tables_.remembers) [[unlikely]] {
+    if (!waits_) [[unlikely]] {
       flush();
       uint32_t* out = ids_->room(bytes + prefix + ShortWords::kMostIds);
-      uint32_t* after = encode_now(begin, bytes, prefix, readable, number, out);
+      uint32_t* after = encode_now(begin, bytes, prefix, readable, state_->words++, out);
       ids_->advance(tables_.fuse_unknown ? fuse(out, after) : after);
       return;
     }
     Pending& word = pending_[pending_size_];
     make_key(word, begin, bytes, prefix, readable);
-    pending_bytes_ += bytes + prefix;
-    if (word.kind == Pending::short_word) [[likely]] short_words_.prefetch(word.hash);
-    else if (word.kind == Pending::middle_word) middle_words_.prefetch(word.hash);
+    wait(word, bytes + prefix);
+  }
+
+  // Let the next word wait until what is known of it has come from memory.
+  [[gnu::always_inline]] void wait(const Pending& word, size_t bytes) {
+    pending_bytes_ += bytes;
+    if (word.kind == Pending::middle_word) [[unlikely]] middle_words_.prefetch(word.hash);
+    else if (counting_) lengths_.prefetch(word.hash);
+    else short_words_.prefetch(word.hash);
     if (++pending_size_ == kBatch) flush();
+  }
+
+  [[gnu::always_inline]] static void make_short_key(Pending& word, uint64_t start, uint64_t rest, size_t bytes) {
+    word.kind = Pending::short_word;
+    word.bytes = bytes;
+    word.key[0] = start & kLowBytes[bytes + 8];
+    word.key[1] = (rest & kLowBytes[bytes]) | static_cast<uint64_t>(bytes) << 56;
+    word.hash = ShortWords::hash_of(word.key);
   }
 
   static void make_key(Pending& word, const uint8_t* begin, size_t bytes, bool prefix,
                        const uint8_t* readable) {
     const size_t size = bytes + prefix;
-    word.bytes = static_cast<uint32_t>(size);
     if (size <= ShortWords::kMostBytes) [[likely]] {
-      word.kind = Pending::short_word;
-      if (!prefix && readable - begin >= 16) [[likely]] {
-        word.key[0] = load(begin) & kLowBytes[bytes + 8];
-        word.key[1] = load(begin + 8) & kLowBytes[bytes];
-      } else {
-        uint8_t copy[16] = {' '};
-        std::memcpy(copy + prefix, begin, bytes);
-        word.key[0] = load(copy);
-        word.key[1] = load(copy + 8);
-      }
-      word.key[1] |= static_cast<uint64_t>(size) << 56;
-      word.hash = ShortWords::hash_of(word.key);
-    } else if (size <= MiddleWords::kMostBytes) {
+      if (!prefix && readable - begin >= 16) return make_short_key(word, load(begin), load(begin + 8), size);
+      uint8_t copy[16] = {' '};
+      std::memcpy(copy + prefix, begin, bytes);
+      return make_short_key(word, load(copy), load(copy + 8), size);
+    }
+    word.prefix = prefix;
+    if (size <= MiddleWords::kMostBytes) {
       word.kind = Pending::middle_word;
+      word.bytes = size;
       uint8_t copy[32] = {' '};
       std::memcpy(copy + prefix, begin, bytes);
       copy[31] = static_cast<uint8_t>(size);
@@ -239,7 +254,7 @@ class EncodeWorker {
       word.hash = MiddleWords::hash_of(word.key);
     } else {
       word.kind = Pending::long_word;
-      word.prefix = prefix;
+      word.hash = 0;
       word.word = begin;
       word.bytes = bytes;
     }
@@ -282,28 +297,24 @@ class EncodeWorker {
   }
 
   void count_pending() {
-    for (size_t i = 0; i < pending_size_; ++i) {
-      const Pending& word = pending_[i];
-      switch (word.kind) {
-        case Pending::short_word: counted_ += ids_in(short_words_, word); break;
-        case Pending::middle_word: counted_ += ids_in(middle_words_, word); break;
-        case Pending::long_word: {
-          uint32_t* out = ids_->room(word.bytes + word.prefix);
-          counted_ += encode_word(word.prefix, word.word, word.bytes, out) - out;
-          break;
-        }
-        case Pending::text_end: break;
-      }
-    }
+    for (size_t i = 0; i < pending_size_; ++i)
+      if (pending_[i].kind != Pending::text_end) counted_ += ids_in(pending_[i]);
     pending_size_ = pending_bytes_ = 0;
   }
 
-  // The number of ids of a word, remembered or encoded now.
-  template <class Cache>
-  size_t ids_in(Cache& cache, const Pending& word) {
-    if (const auto* slot = cache.find(word.key, word.hash)) [[likely]] return slot->size;
-    uint32_t* out = ids_->room(word.bytes + ShortWords::kMostIds);  // used again, not kept
-    return recall(cache, word, out) - out;
+  // The number of ids of a word, remembered or found now.
+  size_t ids_in(const Pending& word) {
+    if (word.kind == Pending::short_word) [[likely]] {
+      if (const size_t known = lengths_.find(word.key, word.hash)) [[likely]] return known;
+    } else if (word.kind == Pending::middle_word) {
+      if (const auto* slot = middle_words_.find(word.key, word.hash)) return slot->size;
+    }
+    uint32_t* const out = ids_->room(word.bytes + 1 + ShortWords::kMostIds);  // used again, not kept
+    if (word.kind == Pending::long_word) return encode_word(word.prefix, word.word, word.bytes, out) - out;
+    if (word.kind == Pending::middle_word) return recall(middle_words_, word, out) - out;
+    const size_t ids = recall(short_words_, word, out) - out;
+    lengths_.add(word.key, word.hash, ids);
+    return ids;
   }
 
   // The ids of a word, remembered or encoded now.
@@ -356,10 +367,11 @@ class EncodeWorker {
   LookupEncoder looking_up_;
   ShortWords short_words_;
   MiddleWords middle_words_;
+  WordLengths lengths_;
   std::vector<uint64_t> bounds_;
   Pending pending_[kBatch];
   size_t pending_size_ = 0, pending_bytes_ = 0;
-  bool counting_ = false;
+  bool counting_ = false, waits_ = true;
   size_t counted_ = 0;
 };
 

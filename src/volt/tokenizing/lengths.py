@@ -19,6 +19,8 @@ LOOK_AHEAD = 16
 """Places after the expected one that are tried where no word surely ends."""
 LOOK_BACK = 256
 """Characters that are counted again to see how a prefix is encoded by itself."""
+SPARE = 64
+"""Tokens that are left for the part in which the end is looked for."""
 
 
 def truncate(
@@ -29,6 +31,45 @@ def truncate(
         raise SettingsError(f"`max_tokens` must be a whole number of at least 0, not {max_tokens}")
     allowed = tokenizer.special_names(allowed_special)
     cuts = not allowed and _has_sure_places(tokenizer)
+    if cuts:
+        known, before = _surely_kept(tokenizer, text, max_tokens)
+        start = _after_added_space(tokenizer, known)
+        rest = text[start : start + MOST_CHARACTERS**2 * (max_tokens - before + 8)]
+        kept = _truncated(tokenizer, rest, max_tokens - before, allowed, cuts)
+        if known == 0 or len(kept) > 1:
+            if len(kept) < len(rest) or start + len(rest) == len(text):
+                return text[:start] + kept
+    return _truncated(tokenizer, text, max_tokens, allowed, cuts)
+
+
+def _surely_kept(tokenizer: Tokenizer, text: str, most: int) -> tuple[int, int]:
+    """Where a word surely ends, with at least SPARE fewer tokens before it than fit, and how many
+    these are. What was counted is not counted again, unless it was too much."""
+    known = before = 0
+    reach = 2 * (most - SPARE)
+    while reach > 4 * SPARE:
+        place = _SURE.search(text, known + reach, known + reach + LOOK_BACK)
+        if place is None:
+            reach //= 2
+            continue
+        stop = place.start() + 1
+        part = tokenizer.count(text[_after_added_space(tokenizer, known) : stop])
+        if before + part + SPARE > most:
+            reach //= 2
+            continue
+        known, before = stop, before + part
+        reach = (most - SPARE - before) * known * 9 // (before * 10 + 1)
+    return known, before
+
+
+def _after_added_space(tokenizer: Tokenizer, known: int) -> int:
+    """Where a text that goes on at `known` starts: what is counted gets its space back."""
+    return known + (tokenizer.vocabulary.adds_space and known > 0)
+
+
+def _truncated(
+    tokenizer: Tokenizer, text: str, max_tokens: int, allowed: frozenset[str], cuts: bool
+) -> str:
     end = MOST_CHARACTERS * (max_tokens + 8)
     while cuts and end < len(text):
         # Only a part of the text, if that surely has more tokens.
@@ -53,7 +94,6 @@ def _longest(
     The first tokens of a text are those of its prefix, except in the word that is cut, and in what
     depends on it. So the places tried are those around the end of token `most`, the last first.
     """
-    spaced = tokenizer.vocabulary.adds_space  # what is counted gets its space back
     _, spans = tokenizer.encode_with_offsets(text, allowed_special=allowed)
     ends = [0]
     for number, (_, end) in enumerate(spans):
@@ -74,7 +114,7 @@ def _longest(
         if end <= known + 1:
             known = _last_sure(text, end) if cuts else 0
             before = tokenizer.count(text[:known])
-        part = text[known + (spaced and known > 0) : end]
+        part = text[_after_added_space(tokenizer, known) : end]
         if before + tokenizer.count(part, allowed_special=allowed) <= most:
             return text[:end]
     return ""
