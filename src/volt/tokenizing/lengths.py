@@ -36,9 +36,9 @@ def truncate(
         start = _after_added_space(tokenizer, known)
         rest = text[start : start + MOST_CHARACTERS**2 * (max_tokens - before + 8)]
         kept = _truncated(tokenizer, rest, max_tokens - before, allowed, cuts)
-        if known == 0 or len(kept) > 1:
-            if len(kept) < len(rest) or start + len(rest) == len(text):
-                return text[:start] + kept
+        found = known == 0 or len(kept) > 1
+        if found and (len(kept) < len(rest) or start + len(rest) == len(text)):
+            return text[:start] + kept
     return _truncated(tokenizer, text, max_tokens, allowed, cuts)
 
 
