@@ -1,8 +1,8 @@
-"""The README that the package index shows: README.md with links that work there.
+"""The README that the package index shows: README.md with the names of files instead of links.
 
 In the repository links name files, so that they work in a checkout and on every forge. The index
-has no files, so links go to the documentation site. pyproject.toml names this module; it is called
-while a package is built, when nothing but the standard library is there.
+has no files, so there a link becomes its words and the file's name; the picture goes. It is called
+by pyproject.toml while a package is built, when nothing but the standard library is there.
 """
 
 from __future__ import annotations
@@ -11,34 +11,28 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-SITE = "https://volt-vocab.readthedocs.io/en/latest"
 ROOT = Path(__file__).parents[1]
-LINK = re.compile(r"\]\((?!https?://|#)(?P<file>[^)#]+)(?P<place>#[^)]*)?\)")
-PAGES = {"CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "CITATION.cff"}
-"""Files beside README.md that the site has as pages."""
+FILE = r"\]\((?!https?://|#)(?P<file>[^)#]+)(?P<place>#[^)]*)?\)"
+LINK = re.compile(FILE)
+PICTURE = re.compile(
+    rf"\[!\[[^\]]*{FILE.replace('file', 'image').replace('place', 'part')}{FILE}\n\n"
+)
+WORDS = re.compile(rf"\[(?P<words>[^\[\]]*){FILE}")
 
 
-def address(file: str, place: str = "") -> str:
-    """Where the site has a file of the repository."""
-    if file in PAGES:
-        return f"{SITE}/{Path(file).stem.lower()}/{place}"
-    if not file.startswith("docs/"):
-        raise ValueError(f"README.md links to {file}, which is not on the documentation site")
-    page = file.removeprefix("docs/")
-    if not page.endswith(".md"):
-        return f"{SITE}/{page}"
-    page = page.removesuffix(".md").removesuffix("index")
-    return f"{SITE}/{page.rstrip('/')}/{place}" if page else f"{SITE}/{place}"
+def without_files(text: str) -> str:
+    """Markdown whose links all lead somewhere, wherever it is read."""
 
+    def named(link: re.Match[str]) -> str:
+        words, file = link["words"], link["file"]
+        return file if words == file else f"{words} (`{file}`)"
 
-def absolute(text: str) -> str:
-    """Markdown with links to the site where it had links to files."""
-    return LINK.sub(lambda link: f"]({address(link['file'], link['place'] or '')})", text)
+    return WORDS.sub(named, PICTURE.sub("", text)) + "\nFiles are those of the source package.\n"
 
 
 def dynamic_metadata(
     field: str, settings: Mapping[str, object], project: Mapping[str, object] | None = None
 ) -> dict[str, str]:
     """What scikit-build-core asks a metadata provider for."""
-    text = absolute((ROOT / "README.md").read_text(encoding="utf-8"))
+    text = without_files((ROOT / "README.md").read_text(encoding="utf-8"))
     return {"content-type": "text/markdown", "text": text}

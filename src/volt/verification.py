@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from volt.base.errors import VoltError
@@ -47,6 +47,9 @@ class Verification:
     equal: int
     tokens: int
     """Of the first tokenizer."""
+    given: int
+    """How many of the documents are not built in; they come first."""
+    equal_given: int
     differences: list[Difference]
     messages: list[str] = field(default_factory=list)
 
@@ -78,8 +81,9 @@ def verify(
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
     messages = [*one.messages, *other.messages]
     engines = _alike(one.engine, other.engine, messages), _alike(other.engine, one.engine, messages)
-    found = verify_engines(*engines, [*documents, *built_in()], texts=texts)
-    return Verification(found.documents, found.equal, found.tokens, found.differences, messages)
+    every = [*documents, *built_in()]
+    found = verify_engines(*engines, every, texts=texts, given=len(documents))
+    return replace(found, messages=messages)
 
 
 def _alike(one: Engine, other: Engine, messages: list[str]) -> Engine:
@@ -95,19 +99,20 @@ def _alike(one: Engine, other: Engine, messages: list[str]) -> Engine:
 
 
 def verify_engines(
-    one: Engine, other: Engine, every: Sequence[str], *, texts: bool = False
+    one: Engine, other: Engine, every: Sequence[str], *, texts: bool = False, given: int = 0
 ) -> Verification:
-    """The same for engines and texts."""
+    """The same for engines and texts, of which the first ones are `given`."""
     mine, theirs = one.encode_batch(every), other.encode_batch(every)
-    equal = 0
+    equal = equal_given = 0
     differences: list[Difference] = []
     for number, (text, left, right) in enumerate(zip(every, mine, theirs, strict=True)):
         a, b = (shown(one, left), shown(other, right)) if texts else (left, right)
         if a == b:
             equal += 1
+            equal_given += number < given
         elif len(differences) < MOST_SHOWN:
             differences.append(_difference(number, text, one, other, left, right, texts))
-    return Verification(len(every), equal, sum(map(len, mine)), differences)
+    return Verification(len(every), equal, sum(map(len, mine)), given, equal_given, differences)
 
 
 def shown(engine: Engine, ids: Sequence[int]) -> list[bytes]:

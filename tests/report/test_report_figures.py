@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import volt
+from volt.base.lines import Line
 from volt.choosing.cost import cost
 from volt.cli import learn as cli_learn
 from volt.report import bundle, notebook
@@ -18,7 +19,7 @@ from volt.report.data import overview
 from volt.report.facts import facts
 from volt.report.page import load_material
 from volt.report.plot import material_figure, render, result_figure
-from volt.report.terminal import Line, next_lines, spark, sparkline, summary
+from volt.report.terminal import next_lines, spark, sparkline, summary
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 LINES = [f"low lower lowest slow slower {HOSTILE} new newer newest wide wider widest"] * 60

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 from volt.base.errors import SettingsError
+from volt.base.lines import WIDTH, Line, note_lines
 from volt.base.progress import Progress, Report
 from volt.base.shown import json_text, shown, shown_line
 from volt.cli.command import Given, current_options
 from volt.cli.streams import Styled
 from volt.settings import in_flags
-
-if TYPE_CHECKING:
-    from volt.report.terminal import Line
 
 
 class Bars(Progress):
@@ -126,10 +125,13 @@ def progress_for(quiet: bool, *, lines: bool = False) -> Progress:
 
 
 def say(quiet: bool, *lines: str) -> None:
-    """Lines for people; parameters in notes of the library become flags."""
-    if not quiet:
-        for line in lines:
-            print(in_flags(line, current_options()), file=sys.stderr)
+    """Lines for people, wrapped; parameters in notes of the library become flags."""
+    if quiet:
+        return
+    width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDTH
+    for text in lines:
+        for part in in_flags(text, current_options()).split("\n"):
+            print(*note_lines(part, width), sep="\n", file=sys.stderr)
 
 
 def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
@@ -137,11 +139,9 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
     if quiet:
         return
     if not sys.stderr.isatty():
-        from volt.report.terminal import WIDTH
-
         for line in lines:
             text = in_flags(line.text, current_options())
-            say(quiet, *replace(line, text=text).wrapped(WIDTH))
+            print(*replace(line, text=text).wrapped(WIDTH), sep="\n", file=sys.stderr)
         return
     from rich.console import Console
 

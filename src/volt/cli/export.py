@@ -11,6 +11,7 @@ from volt.cli.arguments import REPLACE, Model, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 from volt.settings.roles import UseSettings
+from volt.tokenizing.roles import with_roles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,10 +31,11 @@ class ExportCommand(Settings, group="Output"):
 @command("volt export -m out --to hf -o tokenizer/")
 def export(model: Model, asked: ExportCommand, roles: UseSettings, shown: Told) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
-    vocabulary = volt.load(model.model).vocabulary
+    # With its roles: what is verified below is what is written.
+    vocabulary = with_roles(volt.load(model.model).vocabulary, roles)
     result = volt.export(
         vocabulary, asked.to, asked.output, check=asked.check or None, force=asked.force,
-        inputs=[model.file], **vars(roles),
+        inputs=[model.file],
     )  # fmt: skip
     say(shown.quiet, *(f"wrote {file}" for file in result.files), *result.messages)
     if not shown.quiet and volt.formats.FORMATS[asked.to].merge_rule is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import volt
+from volt.base.lines import WIDTH
 from volt.base.options import argument, file_list, option, path
 from volt.cli.arguments import Pattern
 from volt.cli.command import command
@@ -24,6 +26,8 @@ ON_TEXT = {
     "residues": "residues",
 }  # fmt: skip
 """The figures of `compare` that are about one vocabulary, and what they are called here."""
+RARE = ("scaffolds", "hidden", "ids_without_token")
+"""Left out of the list for people where there are none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,17 +53,31 @@ def info(asked: InfoCommand) -> None:
         print_json(facts)
         return
     for name, value in facts.items():
-        if value is None:
+        if value is None or (value == 0 and name in RARE):
             continue
         if isinstance(value, dict):
             value = ", ".join(f"{one:,} {kind}" for kind, one in value.items())
         elif isinstance(value, list):
-            value = f"\n{'':<28}".join(map(str, value)) or "none"
+            value = "\n".join(map(str, value)) or "none"
         elif isinstance(value, float):
             value = f"{value:.4g}"
         elif isinstance(value, int):
             value = f"{value:,}"
-        print(f"{name.replace('_', ' '):<27} {value}")
+        if name == "signature":  # has no spaces, and a part of 70 columns
+            print(name, *_filled(value.replace("|", "|\n").split("\n"), 2), sep="\n")
+        else:
+            head, *rest = _filled(re.split(r"(?<= )|(?<=\n)", value), 28)
+            print(f"{name.replace('_', ' '):<27} {head.lstrip()}", *rest, sep="\n")
+
+
+def _filled(parts: Sequence[str], indent: int) -> list[str]:
+    """Parts one after the other in lines of at most 80 columns."""
+    found = [""]
+    for part in parts:
+        if found[-1].endswith("\n") or len(found[-1] + part.rstrip()) > WIDTH - indent:
+            found.append("")
+        found[-1] += part
+    return [f"{'':{indent}}{line.rstrip()}" for line in found]
 
 
 def found_facts(path: Path, pattern: str | None) -> dict[str, Any]:

@@ -71,6 +71,8 @@ def search(
     print("\n".join(text_table(columns, lines)))
     winner = "no size" if choice.size is None else f"{choice.size:,}"
     say(run.quiet, f"{settings.by}: {winner} ({choice.meaning})")
+    if settings.by == "auto":
+        say(run.quiet, f"the best of {len(rows)} sizes; `volt learn` looks at those between them")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))
     _tell_left_out(result.left_out, run.quiet)
 

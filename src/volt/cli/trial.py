@@ -87,6 +87,7 @@ def trial(
         print_json(results.plain())
     else:
         print(results.table(), flush=True)
+    say(run.quiet, results.answer())
     tell_trial(results, asked.output, run.quiet)
 
 
@@ -109,3 +110,5 @@ def tell_trial(results: TrialResults, output: str, quiet: bool) -> None:
     names = ("results.json", "report.html", "plot.svg", "runs/")
     there = [name for name in names if (Path(output) / name).exists()]
     say(quiet, f"written to {output}: {', '.join(there)}")
+    if "report.html" in there:
+        say(quiet, f"look at: {Path(output) / 'report.html'}")

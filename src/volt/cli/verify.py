@@ -44,8 +44,13 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Told) -> None:
         number, equal = found.documents, found.equal
         print(f"{'the same' if found.same else 'different'} {what}: {equal:,} of {number:,} texts "
               f"are equal ({found.tokens:,} tokens)")  # fmt: skip
+        if found.given and not found.same:
+            print(f"  of your text {found.equal_given:,} of {found.given:,}, of the built-in texts "
+                  f"{equal - found.equal_given:,} of {number - found.given:,}")  # fmt: skip
         for one in found.differences:
-            print(f"text {one.document}, line {one.line}: {one.text!r}")
+            whose = "your text" if one.document < found.given else "built-in text"
+            number = one.document + 1 - (found.given if one.document >= found.given else 0)
+            print(f"{whose} {number:,}, line {one.line}: {one.text!r}")
             print(f"  A  {' '.join(one.first)}")
             print(f"  B  {' '.join(one.second)}")
     say(shown.quiet, *(f"note: {message}" for message in found.messages))

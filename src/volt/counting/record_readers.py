@@ -43,7 +43,8 @@ BAD_ROW = re.compile(r"CSV parse error: Row #([0-9]+): Expected ([0-9]+) columns
 
 def read_json_lines(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
     """One object per line. A record's number is its line's."""
-    loads = need("orjson", EXTRA).loads
+    from orjson import loads
+
     paths: list[tuple[str, ...]] = []
     number = 1
     for lines in _lines(stream, reading):
@@ -143,7 +144,8 @@ def _lines(stream: BinaryIO, reading: Reading) -> Iterator[list[bytes]]:
 
 def read_json_array(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
     """A JSON array of objects, which is read whole."""
-    loads = need("orjson", EXTRA).loads
+    from orjson import loads
+
     data = stream.read(LONGEST_RECORD + 1)
     if len(data) > LONGEST_RECORD:
         raise InputError(

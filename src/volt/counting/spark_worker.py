@@ -146,7 +146,8 @@ def _whole(strings: Any, work: Work, reading: _LineReading) -> Documents:
         texts = strings.drop_null().cast(arrow.large_binary())
     else:
         reading.lines = strings.to_pylist()
-        loads = need("orjson", "spark").loads
+        from orjson import loads
+
         found = texts_of_lines(reading.lines, work.members, 1, reading, loads)
         texts = arrow.array(found, arrow.large_binary())
     if work.by_line:

@@ -26,7 +26,6 @@ from volt.formats.merges import (
     check_rule,
     delayed_tokens,
     differing_tokens,
-    overlapping_tokens,
 )
 from volt.formats.registry import FORMATS
 from volt.settings.roles import UseSettings
@@ -107,18 +106,13 @@ def _differences(
         if other := differing_tokens(vocabulary):
             messages.append(f"{form.merges_differently(other)}; {found} are encoded differently")
     listed = form.merge_rule == "pairs" and vocabulary.look_up is None
-    if listed and vocabulary.merge_rule == "concat":
-        if other := overlapping_tokens(vocabulary):
-            messages.append(
-                f"{len(other):,} tokens, such as {other[0]!r}, can be cut into overlapping pairs; "
-                "only one of them is ever merged, so this changes nothing"
-            )
-        if form.one_pair_at_a_time and (other := delayed_tokens(vocabulary)):
-            found = None if counts is None else check_delayed(vocabulary, counts)
-            messages.append(
-                f"{form.toolkit} may merge {len(other):,} tokens, such as {other[0]!r}, too early"
-                + ("; use `check` to count how often" if found is None else f"; {found} differ")
-            )
+    pairs = listed and vocabulary.merge_rule == "concat" and form.one_pair_at_a_time
+    if pairs and (other := delayed_tokens(vocabulary)):
+        found = None if counts is None else check_delayed(vocabulary, counts)
+        messages.append(
+            f"{form.toolkit} may merge {len(other):,} tokens, such as {other[0]!r}, too early"
+            + ("; use `check` to count how often" if found is None else f"; {found} differ")
+        )
     return messages, found
 
 

@@ -24,17 +24,6 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 
-def overlapping_tokens(vocabulary: Vocabulary) -> list[str]:
-    """Tokens that two overlapping pairs make, such as `ab a` and `a ba` in `ab a ba`. Only one of
-    the pairs, the last pair, ever occurs."""
-    pairs = all_pairs(vocabulary)
-    left_of: dict[str, set[str]] = {}
-    for left, right in pairs:
-        left_of.setdefault(left + right, set()).add(left)
-    found = (left + right for left, right in pairs if right in left_of[left + right])
-    return list(dict.fromkeys(text for text in found if len(left_of[text]) > 1))
-
-
 def differing_tokens(vocabulary: Vocabulary) -> list[str]:
     """Tokens that rule `concat` merges from another pair than the one they were learned from.
 

@@ -267,6 +267,10 @@ def _auto(found: Mapping[str, Any]) -> str | None:
     one = None if by_auto(found) else verdict(found, "auto")
     if one is None or one["size"] is None:
         return None
+    quality = found.get("quality")
+    if found["size"] != one["size"] and quality and len(quality["splits"]) == 1:
+        # One part of the text is measured where the size is given, five where it is asked for.
+        return f"would choose about {one['size']:,}; without `size` it says it more exactly"
     return f"would choose {one['size']:,}: {CHEAPEST}"
 
 

@@ -21,7 +21,8 @@ const VoltPage = (() => {
     n.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   const percent = (share) => {
     if (share === 0) return "0%";
-    return share < 0.0001 ? `${(share * 100).toExponential(1)}%` : `${fixed(share * 100, share < 0.01 ? 3 : 1)}%`;
+    if (share < 0.00001) return "< 0.001%";
+    return `${fixed(share * 100, share < 0.01 ? 3 : 1)}%`;
   };
   const short = (n) => {
     if (n === null || n === undefined) return "-";

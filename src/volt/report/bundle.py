@@ -14,7 +14,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
 
 PACKAGE = "vl-convert-python"
-HINT = "the page needs the extra `report`: pip install 'volt-vocab[report]'"
+HINT = "the page needs a charting library: pip install 'volt-vocab[report]'"
 
 
 def is_installed() -> bool:

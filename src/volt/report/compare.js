@@ -3,6 +3,7 @@
 
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
+  const counted = (n, one) => `${whole(n)} ${n === 1 ? one : `${one}s`}`;
   const find = (id) => document.getElementById(id);
   const cell = (tag, text, number) => {
     const element = document.createElement(tag);
@@ -25,7 +26,7 @@
     ["tokens", "tokens", whole], ["bytes per token", "bytes_per_token", fixed(3)], ["bits per byte", "bits_per_byte", fixed(4)],
     ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)], ["parity", "parity", fixed(3)],
   ];
-  find("lead").textContent = `On ${whole(data.documents)} documents, ${whole(data.lines)} lines, ${whole(data.words)} words between spaces, ${whole(data.characters)} characters.`;
+  find("lead").textContent = `On ${counted(data.documents, "document")}, ${counted(data.lines, "line")}, ${whole(data.words)} words between spaces, ${whole(data.characters)} characters.`;
   const head = find("rows").tHead.rows[0];
   head.append(cell("th", "vocabulary"), ...COLUMNS.map(([title]) => cell("th", title, true)), cell("th", "encoded by"));
   for (const row of data.rows) {

@@ -65,9 +65,7 @@ def new_figure(rows: int, heights: tuple[float, ...]) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
         from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     except ImportError:
-        raise SettingsError(
-            "this needs matplotlib, part of the extra `report`: pip install 'volt-vocab[report]'"
-        ) from None
+        raise SettingsError("this needs matplotlib: pip install 'volt-vocab[report]'") from None
 
     class Shown(Figure):
         """A notebook shows it, whether pyplot was imported or not."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.base.lines import Line
 from volt.formats import FORMATS
 from volt.report.answer import answer, quality_points, share
 from volt.report.data import overview
@@ -22,32 +22,8 @@ from volt.tokenizing.vocabulary import Vocabulary
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*#@"
 SPARK_WIDTH = 60
-WIDTH = 80
-"""Columns where nobody looks: in a pipe or a file."""
-LEAST_WIDTH = 36
-"""Columns that a sentence in a table needs; with fewer it goes on at the start of the next line."""
 CLIPPED = 10
 """Tolerances of quality that the small curve shows; what loses more has full height."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line for people, and how it is drawn on a terminal."""
-
-    text: str
-    style: str = ""
-    indent: int = 0
-    """Where the text goes on if the line is too long for the terminal; 0: at its start."""
-
-    def wrapped(self, width: int) -> list[str]:
-        """The lines of a terminal of that width."""
-        if not self.indent:
-            return [self.text]
-        indent = self.indent if self.indent <= width - LEAST_WIDTH else min(self.indent, 4)
-        return textwrap.wrap(
-            self.text, width, subsequent_indent=" " * indent, break_long_words=False,
-            break_on_hyphens=False,
-        )  # fmt: skip
 
 
 def summary(

@@ -9,6 +9,7 @@
     if (name) element.className = name;
     return element;
   };
+  document.getElementById("answer").textContent = data.answer;
   document.getElementById("lead").textContent = data.lead;
   document.getElementById("footer").textContent = `volt ${data.version}`;
   const table = document.getElementById("rows");

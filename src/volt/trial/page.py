@@ -13,6 +13,8 @@ from volt.report.page import fill_page
 from volt.trial.results import HEADS, TrialResults
 
 HEIGHT = 320
+CLOSE = 1.15
+"""Ratio of two sizes below which their labels overlap."""
 HERE = Path(__file__).parent
 
 
@@ -68,6 +70,7 @@ def make_trial_page(results: TrialResults) -> bytes:
     layers = f"{model['encoder_layers']} + " if model["encoder_layers"] else ""
     data = {
         "version": __version__,
+        "answer": f"{results.answer()[0].upper()}{results.answer()[1:]}.",
         "lead": f"{TASKS[results.task]}: {model['model']}, width {model['width']}, {layers}"
         f"{model['decoder_layers']} layers; {about['sentences']['train']:,} training sentences; "
         f"seeds: {about['seeds']}.",
@@ -126,14 +129,7 @@ def over_size(results: TrialResults, measure: Measure) -> dict[str, Any]:
         {"field": name, "type": "nominal" if name == "vocabulary" else "quantitative"}
         for name in ("vocabulary", "size", *(one.name for one in MEASURES[results.task]))
     ]
-    # One label for criteria that choose the same.
-    sizes = sorted({one["size"] for one in results.criteria if one["size"]})
-    chosen = [
-        {"size": chosen_size, "criterion": ", ".join(
-            one["criterion"] for one in results.criteria if one["size"] == chosen_size
-        )}
-        for chosen_size in sizes
-    ]  # fmt: skip
+    chosen = _labels(results.criteria)
     return _base(
         f"{measure.title} over vocabulary size, with what the criteria choose",
         [
@@ -169,6 +165,21 @@ def over_size(results: TrialResults, measure: Measure) -> dict[str, Any]:
             },
         ],
     )  # fmt: skip
+
+
+def _labels(criteria: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The sizes that criteria choose; those whose labels would overlap share one, at the first."""
+    found: list[dict[str, Any]] = []
+    first: dict[str, Any] = {"size": 0, "criterion": ""}
+    for one in sorted((one for one in criteria if one["size"]), key=lambda one: one["size"]):
+        row = {"size": one["size"], "criterion": one["criterion"]}
+        if row["size"] < CLOSE * first["size"]:
+            first["criterion"] += f", {one['criterion']}"
+            row["criterion"] = ""
+        else:
+            first = row
+        found.append(row)
+    return found
 
 
 def quality_against(

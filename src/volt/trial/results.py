@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from typing import Any
 
+from volt.base.lines import WIDTH
 from volt.base.output import atomic_write
 from volt.base.shown import json_text
 
@@ -135,9 +136,30 @@ class TrialResults:
     def save(self, path: Path) -> None:
         write_json(path, self.plain())
 
-    def table(self) -> str:
-        """The table as text, for the terminal."""
-        return "\n".join(line.rstrip() for line in _aligned([HEADS[self.task], *self.cells()]))
+    def table(self, winner: str | None = None) -> str:
+        """The table as text, for the terminal: in parts if it is too wide. A winner is starred."""
+        rows = [HEADS[self.task], *self.cells()]
+        if winner is not None:
+            rows = [[f"{'*' if row[0] == winner else ' '} {row[0]}", *row[1:]] for row in rows]
+        return "\n\n".join(_parts(rows, WIDTH))
+
+    def answer(self) -> str:
+        """Which vocabulary is best, and how sure that is."""
+        name, sign, words = {
+            "lm": ("bits_per_byte", 1, "{:.4f} bits per byte"),
+            "translation": ("bleu", -1, "BLEU {:.2f}"),
+        }[self.task]
+        best, *others = sorted(self.rows(), key=lambda row: sign * row[name])
+        said = f"best: {best['vocabulary']}, {words.format(best[name])}"
+        if not others:
+            return said
+        said += f"; next: {others[0]['vocabulary']}, {words.format(others[0][name])}"
+        first = self.vocabularies[0]
+        judged = others[0] if best["vocabulary"] == first else best
+        if judged["p"] is None:
+            return said
+        sure = "" if judged["p"] < SURE else ": too close to tell"
+        return f"{said}; {judged['vocabulary']} against {first}: p = {judged['p']:.3f}{sure}"
 
     def cells(self) -> list[list[str]]:
         """A row of the table per vocabulary."""
@@ -161,6 +183,9 @@ class TrialResults:
         return found
 
 
+SURE = 0.05
+"""A difference with a smaller p is called one."""
+
 _FIRST, _LAST = (
     ["vocabulary", "size", "bits/byte", "±95%"],
     ["p", "sent/s", "parameters", "tokens", "time"],
@@ -170,6 +195,20 @@ HEADS = {
     "translation": [*_FIRST, "BLEU", "±95%", "chrF", "±95%", *_LAST],
 }
 """What stands above the columns of the table."""
+
+
+def _parts(rows: list[list[str]], width: int) -> list[str]:
+    """The table, or the columns that fit and the others below, each with the first column."""
+    lines = [line.rstrip() for line in _aligned(rows)]
+    if max(map(len, lines)) <= width:
+        return ["\n".join(lines)]
+    columns = len(rows[0])
+    fitting = next(
+        (n for n in range(columns - 1, 2, -1)
+         if max(map(len, _aligned([row[:n] for row in rows]))) <= width), 2,
+    )  # fmt: skip
+    first = "\n".join(line.rstrip() for line in _aligned([row[:fitting] for row in rows]))
+    return [first, *_parts([[row[0], *row[fitting:]] for row in rows], width)]
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:

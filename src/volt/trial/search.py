@@ -46,11 +46,7 @@ class TrainedSearch:
 
     def table(self) -> str:
         """That of the trials, the winner starred."""
-        head, *rows = self.results.table().splitlines()
-        winner = f"bpe:{self.size}"
-        stars = ["*" if name == winner else " " for name in self.results.vocabularies]
-        return "\n".join([f"  {head}", *(f"{star} {row}" for star, row in
-                                         zip(stars, rows, strict=True))])  # fmt: skip
+        return self.results.table(winner=f"bpe:{self.size}")
 
 
 def trained_search(
