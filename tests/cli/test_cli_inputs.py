@@ -72,7 +72,7 @@ def test_learn_with_a_sample_says_whether_more_text_would_help(records):
         "learn", records / "a.jsonl", "--sample", "8k", "--candidates", "bpe:50", "--no-report",
         "-o", records / "out",
     )  # fmt: skip
-    assert "twice the text moved the size by " in done.stderr
+    assert "half of the sample chose " in done.stderr
     assert "enough_text" in json.loads((records / "out" / "choices.json").read_text())
 
 

@@ -110,7 +110,11 @@ def test_the_cipher_is_learned(learned):
     assert rows["bpe:340"]["bleu"] > 70
     assert before["bleu"] < 5
     assert rows["bpe:340"]["bits_per_byte"] < before["bits_per_byte"] / 5
-    head, *lines = done.stdout.splitlines()
+    scores, costs = done.stdout.split("\n\n")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "time" in costs.splitlines()[0]
+    assert "best: bpe:" in done.stderr
+    head, *lines = scores.splitlines()
     assert head.split()[:7] == [
         "vocabulary", "size", "bits/byte", "±95%", "BLEU", "±95%", "chrF"
     ]  # fmt: skip

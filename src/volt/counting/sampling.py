@@ -400,14 +400,14 @@ def sample_report(
 
 
 def compared_with_half(whole: Collection[str], half: Collection[str], fixed: bool) -> str:
-    """What twice the text did: tokens learned from all of a sample, and from half of it."""
+    """What the second half did: tokens learned from all of a sample, and from half of it."""
     size, before = len(whole), len(half)
     same = len(set(whole) & set(half))
-    changed = f"{1 - same / max(size, 1):.1%} of the tokens are others"
+    changed = f"{1 - same / max(size, 1):.1%} of the tokens differ"
     if fixed:
-        return f"twice the text changed the vocabulary: {changed}"
+        return f"half of the sample gives another vocabulary: {changed}"
     moved = abs(size - before) / max(before, 1)
-    return f"twice the text moved the size by {moved:.1%}, from {before:,} to {size:,}; {changed}"
+    return f"half of the sample chose {before:,}, all of it {size:,} ({moved:.1%} apart); {changed}"
 
 
 # -------------------------------------------------------------------------------------- second pass

@@ -1,0 +1,56 @@
+"""Summaries fit a terminal of 80 columns, and a command to copy is never cut."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from volt.base.lines import note_lines
+
+VOLT = str(Path(sys.executable).with_name("volt"))
+COMMANDS = {
+    "learn": "learn sample/train.de sample/train.en -o out2",
+    "learn --size": "learn sample/train.de sample/train.en --size 2k -o out3",
+    "search": "search sample/train.de sample/train.en",
+    "export": "export -m out --to hf -o hf2 --chat chatml",
+    "verify": "verify out hf --on sample/valid.de",
+    "refit": "refit hf --on sample/train.en -o small",
+    "extend": "extend hf --on sample/web.jsonl --add 100 -o large",
+    "info": "info out",
+    "info of another toolkit": "info hf",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("width")
+    for words in (
+        "data get sample -o sample", "learn sample/train.de sample/train.en --reserve 8 -o out",
+        "export -m out --to hf -o hf",
+    ):  # fmt: skip
+        subprocess.run([VOLT, *words.split(), "-q"], cwd=folder, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_command_says_fits_80_columns(folder, name):
+    done = subprocess.run(
+        [VOLT, *COMMANDS[name].split()], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    assert lines
+    assert not [line for line in lines if len(line) > 80]
+
+
+def test_a_command_to_copy_stays_whole():
+    command = f"next: volt export -m {'long/' * 20} --to hf -o out-hf"
+    assert note_lines(command, 80) == [command]
+
+
+def test_a_note_goes_on_below_its_first_word():
+    words = "word " * 30
+    first, *others = note_lines(f"note: {words}", 80)
+    assert first.startswith("note: word") and len(first) <= 80
+    assert others and all(line.startswith("      word") for line in others)
