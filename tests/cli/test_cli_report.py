@@ -129,7 +129,8 @@ def test_info_says_what_a_vocabulary_is(folder):
         re.split(r"\s{2,}", line, maxsplit=1) for line in out.splitlines() if "  " in line
     )
     assert printed["size"] == f"{len(vocabulary):,}"
-    assert out.rstrip().endswith(vocabulary.signature)
+    lines = out.partition("\nsignature\n")[2].splitlines()
+    assert "".join(line.strip() for line in lines) == vocabulary.signature
 
 
 def test_info_of_a_vocabulary_that_was_not_learned_here(folder, tmp_path):

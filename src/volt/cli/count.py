@@ -125,9 +125,9 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
         lines += counts.sample.lines()
     if totals.pruned_words:
         share = totals.pruned_words / (totals.pruned_words + totals.words)
+        least = totals.max_undercount / counts.unit
         lines.append(
             f"{totals.pruned_words / counts.unit:,.0f} words ({share:.3%}) of rare types were "
-            "left out; no count is too low by more than "
-            f"{totals.max_undercount / counts.unit:,.0f}"
+            "left out" + (f"; no count is too low by more than {least:,.0f}" if least else "")
         )
     return lines
