@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -11,61 +9,25 @@ import numpy as np
 
 from volt.counting.counts import WordCounts
 from volt.counting.words import MergeRule
+from volt.proposing.tokens import NO_TOKEN
 from volt.tokenizing.pairs import (
     Pair,
     all_pairs,
-    last_pair,
     last_pairs,
+    last_parents,
     merge_symbols,
     mergeable,
-    own_pairs,
 )
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 
 def differing_tokens(vocabulary: Vocabulary) -> list[str]:
-    """Tokens that rule `concat` merges from another pair than the one they were learned from.
-
-    To merge every token's text takes long, and is seldom needed. Let T be learned from a and b, and
-    let both be merged just as they were learned. While that goes on, a token x ends at the border
-    between them and a token y starts there. T differs only if some x + y is a token that is due
-    before x and y are merged on. So it is enough to look at the tokens at the border, and to merge
-    the text of T only if there is such a token, or if a or b is merged in another way.
-    """
-    ranks, own = mergeable(vocabulary), {"".join(pair): pair for pair in own_pairs(vocabulary)}
-    last_rank: dict[str, int] = {}
-    differing: list[str] = []
-    otherwise: set[str] = set()  # merged in another way, in the last step or before
-    for text in sorted(own, key=len):  # parents are shorter
-        pair = own[text]
-        last_rank[text] = max(ranks[text], *(last_rank.get(part, -1) for part in pair))
-        inside = not otherwise.isdisjoint(pair)
-        if inside or _due_at_border(pair, own, ranks, last_rank):
-            differs = last_pair(text, ranks, vocabulary.marks) != pair
-            differing += [text] * differs
-            otherwise |= {text} if differs or inside else set()
-    return sorted(differing, key=lambda text: ranks[text])
-
-
-def _due_at_border(
-    pair: Pair, own: dict[str, Pair], ranks: dict[str, int], last_rank: dict[str, int]
-) -> bool:
-    """May a token be due that crosses the border of the pair, before both parts are complete?"""
-
-    def edge(part: str, side: int) -> Iterator[tuple[str, float]]:
-        """The tokens at the border, and the highest rank until each is merged on."""
-        yield part, math.inf
-        while part in own:
-            yield own[part][side], last_rank[part]
-            part = own[part][side]
-
-    return any(
-        0 <= ranks.get(left + right, -1) <= min(left_until, right_until)
-        for left, left_until in edge(pair[0], 1)
-        for right, right_until in edge(pair[1], 0)
-        if (left, right) != pair
-    )
+    """Tokens that rule `concat` merges from another pair than the one they were learned from."""
+    pool = vocabulary.pool_columns
+    learned = pool.parents[:, 0] != NO_TOKEN
+    other = np.flatnonzero(learned & (last_parents(vocabulary) != pool.parents).any(axis=1))
+    return pool.texts_at(other[np.argsort(pool.ranks[other], kind="stable")].tolist())
 
 
 def delayed_tokens(vocabulary: Vocabulary) -> list[str]:
