@@ -19,6 +19,7 @@ from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
 from volt.base.shown import csv_cell, latex_cell
+from volt.base.table import aligned
 from volt.counting.marks import BYTES, SPACE, Marks
 from volt.counting.reading import lines_of
 from volt.foreign.base import Engine
@@ -309,52 +310,33 @@ COLUMNS = (
     Column("parity", "parity", ".3f"),
     Column("gini", "Gini", ".4f"),
 )
-KIND_COLUMNS = tuple(
-    Column(key, title, form) for key, title, form in (
-        ("tokens", "tokens", ",d"), ("bytes_per_token", "bytes/tok", ".3f"),
-        ("bits_per_byte", "bits/byte", ".4f"), ("unknown", "unknown", ".3%"),
-        ("partial", "part char", ".3%"), ("parity", "parity", ".3f"),
-    )
-)  # fmt: skip
+KIND_COLUMNS = tuple(one for one in COLUMNS if one.key in KindRow.__dataclass_fields__)
 
 
-def tables(comparison: Comparison) -> list[tuple[tuple[Column, ...], list[tuple[str, Any]]]]:
-    """The tables to show: one of all text, one per kind of text. Columns without a figure are left
-    out."""
-    whole = [(row.name, row) for row in comparison.rows]
-    found = [(_used(COLUMNS, whole), whole)]
-    names = [row.name for row in comparison.rows[0].kinds]
-    for place, kind in enumerate(names):
-        rows: list[tuple[str, Any]] = [
-            (f"{kind}: {row.name}", row.kinds[place]) for row in comparison.rows
-        ]
-        found.append((_used(KIND_COLUMNS, rows), rows))
+def tables(comparison: Comparison) -> list[list[list[str]]]:
+    """The tables to show as cells, the heads first: one of all text, one per kind of text. Columns
+    without a figure are left out."""
+    found = [_cells(COLUMNS, [(row.name, row) for row in comparison.rows])]
+    for place, kind in enumerate(comparison.rows[0].kinds):
+        rows = [(f"{kind.name}: {row.name}", row.kinds[place]) for row in comparison.rows]
+        found.append(_cells(KIND_COLUMNS, rows))
     return found
 
 
-def _used(columns: tuple[Column, ...], rows: Sequence[tuple[str, Any]]) -> tuple[Column, ...]:
-    return tuple(one for one in columns
-                 if any(getattr(row, one.key) is not None for _, row in rows))  # fmt: skip
+def _cells(columns: Sequence[Column], rows: Sequence[tuple[str, Any]]) -> list[list[str]]:
+    used = [one for one in columns if any(getattr(row, one.key) is not None for _, row in rows)]
+    heads = ["vocabulary", *(one.title for one in used)]
+    return [heads, *([name, *(_figure(row, one) for one in used)] for name, row in rows)]
 
 
-def figure(row: Any, column: Column) -> str:
+def _figure(row: Any, column: Column) -> str:
     value = getattr(row, column.key)
     return "-" if value is None else format(value, column.form)
 
 
 def as_text(comparison: Comparison) -> list[str]:
     """Lines for a terminal."""
-    lines: list[str] = []
-    for columns, rows in tables(comparison):
-        cells = [["vocabulary", *(one.title for one in columns)]]
-        cells += [[name, *(figure(row, one) for one in columns)] for name, row in rows]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        if lines:
-            lines.append("")
-        for line in cells:
-            padded = [cell.rjust(width) for cell, width in zip(line, widths, strict=True)]
-            lines.append("  ".join([line[0].ljust(widths[0]), *padded[1:]]).rstrip())
-    return lines
+    return "\n\n".join("\n".join(aligned(cells)) for cells in tables(comparison)).split("\n")
 
 
 def as_csv(comparison: Comparison) -> bytes:
@@ -377,12 +359,10 @@ def as_csv(comparison: Comparison) -> bytes:
 def as_latex(comparison: Comparison) -> bytes:
     """A tabular per table, for `\\usepackage{booktabs}`."""
     parts: list[str] = []
-    for columns, rows in tables(comparison):
-        lines = [["vocabulary", *(one.title for one in columns)]]
-        lines += [[name, *(figure(row, one) for one in columns)] for name, row in rows]
-        head, *body = [" & ".join(latex_cell(cell) for cell in line) + r" \\" for line in lines]
+    for cells in tables(comparison):
+        head, *body = [" & ".join(map(latex_cell, line)) + r" \\" for line in cells]
         parts.append("\n".join([
-            rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule", head, r"\midrule", *body,
-            r"\bottomrule", r"\end{tabular}", "",
+            rf"\begin{{tabular}}{{l{'r' * (len(cells[0]) - 1)}}}", r"\toprule", head, r"\midrule",
+            *body, r"\bottomrule", r"\end{tabular}", "",
         ]))  # fmt: skip
     return "\n".join(parts).encode()

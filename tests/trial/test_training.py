@@ -98,7 +98,7 @@ def test_precision_is_of_training_alone():
     assert digest(exact.model) != digest(rounded.model)
     assert all(one.dtype == torch.float32 for one in rounded.model.parameters())
     valid = encode_text(VALID, VOCABULARY)
-    measured = bits_per_byte(rounded.model, valid, settings(), CPU)
+    measured = bits_per_byte(rounded.model, valid, settings())
     assert rounded.bits_per_byte == measured
     assert measured == pytest.approx(exact.bits_per_byte, rel=0.01)
 
@@ -168,7 +168,7 @@ def test_accumulated_batches_are_one_large_batch():
         torch.manual_seed(0)
         model = build_model(replace(SHAPE, dropout=0.0), VOCABULARY.size + OFFSET)
         state = _State(model, torch.optim.SGD(model.parameters(), lr=1.0))
-        _update(state, settings(), text, group, CPU, 1.0)
+        _update(state, settings(), text, group, 1.0)
         weights.append(torch.cat([one.flatten() for one in model.parameters()]))
     torch.testing.assert_close(*weights, rtol=1e-4, atol=1e-5)
 
@@ -250,7 +250,7 @@ def test_the_model_is_the_best_checkpoint_or_the_average():
     high = run(settings(updates=30, checkpoints=10, patience=2, learning_rate=1.0, warmup=1))
     assert high.bits_per_byte <= min(one.bits_per_byte for one in high.history)
     text = encode_text(VALID, VOCABULARY)
-    assert bits_per_byte(high.model, text, settings(), CPU) == pytest.approx(high.bits_per_byte)
+    assert bits_per_byte(high.model, text, settings()) == pytest.approx(high.bits_per_byte)
     low = run(settings(learning_rate=1e-3, schedule="inverse-sqrt", average=1))
     assert low.averaged == 1
 
@@ -278,10 +278,10 @@ def test_bits_per_byte_is_the_same_sum_for_every_vocabulary(task, model):
                 if len(one) == tokens:  # the output layer
                     one.zero_()
         lines = math.log2(tokens) * np.array([len(ids) + 1 for ids in text.target])
-        found = line_bits(made, text, settings(), CPU)
+        found = line_bits(made, text, settings())
         np.testing.assert_allclose(found, lines, rtol=1e-4)
         expected = lines.sum() / sum(len(line.encode()) + 1 for line in target)
-        assert bits_per_byte(made, text, settings(), CPU) == pytest.approx(expected, rel=1e-4)
+        assert bits_per_byte(made, text, settings()) == pytest.approx(expected, rel=1e-4)
 
 
 def test_average_is_the_mean_of_floats():

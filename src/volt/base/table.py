@@ -9,6 +9,20 @@ from typing import Any
 from volt.base.shown import shown_line
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of cells, as wide as the widest: the first column to the left, the others to the right.
+
+    >>> aligned([["size", "loss"], ["big", "0.5"]])
+    ['size  loss', 'big    0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        cells = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return lines
+
+
 def text_table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> list[str]:
     """The head and the rows as lines of text. A column is its head and the format of its values;
     None and NaN are shown as a dash.

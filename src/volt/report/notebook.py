@@ -61,15 +61,9 @@ def tokenizer_html(tokenizer: Tokenizer) -> str:
 
 def comparison_html(comparison: Comparison) -> str:
     """A table of all text, and one per kind of text."""
-    from volt.comparison import figure, tables
+    from volt.comparison import tables
 
-    return "".join(
-        _table(
-            [(name, *(figure(row, one) for one in columns)) for name, row in rows],
-            ("vocabulary", *(one.title for one in columns)),
-        )
-        for columns, rows in tables(comparison)
-    )
+    return "".join(_table(rows, head) for head, *rows in tables(comparison))
 
 
 def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:

@@ -28,6 +28,10 @@ class Model(nn.Module, ABC):
     def logits(self, hidden: Tensor) -> Tensor:
         """The output layer."""
 
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
     def parameter_count(self) -> int:
         return sum(one.numel() for one in self.parameters() if one.requires_grad)
 

@@ -30,6 +30,8 @@ from volt.trial.training import CHECKPOINT, Trained, digest, line_bits, train
 from volt.trial.translation import translate
 from volt.trial.vocabularies import TrialVocabulary
 
+SAME = ("updates", "epochs", "sentences", "averaged", "stopped_early")
+"""What a result takes from the training as it is."""
 RUN, TRANSLATION, BITS = "run.json", "test.txt", "bits.txt"
 
 
@@ -109,7 +111,7 @@ def run_one(
         name=f"{vocabulary.name}, seed {seed}",
     )  # fmt: skip
     begun, begun_cpu = time.perf_counter(), time.process_time()
-    bits = line_bits(trained.model, test, settings, device)
+    bits = line_bits(trained.model, test, settings)
     measured = time.perf_counter()
     translated = []
     if scorer:
@@ -127,8 +129,7 @@ def run_one(
             "translate_cpu": ended_cpu - begun_cpu,
             "test_sentences": len(test),
         }
-    unknown = train_text.unknown + valid.unknown + test.unknown
-    result = _result(vocabulary, seed, trained, plan, train_text, unknown, bits, test.bytes, timing)
+    result = _result(vocabulary, seed, trained, (train_text, valid, test), bits, timing)
     if scorer:
         result = scorer.scored(result, translated)
         write_lines(place / TRANSLATION, translated)
@@ -169,9 +170,7 @@ def _translated(
     never = [] if vocabulary.unknown is None else [vocabulary.unknown + OFFSET]
     sources = test.source or []
     with (progress or Progress()).stage("translating", len(sources), "lines") as report:
-        ids = translate(
-            model, sources, plan.settings, never=never, device=plan.device, report=report
-        )
+        ids = translate(model, sources, plan.settings, never=never, report=report)
     # A line is a line: what the model may write into one must not end it.
     return [" ".join(vocabulary.decode(one).splitlines()) for one in ids]
 
@@ -180,31 +179,26 @@ def _result(
     vocabulary: TrialVocabulary,
     seed: int,
     trained: Trained,
-    plan: Plan,
-    text: Encoded,
-    unknown: int,
+    texts: Sequence[Encoded],
     bits: NDArray[np.float64],
-    bytes_: NDArray[np.int64],
     timing: dict[str, Any],
 ) -> RunResult:
+    """`texts` are those of training, validation and test."""
+    text, _, test = texts
     source_tokens, target_tokens = text.tokens_per_sentence
     return RunResult(
         vocabulary=vocabulary.name,
         seed=seed,
         size=vocabulary.size,
-        bits_per_byte=float(bits.sum() / bytes_.sum()),
-        bits_95=half_interval(bits, bytes_),
+        bits_per_byte=float(bits.sum() / test.bytes.sum()),
+        bits_95=half_interval(bits, test.bytes),
         valid_bits_per_byte=trained.bits_per_byte,
         parameters=trained.model.parameter_count(),
         source_tokens=source_tokens,
         target_tokens=target_tokens,
-        unknown=unknown,
-        updates=trained.updates,
-        epochs=trained.epochs,
-        sentences=trained.sentences,
-        averaged=trained.averaged,
-        device=plan.device.type,
-        stopped_early=trained.stopped_early,
+        unknown=sum(one.unknown for one in texts),
+        device=trained.model.device.type,
+        **{name: getattr(trained, name) for name in SAME},
         model_digest=digest(trained.model),
         history=[list(vars(one).values()) for one in trained.history],
         timing=timing,

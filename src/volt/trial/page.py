@@ -55,9 +55,8 @@ def make_trial_page(results: TrialResults) -> bytes:
     )  # fmt: skip
     main, *others = MEASURES[results.task]
     charts = [
-        (f"{one.title} over size".capitalize() if one.title[0].islower() else
-         f"{one.title} over size", f"Error bars: {bars}. Dashed: what the criteria choose.",
-         over_size(results, one))
+        (f"{one.title[0].upper()}{one.title[1:]} over size",
+         f"Error bars: {bars}. Dashed: what the criteria choose.", over_size(results, one))
         for one in (main, *others)
     ] + [
         ("Quality against speed", "Training sentences per second of wall time.",
@@ -99,14 +98,30 @@ P_VALUES = {
 }
 
 
-def _base(title: str, layers: list[dict[str, Any]]) -> dict[str, Any]:
+def _chart(title: str, *layers: dict[str, Any]) -> dict[str, Any]:
     return {
         "description": title,
         "width": "container",
         "height": HEIGHT,
         "autosize": {"type": "fit", "contains": "padding"},
-        "layer": layers,
+        "layer": list(layers),
     }
+
+
+def _layer(rows: list[dict[str, Any]], mark: Any, **encoding: Any) -> dict[str, Any]:
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+
+
+def _axis(field: str, title: str, **scale: Any) -> dict[str, Any]:
+    found = {"field": field, "type": "quantitative", "title": title}
+    return {**found, "scale": scale} if scale else found
+
+
+def _name(field: str) -> dict[str, Any]:
+    return {"field": field, "type": "nominal"}
+
+
+POINTS = {"type": "point", "filled": True, "size": 70}
 
 
 def over_size(results: TrialResults, measure: Measure) -> dict[str, Any]:
@@ -118,53 +133,25 @@ def over_size(results: TrialResults, measure: Measure) -> dict[str, Any]:
         half = row[measure.interval] if spread is None else spread
         low, high = row[measure.name] - half, row[measure.name] + half
         rows.append({**row, "low": low, "high": high, "kind": row["vocabulary"].partition(":")[0]})
-    size = {
-        "field": "size", "type": "quantitative", "title": "tokens in the vocabulary",
-        "scale": {"type": "log"},
-    }  # fmt: skip
-    figure = {"field": measure.name, "type": "quantitative", "title": measure.title,
-              "scale": {"zero": False}}  # fmt: skip
-    kind = {"field": "kind", "type": "nominal", "title": "vocabulary"}
+    size = _axis("size", "tokens in the vocabulary", type="log")
+    figure = _axis(measure.name, measure.title, zero=False)
+    kind = {**_name("kind"), "title": "vocabulary"}
     tooltip = [
         {"field": name, "type": "nominal" if name == "vocabulary" else "quantitative"}
         for name in ("vocabulary", "size", *(one.name for one in MEASURES[results.task]))
     ]
-    chosen = _labels(results.criteria)
-    return _base(
+    labels = _labels(results.criteria)
+    dashed = {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6}
+    upright = {"type": "text", "angle": 270, "align": "right", "dx": -4, "dy": -6}
+    bars = {"y": {**figure, "field": "low"}, "y2": {"field": "high"}}
+    return _chart(
         f"{measure.title} over vocabulary size, with what the criteria choose",
-        [
-            {
-                "data": {"values": rows},
-                "mark": "rule",
-                "encoding": {
-                    "x": size, "y": {**figure, "field": "low"}, "y2": {"field": "high"},
-                    "color": kind,
-                },
-            },
-            {
-                "data": {"values": [row for row in rows if row["kind"] == "bpe"]},
-                "mark": "line",
-                "encoding": {"x": size, "y": figure, "color": kind},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "point", "filled": True, "size": 70},
-                "encoding": {"x": size, "y": figure, "color": kind, "tooltip": tooltip},
-            },
-            {
-                "data": {"values": chosen},
-                "mark": {"type": "rule", "strokeDash": [4, 4], "opacity": 0.6},
-                "encoding": {"x": size},
-            },
-            {
-                "data": {"values": chosen},
-                "mark": {"type": "text", "angle": 270, "align": "right", "dx": -4, "dy": -6},
-                "encoding": {
-                    "x": size, "y": {"value": 0}, "text": {"field": "criterion", "type": "nominal"},
-                },
-            },
-        ],
-    )  # fmt: skip
+        _layer(rows, "rule", x=size, **bars, color=kind),
+        _layer([row for row in rows if row["kind"] == "bpe"], "line", x=size, y=figure, color=kind),
+        _layer(rows, POINTS, x=size, y=figure, color=kind, tooltip=tooltip),
+        _layer(labels, dashed, x=size),
+        _layer(labels, upright, x=size, y={"value": 0}, text=_name("criterion")),
+    )
 
 
 def _labels(criteria: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -187,24 +174,12 @@ def quality_against(
 ) -> dict[str, Any]:
     rows = results.rows()
     scale = {"zero": False, "padding": 16}
-    x = {"field": name, "type": "quantitative", "title": title, "scale": scale,
-         "axis": {"tickCount": 8}}  # fmt: skip
-    y = {"field": measure.name, "type": "quantitative", "title": measure.title, "scale": scale}
-    text = {"field": "vocabulary", "type": "nominal"}
-    return _base(
+    x = {**_axis(name, title, **scale), "axis": {"tickCount": 8}}
+    y, text = _axis(measure.name, measure.title, **scale), _name("vocabulary")
+    return _chart(
         f"{measure.title} against {title}",
-        [
-            {
-                "data": {"values": rows},
-                "mark": {"type": "point", "filled": True, "size": 70},
-                "encoding": {"x": x, "y": y, "tooltip": [text, {**x}, {**y}]},
-            },
-            {
-                "data": {"values": rows},
-                "mark": {"type": "text", "align": "left", "dx": 7},
-                "encoding": {"x": x, "y": y, "text": text},
-            },
-        ],
+        _layer(rows, POINTS, x=x, y=y, tooltip=[text, x, y]),
+        _layer(rows, {"type": "text", "align": "left", "dx": 7}, x=x, y=y, text=text),
     )
 
 
@@ -214,23 +189,9 @@ def learning_curves(results: TrialResults) -> dict[str, Any]:
          "loss": one[3]}
         for run in results.runs for one in run.history
     ]  # fmt: skip
-    return _base(
+    loss = _axis("loss", "bits per byte (validation)", zero=False)
+    return _chart(
         "Validation loss over training",
-        [
-            {
-                "data": {"values": rows},
-                "mark": {"type": "line", "point": True},
-                "encoding": {
-                    "x": {"field": "epoch", "type": "quantitative", "title": "epochs"},
-                    "y": {
-                        "field": "loss",
-                        "type": "quantitative",
-                        "title": "bits per byte (validation)",
-                        "scale": {"zero": False},
-                    },
-                    "color": {"field": "vocabulary", "type": "nominal"},
-                    "detail": {"field": "run", "type": "nominal"},
-                },
-            }
-        ],
-    )
+        _layer(rows, {"type": "line", "point": True}, x=_axis("epoch", "epochs"), y=loss,
+               color=_name("vocabulary"), detail=_name("run")),
+    )  # fmt: skip

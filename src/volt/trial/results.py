@@ -10,6 +10,7 @@ from typing import Any
 from volt.base.lines import WIDTH
 from volt.base.output import atomic_write
 from volt.base.shown import json_text
+from volt.base.table import aligned
 
 FORMAT_VERSION = 2
 
@@ -165,14 +166,10 @@ class TrialResults:
         """A row of the table per vocabulary."""
         found = []
         for row in self.rows():
-            scores = [f"{row['bits_per_byte']:.4f}{_spread_of(row, 'bits_per_byte', 4)}",
-                      f"{row['bits_95']:.4f}"]  # fmt: skip
+            scores = [*_score(row, "bits_per_byte", "bits_95", 4)]
             tokens = f"{row['target_tokens']:.1f}"
             if self.task == "translation":
-                scores += [
-                    f"{row['bleu']:.2f}{_spread_of(row, 'bleu', 2)}", f"{row['bleu_95']:.2f}",
-                    f"{row['chrf']:.2f}{_spread_of(row, 'chrf', 2)}", f"{row['chrf_95']:.2f}",
-                ]  # fmt: skip
+                scores += [*_score(row, "bleu", "bleu_95", 2), *_score(row, "chrf", "chrf_95", 2)]
                 tokens = f"{row['source_tokens']:.1f}/{tokens}"
             found.append([
                 row["vocabulary"], f"{row['size']:,}", *scores,
@@ -199,37 +196,27 @@ HEADS = {
 
 def _parts(rows: list[list[str]], width: int) -> list[str]:
     """The table, or the columns that fit and the others below, each with the first column."""
-    lines = [line.rstrip() for line in _aligned(rows)]
+    lines = aligned(rows)
     if max(map(len, lines)) <= width:
         return ["\n".join(lines)]
     columns = len(rows[0])
     fitting = next(
         (n for n in range(columns - 1, 2, -1)
-         if max(map(len, _aligned([row[:n] for row in rows]))) <= width), 2,
+         if max(map(len, aligned([row[:n] for row in rows]))) <= width), 2,
     )  # fmt: skip
-    first = "\n".join(line.rstrip() for line in _aligned([row[:fitting] for row in rows]))
+    first = "\n".join(aligned([row[:fitting] for row in rows]))
     return [first, *_parts([[row[0], *row[fitting:]] for row in rows], width)]
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    """The first column to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:{width}}" if not i else f"{cell:>{width}}"
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in rows
-    ]
 
 
 def _spread(name: str, values: list[float]) -> dict[str, Any]:
     return {name: mean(values), f"{name}_spread": stdev(values) if len(values) > 1 else None}
 
 
-def _spread_of(row: dict[str, Any], name: str, digits: int) -> str:
+def _score(row: dict[str, Any], name: str, interval: str, digits: int) -> tuple[str, str]:
+    """A figure with its standard deviation over seeds, and half of its interval."""
     spread = row[f"{name}_spread"]
-    return "" if spread is None else f" ±{spread:.{digits}f}"
+    over_seeds = "" if spread is None else f" ±{spread:.{digits}f}"
+    return f"{row[name]:.{digits}f}{over_seeds}", f"{row[interval]:.{digits}f}"
 
 
 def write_json(path: Path, data: Any) -> None:

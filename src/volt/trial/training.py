@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -168,9 +168,13 @@ def train(
     if path and path.exists():
         state.load(path, key, device)
 
+    def save() -> None:
+        if path:
+            state.save(path, key)
+
     # 3. Updates, until the budget is spent.
     with (progress or Progress()).stage(name, budget.total, budget.unit) as report:
-        _run(state, settings, text, valid, seed, device, budget, path, key, report)
+        _run(state, settings, text, valid, seed, budget, save, report)
     ended = time.perf_counter()
 
     # 4. The average of the last checkpoints, or the best one if it does better.
@@ -178,7 +182,7 @@ def train(
     averaged, loss = 1, best
     if len(state.last) > 1:
         model.load_state_dict(average(state.last))
-        loss = bits_per_byte(model, valid, settings, device)
+        loss = bits_per_byte(model, valid, settings)
         averaged = len(state.last)
     if not loss < best:
         model.load_state_dict(state.best)
@@ -247,10 +251,8 @@ def _run(
     text: Encoded,
     valid: Encoded,
     seed: int,
-    device: torch.device,
     budget: _Budget,
-    path: Path | None,
-    key: str,
+    save: Callable[[], None],
     report: Report,
 ) -> None:
     begun = time.perf_counter() - state.all_seconds
@@ -262,7 +264,7 @@ def _run(
         while group := list(islice(epoch, settings.accumulate)):
             started, started_cpu = time.perf_counter(), time.process_time()
             rate = learning_rate(settings, state.update + 1, budget.part(state))
-            loss = _update(state, settings, text, group, device, rate)
+            loss = _update(state, settings, text, group, rate)
             state.seconds += time.perf_counter() - started
             state.cpu_seconds += time.process_time() - started_cpu
             state.all_seconds = time.perf_counter() - begun
@@ -272,13 +274,12 @@ def _run(
             report(int(budget.position(state)), f"loss {loss:.3f}, {speed:.0f} sentences/s")
             if budget.checkpoint_due(state):
                 measuring = time.perf_counter()
-                _checkpoint(state, settings, valid, device, len(text))
+                _checkpoint(state, settings, valid, len(text))
                 seconds = time.perf_counter() - measuring
                 state.measured = max(state.measured if len(state.history) > 1 else 0, seconds)
                 state.all_seconds = time.perf_counter() - begun
                 state.done = budget.spent(state) or _no_better(state.history, settings.patience)
-                if path:
-                    state.save(path, key)
+                save()
                 if state.done:
                     return
         state.epoch += 1
@@ -293,12 +294,7 @@ def _epoch_batches(
 
 
 def _update(
-    state: _State,
-    settings: Training,
-    text: Encoded,
-    group: list[NDArray[np.int64]],
-    device: torch.device,
-    rate: float,
+    state: _State, settings: Training, text: Encoded, group: list[NDArray[np.int64]], rate: float
 ) -> float:
     """One step of Adam over a group of batches; returns nats per token."""
     model = state.model
@@ -309,10 +305,10 @@ def _update(
     count = sum(len(text.target[i]) + 1 for batch in group for i in batch.tolist())
     total = 0.0
     state.optimizer.zero_grad(set_to_none=True)
-    faster = torch.autocast(device.type, torch.bfloat16, settings.precision == "bfloat16")
+    faster = torch.autocast(model.device.type, torch.bfloat16, settings.precision == "bfloat16")
     for batch in group:
         with faster:
-            loss = _losses(model, text, batch, device, settings.label_smoothing).sum()
+            loss = _losses(model, text, batch, settings.label_smoothing).sum()
         (loss / count).backward()
         total += loss.item()
         state.sentences += len(batch)
@@ -347,14 +343,10 @@ def learning_rate(settings: Training, update: int, part: float) -> float:
 
 
 def _losses(
-    model: Model,
-    text: Encoded,
-    batch: NDArray[np.int64],
-    device: torch.device,
-    smoothing: float,
+    model: Model, text: Encoded, batch: NDArray[np.int64], smoothing: float = 0.0
 ) -> Tensor:
     """Nats of every target token of a batch, sentence by sentence."""
-    numbers = batch.tolist()
+    numbers, device = batch.tolist(), model.device
     target = torch.from_numpy(padded([text.target[i] for i in numbers])).to(device)
     given = functional.pad(target[:, :-1], (1, 0), value=PAD)
     if text.source is None:
@@ -369,13 +361,11 @@ def _losses(
     )
 
 
-def _checkpoint(
-    state: _State, settings: Training, valid: Encoded, device: torch.device, sentences: int
-) -> None:
+def _checkpoint(state: _State, settings: Training, valid: Encoded, sentences: int) -> None:
     random = random_state()
     record = CheckpointRecord(
         state.update, state.sentences / sentences, state.loss_sum / max(1, state.loss_tokens),
-        bits_per_byte(state.model, valid, settings, device),
+        bits_per_byte(state.model, valid, settings),
     )  # fmt: skip
     set_random_state(random)
     weights = {name: one.detach().clone() for name, one in state.model.state_dict().items()}
@@ -387,22 +377,20 @@ def _checkpoint(
 
 
 @torch.inference_mode()
-def line_bits(
-    model: Model, text: Encoded, settings: Training, device: torch.device
-) -> NDArray[np.float64]:
+def line_bits(model: Model, text: Encoded, settings: Training) -> NDArray[np.float64]:
     """The bits that a model needs for each target line, its end included."""
     model.eval()
     found = np.zeros(len(text))
     for batch in batches(text, settings.batch, settings.batch_unit):
-        losses = _losses(model, text, batch, device, 0.0).double().cpu().numpy()
+        losses = _losses(model, text, batch).double().cpu().numpy()
         lengths = [len(text.target[i]) + 1 for i in batch.tolist()]
         found[batch] = np.add.reduceat(losses, np.cumsum([0, *lengths[:-1]]))
     return found / math.log(2)
 
 
-def bits_per_byte(model: Model, text: Encoded, settings: Training, device: torch.device) -> float:
+def bits_per_byte(model: Model, text: Encoded, settings: Training) -> float:
     """Bits per byte of the target, its line ends included: comparable across vocabularies."""
-    return float(line_bits(model, text, settings, device).sum() / text.bytes.sum())
+    return float(line_bits(model, text, settings).sum() / text.bytes.sum())
 
 
 def _no_better(history: list[CheckpointRecord], patience: int) -> bool:

@@ -25,7 +25,6 @@ def translate(
     settings: Training,
     *,
     never: Sequence[int] = (),
-    device: torch.device | None = None,
     report: Report = lambda done: None,
 ) -> list[list[int]]:
     """The best hypothesis for each source, as ids of the vocabulary. `never` are ids of the model
@@ -37,7 +36,7 @@ def translate(
     order = [number for number in order if len(sources[number])]
     for start in range(0, len(order), SENTENCES):
         some = order[start : start + SENTENCES]
-        batch = torch.from_numpy(padded([sources[number] for number in some])).to(device)
+        batch = torch.from_numpy(padded([sources[number] for number in some])).to(model.device)
         for number, ids in zip(some, _search(model, batch, settings, never), strict=True):
             found[number] = [one - OFFSET for one in ids]
         report(start + len(some))
