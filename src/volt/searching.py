@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
-from volt.base.options import accepts
+from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
 from volt.choosing.choice import Verdict, judge, measure_quality
-from volt.choosing.cost import DEFAULT_MODEL, parse_model
+from volt.choosing.cost import parse_model
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.base import Evidence, Score
-from volt.choosing.entropy import Length
-from volt.choosing.quality import ORDER, TOLERANCE, Quality
+from volt.choosing.quality import Quality
 from volt.choosing.size_problem import SizeProblem, proposed
 from volt.choosing.sizes import parse_sizes
 from volt.counting.count import counted, some_words
@@ -25,7 +24,14 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
-from volt.settings import GONE, AlphabetSettings, CountSettings, LearnSettings
+from volt.settings import (
+    GONE,
+    AlphabetSettings,
+    CountSettings,
+    LearnSettings,
+    QualitySettings,
+    SearchSettings,
+)
 
 DEFAULT_SIZES = "1000:10000:1000,20000,30000"
 
@@ -54,18 +60,10 @@ class SearchResult:
         return found
 
 
-@accepts(CountSettings, AlphabetSettings, gone=GONE)
+@accepts(CountSettings, AlphabetSettings, SearchSettings, gone=GONE)
 def search(
     inputs: Candidates | WordCounts | Text | Iterable[Text],
     *,
-    by: str = "auto",
-    sizes: str | Sequence[int] | None = None,
-    length: Length = "types",
-    for_model: str = DEFAULT_MODEL,
-    tolerance: float = TOLERANCE,
-    order: int = ORDER,
-    splits: int | None = None,
-    seed: int = 0,
     merges: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -76,28 +74,33 @@ def search(
     Without `sizes`, `auto` and `heldout` use the sizes at which quality is measured. Candidates
     that are given instead of text have no words to hold out, so these two need text or counts.
     """
-    criterion = CRITERIA[by]
+    compared = SearchSettings.take(options)
+    criterion, model = CRITERIA[compared.by], parse_model(compared.for_model)
     threads, progress = thread_count(threads), progress or Progress()
+    sizes = compared.sizes
     if sizes is None and not criterion.needs_quality:
         sizes = DEFAULT_SIZES
     asked = [] if sizes is None else parse_sizes(sizes)
+    measured = {name: getattr(compared, name) for name in options_of(QualitySettings)}
     settings = LearnSettings(
-        for_model=for_model, tolerance=tolerance, order=order, splits=splits, seed=seed,
-        merges=merges or max(asked, default=None), **vars(AlphabetSettings.take(options)),
+        **measured, **vars(AlphabetSettings.take(options)),
+        merges=merges or max(asked, default=None),
     )  # fmt: skip
     quality = None
     if hasattr(inputs, "curve_at"):
         found: Candidates = inputs  # type: ignore[assignment]
         if criterion.needs_quality:
-            raise SettingsError(f"{by} holds words out: give text or word counts, not candidates")
+            raise SettingsError(
+                f"{compared.by} holds words out: give text or word counts, not candidates"
+            )
     else:
         if not isinstance(inputs, WordCounts):
-            options["seed"] = seed  # of the sample, too
+            options["seed"] = settings.seed  # of the sample, too
         counts = some_words(counted(inputs, options, threads, progress))
         found = proposed(counts, settings, threads, progress)
         if criterion.needs_quality:
             problem = SizeProblem.of(found, counts, settings, threads, progress)
-            quality, _ = measure_quality(problem, parse_model(for_model))
+            quality, _ = measure_quality(problem, model)
     if not found.exact:
         raise SettingsError(
             "search reads the curve of merges, which candidates without parents do not have; "
@@ -107,9 +110,8 @@ def search(
         asked = quality.sizes[~np.isnan(quality.scores)].tolist()
     reached = _reached(asked, found.curve, settings.merges)
     rows = np.array(reached) - found.curve.size[0]
-    score = criterion.score(
-        Evidence(found, rows=rows, length=length, quality=quality, model=parse_model(for_model))
-    )
+    evidence = Evidence(found, rows=rows, length=settings.length, quality=quality, model=model)
+    score = criterion.score(evidence)
     left_out = [size for size in asked if size not in reached]
     return SearchResult(found, score, judge(score), left_out, quality)
 

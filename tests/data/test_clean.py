@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from volt.base.errors import InputError, SettingsError
 from volt.data import clean_files
 from volt.data.clean import cleaned
+from volt.data.table import Cleaning
 
 VOLT = Path(sys.executable).with_name("volt")
 LINES = st.lists(st.text("ab \t", max_size=12), max_size=12)
@@ -20,7 +21,7 @@ LINES = st.lists(st.text("ab \t", max_size=12), max_size=12)
 @given(LINES, LINES, st.integers(0, 3), st.integers(3, 6), st.sampled_from([None, 1.0, 1.5, 3.0]))
 def test_kept_pairs_are_those_within_the_limits(source, target, minimum, maximum, ratio):
     pairs = list(zip(source, target, strict=False))
-    found = list(cleaned(pairs, minimum=minimum, maximum=maximum, ratio=ratio))
+    found = list(cleaned(pairs, Cleaning(minimum, maximum, ratio)))
     for (one, other), kept in zip(pairs, found, strict=True):
         first, second = len(one.split()), len(other.split())
         good = minimum <= min(first, second) and max(first, second) <= maximum
@@ -56,7 +57,7 @@ def test_what_is_not_parallel_leaves_nothing(tmp_path, source, target, words):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
-@pytest.mark.parametrize("limits", [{"minimum": 9, "maximum": 3}, {"ratio": 0.5}])
+@pytest.mark.parametrize("limits", [Cleaning(9, 3, None), Cleaning(1, 80, 0.5)])
 def test_limits_that_make_no_sense_are_refused(limits):
     with pytest.raises(SettingsError):
-        list(cleaned([("a", "b")], **limits))
+        list(cleaned([("a", "b")], limits))

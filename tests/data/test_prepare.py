@@ -236,7 +236,7 @@ def test_languages_of_unequal_length_are_refused(tmp_path):
         _, dataset = made(address)
         loose = tuple(replace(side, sha256=None) for side in dataset.splits["train"][0])
         served.files = {"/de.gz": b"eins\nzwei\n", "/en.gz": b"one\n"}
-        with pytest.raises(InputError, match="en ends after 1 lines, the translation goes on"):
+        with pytest.raises(InputError, match="en ends after 1 lines, de goes on"):
             get("d", tmp_path / "o", table={"d": replace(dataset, splits={"train": (loose,)})})
 
 

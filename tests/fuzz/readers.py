@@ -31,6 +31,7 @@ import volt
 from volt import reference
 from volt.adapting.checkpoint import read_header
 from volt.base.errors import VoltError, VoltWarning
+from volt.counting.decoding import Cleaner
 from volt.counting.reading import Reader, read_text
 from volt.counting.words import PRETOKENIZERS, WordRule
 from volt.foreign.opening import open_engine
@@ -138,7 +139,7 @@ def documents(path: Path) -> None:
     name = BYTE_LEVEL[data[0] % len(BYTE_LEVEL)] if data else BYTE_LEVEL[0]
     rule = WordRule(name, max_word_length=5)
     block = 8 + (data[1] if len(data) > 1 else 0)
-    reader = Reader("the text", rule, "error", None, 1, bytearray(block), block)
+    reader = Reader("the text", rule, Cleaner(), 1, bytearray(block), block)
     counter = rule.counter(1)
     read_text(reader, io.BufferedReader(io.BytesIO(text.encode())), counter, lambda _: None)
     words, offsets, counts = counter.finish(1)

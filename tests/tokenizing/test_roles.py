@@ -107,11 +107,11 @@ def test_reserved_places_are_named_later_and_ids_stay():
     ("field", "value", "words"),
     [
         ("bos", "low", "roles: bos must be a special token"),
-        ("bos", 3, "roles.bos: 3 is not of type str"),
-        ("add_bos", 1, "roles.add_bos: 1 is not of type bool"),
+        ("bos", 3, "roles.bos: 3 is not text"),
+        ("add_bos", 1, "roles.add_bos: 1 is not true or false"),
         ("max_length", 0, "roles.max_length: at least 1"),
-        ("padding_side", None, "roles.padding_side: None is not a side"),
-        ("more", 1, "roles.more: not a role"),
+        ("padding_side", None, "roles.padding_side: None is not one of right, left"),
+        ("more", 1, "roles.more: not a field"),
         ("chat", "<|x|>", r"roles: the chat template needs the special token"),
     ],
 )

@@ -197,19 +197,25 @@ def refit(
         messages.append(whole.what_is_lost(engine))
         return of_whole(original, documents, kept_ids, [], messages, checkpoint)
     counts = count_for(original, on, options, threads, progress)
-    if residues:
-        found_residues = without_residues(old, counts, pinned, threads)
-        vocabulary, id_map = found_residues.vocabulary, found_residues.id_map
+
+    def refitted(
+        vocabulary: Vocabulary, id_map: NDArray[np.int64], details: dict[str, Any], **more: Any
+    ) -> RefitResult:
+        """Measured by encoding every word type with it."""
         vocabulary = replace(measure(vocabulary, counts, threads).vocabulary, unit=counts.unit)
-        details: dict[str, Any] = {"residues": "removed"}
         vocabulary = signed(vocabulary, "refit", old, counts, details)
         done = RefitResult(
             original=original, vocabulary=vocabulary, id_map=id_map,
             before=fit(old, counts, threads), after=fit(vocabulary, counts, threads),
-            messages=[*messages, *found_residues.messages], checkpoint=checkpoint,
-            rerouted=found_residues.rerouted,
+            messages=messages, checkpoint=checkpoint, **more,
         )  # fmt: skip
         return measured_by_library(done, on, options)
+
+    if residues:
+        left = without_residues(old, counts, pinned, threads)
+        messages += left.messages
+        details = {"residues": "removed"}
+        return refitted(left.vocabulary, left.id_map, details, rerouted=left.rerouted)
 
     pinned |= _stays_spelled(old, messages)
 
@@ -225,28 +231,13 @@ def refit(
     )  # fmt: skip
     messages += choice.messages
 
-    # 3. The vocabulary of what was chosen, measured by encoding every word type with it.
+    # 3. The vocabulary of what was chosen.
     kept = found.kept_ids(choice.chosen)
     wanted = found.always.union(found.ids[choice.chosen].tolist())
-    vocabulary, id_map = restrict(old, kept, wanted)
-    vocabulary = replace(vocabulary, unit=counts.unit)
-    vocabulary = measure(vocabulary, counts, threads).vocabulary
-    details = {
-        **choice_fields(choice, settings),
-        "pin": ",".join(map(str, sorted(pinned))) or "none",
-    }
-    vocabulary = signed(vocabulary, "refit", old, counts, details)
-    done = RefitResult(
-        original=original,
-        vocabulary=vocabulary,
-        id_map=id_map,
-        before=fit(old, counts, threads),
-        after=fit(vocabulary, counts, threads),
-        messages=messages,
-        choice=choice,
-        checkpoint=checkpoint,
+    pins = {"pin": ",".join(map(str, sorted(pinned))) or "none"}
+    return refitted(
+        *restrict(old, kept, wanted), choice_fields(choice, settings) | pins, choice=choice
     )
-    return measured_by_library(done, on, options)
 
 
 def of_whole(

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from volt.base.errors import InputError
 
@@ -138,8 +138,9 @@ def optional(schema: Schema) -> Schema:
     return look
 
 
-def instance(kind: type) -> Schema:
-    """An object with the fields of a dataclass, and no others, so that it can be made from it."""
+def instance(kind: type, *, complete: bool = False) -> Schema:
+    """An object with the fields of a dataclass, and no others, so that it can be made from it.
+    `complete`: are fields that have a default needed, too?"""
     known: dict[str, Schema] = {}
     hints = get_type_hints(kind)
     fields_of = {one.name: one for one in fields(kind)}
@@ -147,7 +148,7 @@ def instance(kind: type) -> Schema:
         known[name] = _of_type(hints[name])
     needed = {
         name: known[name] for name, one in fields_of.items()
-        if one.default is MISSING and one.default_factory is MISSING
+        if complete or (one.default is MISSING and one.default_factory is MISSING)
     }  # fmt: skip
 
     def unknown(where: str, value: Any) -> None:
@@ -162,6 +163,8 @@ def _of_type(hint: Any) -> Schema:
         (other,) = (one for one in arguments if one is not NoneType)
         return optional(_of_type(other))
     origin = get_origin(hint)
+    if origin is Literal:
+        return one_of(*arguments)
     if origin is list:
         return rows(_of_type(arguments[0]))
     if origin is dict:

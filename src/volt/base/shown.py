@@ -13,7 +13,6 @@ caf\xe9.txt
 from __future__ import annotations
 
 import json
-import os
 import re
 from typing import Any
 
@@ -37,11 +36,6 @@ def shown(text: str) -> str:
 def shown_line(text: str) -> str:
     """The same for a name or a token inside a line."""
     return shown(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def shown_name(path: str | os.PathLike[str]) -> str:
-    """The name of a file as text that can be written anywhere, UTF-8 included."""
-    return shown_line(os.fspath(path))
 
 
 def json_text(data: Any, **options: Any) -> str:

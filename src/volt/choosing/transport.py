@@ -112,14 +112,7 @@ class TransportProblem:
         if not (np.isfinite(counts.data) & (counts.data > 0)).all():
             raise TransportError("how often a character occurs in a token must be a count above 0")
         spelled = np.add.reduceat(counts.data, counts.indptr[:-1])
-        _refuse(
-            spelled != length,
-            "token",
-            token_names,
-            "length",
-            length,
-            "which is not the number of its characters; marks that are not text count as 0",
-        )
+        _refuse(spelled != length, "token", token_names, "length", length, _MISSPELLED)
         ids = np.flatnonzero(frequency > 0)
         if ids.size == 0:
             raise TransportError("no token has a frequency above 0: there is nothing to transport")
@@ -130,15 +123,9 @@ class TransportProblem:
             mass = np.asarray(counts.T @ frequency)
         else:
             mass = np.array(character_marginal, dtype=np.float64)
+        costs = np.repeat(np.log(length), np.diff(counts.indptr))
         return cls(
-            costs=csr_array(
-                (
-                    np.repeat(np.log(length), np.diff(counts.indptr)),
-                    counts.indices,
-                    counts.indptr,
-                ),
-                counts.shape,
-            ),
+            costs=csr_array((costs, counts.indices, counts.indptr), counts.shape),
             # Each by its own sum, so that both add up to 1 and not to two roundings of it.
             character_marginal=mass / (mass.sum() or 1.0),
             token_marginal=asked / asked.sum(),
@@ -163,26 +150,19 @@ class TransportProblem:
         if not self.costs.has_canonical_format:
             raise TransportError("a cost is stored twice, or out of order: call sum_duplicates()")
         _refuse(~(np.isfinite(a) & (a >= 0)), "character", self.character_names, "marginal", a)
-        _refuse(
-            ~(np.isfinite(b) & (b > 0)),
-            "token",
-            self.token_names,
-            "marginal",
-            b,
+
+        def refuse_tokens(
+            bad: NDArray[np.bool_], what: str, values: Floats | str, why: str
+        ) -> None:
+            _refuse(bad, "token", self.token_names, what, values, why, self.token_ids)
+
+        refuse_tokens(
+            ~(np.isfinite(b) & (b > 0)), "marginal", b,
             "and a token must ask for a finite mass above 0; leave out those that ask for none",
-            self.token_ids,
-        )
+        )  # fmt: skip
         if abs(a.sum() - 1) > 1e-9:
             raise TransportError(f"the character marginals must add up to 1, not {a.sum():.12g}")
-        _refuse(
-            np.diff(self.costs.indptr) == 0,
-            "token",
-            self.token_names,
-            "characters",
-            "no",
-            _NO_TEXT,
-            self.token_ids,
-        )
+        refuse_tokens(np.diff(self.costs.indptr) == 0, "characters", "no", _NO_TEXT)
         largest = np.abs(self.costs.data).max()
         if not largest < 1e100 * self.gamma:
             raise TransportError(
@@ -192,23 +172,14 @@ class TransportProblem:
         contained = np.zeros(a.size, dtype=bool)
         contained[self.costs.indices] = True
         _refuse(
-            (a > 0) & ~contained,
-            "character",
-            self.character_names,
-            "mass",
-            a,
+            (a > 0) & ~contained, "character", self.character_names, "mass", a,
             "but no token contains it; add it as a token of its own or leave it out",
-        )
+        )  # fmt: skip
         has_mass = np.maximum.reduceat(a[self.costs.indices], self.costs.indptr[:-1]) > 0
-        _refuse(
-            ~has_mass,
-            "token",
-            self.token_names,
-            "characters with mass",
-            "no",
+        refuse_tokens(
+            ~has_mass, "characters with mass", "no",
             "so nothing can be transported to it; leave it out or correct the marginals",
-            self.token_ids,
-        )
+        )  # fmt: skip
 
     @property
     def lower(self) -> Floats:
@@ -310,6 +281,7 @@ class TransportSolution:
         )
 
 
+_MISSPELLED = "which is not the number of its characters; marks that are not text count as 0"
 _NO_TEXT = "so nothing can be transported to it; leave out tokens that stand for no text"
 
 

@@ -155,8 +155,7 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
         _tell(result, folder / side, run.quiet)
         _next(result, folder / side, run.quiet)
         say(run.quiet, "")
-    lines = [result.counts.lines_of for result in sides.values()]
-    say(run.quiet, *_mismatch(*lines))
+    say(run.quiet, *_mismatch(*(result.counts.lines_of for result in sides.values())))
 
 
 def _by_script(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
@@ -217,7 +216,7 @@ def _tell(result: LearnResult, folder: Path, quiet: bool) -> None:
     from volt.report.bundle import HINT
     from volt.report.terminal import summary
 
-    files = [name for name in ARTIFACTS if (folder / name).exists()]
+    files = _files(folder)
     say_lines(quiet, summary(result, folder, files, unicode=can_draw()))
     if "report.json" in files and "report.html" not in files:
         say(quiet, f"{HINT}, then: volt report {folder}")
@@ -226,11 +225,14 @@ def _tell(result: LearnResult, folder: Path, quiet: bool) -> None:
 def _next(result: LearnResult, folder: Path, quiet: bool) -> None:
     from volt.report.terminal import next_lines
 
-    files = [name for name in ARTIFACTS if (folder / name).exists()]
-    say_lines(quiet, [*next_lines(result.vocabulary, folder, files)])
+    say_lines(quiet, next_lines(result.vocabulary, folder, _files(folder)))
 
 
 def _data(result: LearnResult, folder: Path) -> dict[str, Any]:
     from volt.report.terminal import summary_data
 
-    return summary_data(result, folder, [n for n in ARTIFACTS if (folder / n).exists()])
+    return summary_data(result, folder, _files(folder))
+
+
+def _files(folder: Path) -> list[str]:
+    return [name for name in ARTIFACTS if (folder / name).exists()]

@@ -30,7 +30,7 @@ from volt.counting.counts import (
     WordCounts,
     common_unit,
 )
-from volt.counting.decoding import BLOCK, OnInvalid
+from volt.counting.decoding import BLOCK, Cleaner, OnInvalid
 from volt.counting.documents import Documents
 from volt.counting.inputs import Text, TextInput, find_inputs
 from volt.counting.reading import (
@@ -236,10 +236,11 @@ class CountPlan:
     ) -> tuple[CountTotals, bytes]:
         """Count one input (a text from `start` on): its totals, and the first lines of a text."""
         weight = int(one.input.weight * self.unit / one.file_unit)
-        reader = Reader(
-            one.name, self.rule, self.on_invalid, one.input.normalizer, weight, self.buffer,
-            self.block,
+        cleaner = Cleaner(
+            self.on_invalid, self.rule.normalize, one.input.normalizer,
+            self.rule.reads == "document",
         )  # fmt: skip
+        reader = Reader(one.name, self.rule, cleaner, weight, self.buffer, self.block)
         try:
             if (documents := one.documents()) is not None:
                 return read_documents(reader, documents, counter, after_block)

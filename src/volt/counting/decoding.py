@@ -185,21 +185,32 @@ def invalid_utf8(
     )
 
 
+@dataclass(frozen=True)
+class Cleaner:
+    """How text is repaired and normalized before it is counted or encoded."""
+
+    on_invalid: OnInvalid = "error"
+    normalize: Normalization = "none"
+    normalizer: Callable[[str], str] | None = None
+    """Applied line by line; lines are then read whole."""
+    whole: bool = False
+    """Is it applied to the text as a whole instead?"""
+
+    def __bool__(self) -> bool:
+        """Is there anything to do?"""
+        return (self.on_invalid, self.normalize, self.normalizer) != ("error", "none", None)
+
+
 @dataclass
 class CleanText:
-    """Text that has to be repaired or normalized before its words are counted: a stream of blocks.
+    """Text that is repaired and normalized: a stream of blocks.
 
     A block ends at a line end or, in a line longer than a block, where normalization can be cut.
     """
 
     stream: BinaryIO
     name: str
-    on_invalid: OnInvalid
-    normalize: Normalization
-    normalizer: Callable[[str], str] | None = None
-    """Applied line by line; lines are then read whole."""
-    whole: bool = False
-    """Is it applied to the text as a whole instead?"""
+    how: Cleaner
     offset: int = 0
     """The stream's position in the file."""
     skipped_lines: int = 0
@@ -216,9 +227,9 @@ class CleanText:
             more = self.stream.read(block)
             data += more
             cut = len(data) if not more else 0
-            if more and not (self.whole and self.normalizer):
+            if more and not (self.how.whole and self.how.normalizer):
                 cut = data.rfind(b"\n") + 1
-            if cut == 0 and data and self.on_invalid != "skip-line" and not self.normalizer:
+            if cut == 0 and data and self.how.on_invalid != "skip-line" and not self.how.normalizer:
                 # A line that does not end in this block. To skip it, all of it would be needed.
                 cut = self._cut_in_line(data)
             elif cut == 0 and len(data) > LONGEST_SKIPPED:
@@ -234,9 +245,9 @@ class CleanText:
     def _too_long(self, line: int) -> InputError:
         reason = (
             "too long for `on_invalid='skip-line'`; use `on_invalid='replace'`"
-            if self.normalizer is None
+            if self.how.normalizer is None
             else "too long for the tokenizer's normalizer, which needs whole "
-            f"{'documents' if self.whole else 'lines'}; split it"
+            f"{'documents' if self.how.whole else 'lines'}; split it"
         )
         return InputError(
             f"{self.name}, line {line}: longer than {LONGEST_SKIPPED >> 20} MiB, {reason}"
@@ -245,10 +256,10 @@ class CleanText:
     def _clean(self, data: bytes, line: int, offset: int) -> bytes:
         invalid = _core.find_invalid_utf8(data)
         if invalid >= 0:
-            if self.on_invalid == "error":
+            if self.how.on_invalid == "error":
                 line += data.count(b"\n", 0, invalid)
                 raise invalid_utf8(self.name, line, offset + invalid, data[invalid])
-            if self.on_invalid == "replace":
+            if self.how.on_invalid == "replace":
                 text = data.decode(errors="replace")
                 self.replaced += text.count("\ufffd") - data.count("\ufffd".encode())
                 data = text.encode()
@@ -257,16 +268,16 @@ class CleanText:
                 good = [one for one in found if _core.find_invalid_utf8(one) < 0]
                 self.skipped_lines += len(found) - len(good)
                 data = b"\n".join(good)
-        if self.normalizer is not None and self.whole:
-            return self.normalizer(data.decode()).encode()
-        if isinstance(self.normalizer, BoundNormalizer):
-            return self.normalizer.lines(data)
-        if self.normalizer is not None:
+        if self.how.normalizer is not None and self.how.whole:
+            return self.how.normalizer(data.decode()).encode()
+        if isinstance(self.how.normalizer, BoundNormalizer):
+            return self.how.normalizer.lines(data)
+        if self.how.normalizer is not None:
             lines = data.decode().split("\n")
-            return "\n".join([self.normalizer(line) for line in lines]).encode()
-        if self.normalize == "none":
+            return "\n".join([self.how.normalizer(line) for line in lines]).encode()
+        if self.how.normalize == "none":
             return data
-        form: Any = self.normalize.upper()
+        form: Any = self.how.normalize.upper()
         text = data.decode()
         if unicodedata.is_normalized(form, text):
             return data
@@ -304,6 +315,25 @@ class BlockReader(io.RawIOBase):
         buffer[:size] = self._block[:size]
         self._block = self._block[size:]
         return size
+
+
+class NextBytes(io.RawIOBase):
+    """The next bytes of a stream, so many of them."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream, self._left = stream, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        got = int(self._stream.readinto(memoryview(buffer)[: self._left]))  # type: ignore[attr-defined]
+        self._left -= got
+        return got
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 @functools.cache

@@ -15,7 +15,7 @@ from volt import _core
 from volt.base.errors import InputError
 from volt.base.progress import Report
 from volt.counting.counts import CountTotals
-from volt.counting.decoding import BLOCK, CleanText, OnInvalid, invalid_utf8
+from volt.counting.decoding import BLOCK, Cleaner, CleanText, invalid_utf8
 from volt.counting.documents import Documents, as_lines, documents_of, one_document
 from volt.counting.words import Pretokenizer, Unit, WordRule
 
@@ -83,27 +83,11 @@ class Reader:
     name: str
     """Of the input, for messages."""
     rule: WordRule
-    on_invalid: OnInvalid
-    normalizer: Callable[[str], str] | None
+    cleaner: Cleaner
     weight: int
     buffer: bytearray
     """What is read at a time fits into it."""
     block: int = BLOCK
-
-    @property
-    def cleans(self) -> bool:
-        """Has text to be repaired or normalized before it is counted?"""
-        return (
-            self.rule.normalize != "none"
-            or self.on_invalid != "error"
-            or self.normalizer is not None
-        )
-
-    def clean(self, stream: BinaryIO, offset: int = 0) -> CleanText:
-        return CleanText(
-            stream, self.name, self.on_invalid, self.rule.normalize, self.normalizer,
-            offset=offset, whole=self.rule.reads == "document",
-        )  # fmt: skip
 
 
 # ----------------------------------------------------------------------------- one document: a file
@@ -123,7 +107,7 @@ def read_text(
         raise InputError(f"{reader.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
     skip = 3 if head == b"\xef\xbb\xbf" else 0
     stream.read(skip)
-    clean = reader.clean(stream, skip) if reader.cleans else None
+    clean = CleanText(stream, reader.name, reader.cleaner, skip) if reader.cleaner else None
     if clean is not None:
         stream = clean.reader(reader.block)
     if reader.rule.mode.custom:
@@ -213,8 +197,8 @@ def read_documents(
     for batch in batches:
         number = batch.first or number
         fed = batch
-        if reader.cleans:
-            fed, lost = clean_documents(reader, batch)
+        if reader.cleaner:
+            fed, lost = clean_documents(reader.cleaner, reader.name, batch._replace(first=number))
             totals += lost
         weight = reader.weight * fed.times
         if reader.rule.mode.custom:
@@ -222,7 +206,7 @@ def read_documents(
         else:
             lines, invalid = counter.feed_documents(fed.text, fed.ends, weight)
             if invalid >= 0:
-                raise _invalid_document(reader.name, number, fed, invalid)
+                raise invalid_document(reader.name, number, fed, invalid)
         documents = len(fed.ends)
         if reader.rule.reads == "line":
             totals += CountTotals(lines=lines + int((fed.sizes() == 0).sum()))
@@ -246,7 +230,7 @@ def _first_documents(batch: Documents) -> bytes:
     return b"".join(as_lines([first]))
 
 
-def _invalid_document(name: str, first: int, batch: Documents, invalid: int) -> InputError:
+def invalid_document(name: str, first: int, batch: Documents, invalid: int) -> InputError:
     number = first + int(np.searchsorted(batch.ends, invalid, "right"))
     byte = memoryview(batch.text).cast("B")[invalid]
     return InputError(
@@ -255,14 +239,13 @@ def _invalid_document(name: str, first: int, batch: Documents, invalid: int) -> 
     )
 
 
-def clean_documents(reader: Reader, batch: Documents) -> tuple[Documents, CountTotals]:
+def clean_documents(cleaner: Cleaner, name: str, batch: Documents) -> tuple[Documents, CountTotals]:
     """The documents of a batch, repaired and normalized each by itself, and what was lost."""
     found: list[bytes] = []
     lost = CountTotals()
-    first = batch.first or 1
-    for number, document in enumerate(batch.split(), first):
-        one = replace(reader, name=f"{reader.name}, record {number:,}")
-        clean = one.clean(cast(BinaryIO, io.BytesIO(document)))
+    for number, document in enumerate(batch.split(), batch.first):
+        stream = cast(BinaryIO, io.BytesIO(document))
+        clean = CleanText(stream, f"{name}, record {number:,}", cleaner)
         found.append(b"".join(clean.blocks(len(document) + 1)))
         lost += CountTotals(skipped_lines=clean.skipped_lines, replaced=clean.replaced)
     return documents_of(found, batch.first)._replace(times=batch.times), lost
@@ -303,7 +286,7 @@ def _feed_custom(reader: Reader, batch: Documents, counter: _core.Counter, weigh
         try:
             text = document.decode()
         except UnicodeDecodeError:
-            raise _invalid_document(
+            raise invalid_document(
                 reader.name, number, one_document(document),
                 _core.find_invalid_utf8(document),
             ) from None  # fmt: skip

@@ -21,7 +21,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.counting.combine import Weighted, combine
 from volt.counting.counts import WordCounts
-from volt.counting.decoding import is_packed
+from volt.counting.decoding import NextBytes, is_packed
 from volt.counting.documents import BATCH, Documents, blocks_of_lines
 from volt.counting.inputs import TextInput
 from volt.counting.objects import Files, Texts
@@ -120,23 +120,7 @@ def _stretch(stream: BinaryIO, start: int, end: int) -> BinaryIO:
 
     first, last = line_start(start), line_start(end)
     stream.seek(first)
-    return cast(BinaryIO, io.BufferedReader(_Part(stream, last - first)))
-
-
-class _Part(io.RawIOBase):
-    """The next bytes of a stream, so many of them."""
-
-    def __init__(self, stream: BinaryIO, size: int) -> None:
-        self._stream, self._left = stream, size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(min(len(buffer), self._left))
-        buffer[: len(data)] = data
-        self._left -= len(data)
-        return len(data)
+    return cast(BinaryIO, io.BufferedReader(NextBytes(stream, last - first)))
 
 
 # --------------------------------------------------------------------------------------- partitions

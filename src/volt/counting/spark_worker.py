@@ -16,7 +16,7 @@ from volt._version import __version__
 from volt.base.errors import InputError, VoltError
 from volt.base.extras import need
 from volt.counting.counts import CountTotals
-from volt.counting.decoding import OnInvalid
+from volt.counting.decoding import Cleaner, OnInvalid
 from volt.counting.documents import Documents, as_lines, documents_of, one_document
 from volt.counting.reading import Reader, read_documents
 from volt.counting.record_readers import string_buffers, texts_of_lines
@@ -65,7 +65,8 @@ def count_partition(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
     counter = work.rule.counter()
     totals = CountTotals()
     reading = _LineReading("the text", on_invalid=work.on_invalid)
-    reader = Reader("the text", work.rule, work.on_invalid, None, work.weight, bytearray())
+    cleaner = Cleaner(work.on_invalid, work.rule.normalize, whole=work.rule.reads == "document")
+    reader = Reader("the text", work.rule, cleaner, work.weight, bytearray())
     for batch in batches:
         found = _documents(batch.column(0), work, reading)
         if work.on_invalid == "error":

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_files, claim
 from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import find_inputs
+from volt.data.table import Cleaning
 
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 
@@ -27,29 +28,17 @@ class CleanResult:
     kept: int
 
 
-def is_clean(source: str, target: str, minimum: int, maximum: int, ratio: float | None) -> bool:
-    counts = (len(source.split(" ")) if source else 0), (len(target.split(" ")) if target else 0)
-    fewer, more = min(counts), max(counts)
-    if fewer < minimum or more > maximum:
-        return False
-    return ratio is None or more <= ratio * fewer
-
-
-def cleaned(
-    pairs: Iterable[tuple[str, str]],
-    *,
-    minimum: int = 1,
-    maximum: int = 80,
-    ratio: float | None = 9.0,
-) -> Iterator[tuple[str, str] | None]:
+def cleaned(pairs: Iterable[Sequence[str]], rule: Cleaning) -> Iterator[tuple[str, ...] | None]:
     """For each pair the cleaned pair, or None if it goes."""
-    if not 0 <= minimum <= maximum:
-        raise SettingsError(f"lengths are from {minimum} to {maximum} words: nothing is between")
-    if ratio is not None and not ratio >= 1:
-        raise SettingsError(f"a ratio is at least 1, not {ratio}")
-    for source, target in pairs:
-        tidy = _tidy(source), _tidy(target)
-        yield tidy if is_clean(*tidy, minimum, maximum, ratio) else None
+    if not 0 <= rule.minimum <= rule.maximum:
+        raise SettingsError(
+            f"lengths are from {rule.minimum} to {rule.maximum} words: nothing is between"
+        )
+    if rule.ratio is not None and not rule.ratio >= 1:
+        raise SettingsError(f"a ratio is at least 1, not {rule.ratio}")
+    for pair in pairs:
+        tidy = tuple(_SPACES.sub(" ", side).strip(" ") for side in pair)
+        yield tidy if rule.keeps(*tidy) else None
 
 
 def clean_files(
@@ -68,8 +57,8 @@ def clean_files(
     claim(output_source, output_target, inputs=[source, target], force=force)
     total = kept = 0
     with atomic_files(output_source, output_target) as (one, other):
-        pairs = aligned(source, target)
-        for pair in cleaned(pairs, minimum=minimum, maximum=maximum, ratio=ratio):
+        pairs = aligned([text_lines(source), text_lines(target)], [str(source), str(target)])
+        for pair in cleaned(pairs, Cleaning(minimum, maximum, ratio)):
             total += 1
             if pair is not None:
                 kept += 1
@@ -81,24 +70,17 @@ def clean_files(
     return CleanResult(total, kept)
 
 
-def aligned(
-    source: str | os.PathLike[str], target: str | os.PathLike[str]
-) -> Iterator[tuple[str, str]]:
-    """Lines of two files, side by side; unequal numbers are an error, found at the end."""
-    sides = (text_lines(source), text_lines(target))
-    number = 0
-    while True:
-        one, other = (next(side, None) for side in sides)
-        if one is None and other is None:
-            return
-        if one is None or other is None:
-            short, long = (source, target) if one is None else (target, source)
+def aligned(sides: Sequence[Iterator[str]], names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Lines side by side; unequal numbers are an error, found at the end."""
+    for number, row in enumerate(zip_longest(*sides)):
+        if None in row:
+            short, long = (next(i for i, one in enumerate(row) if (one is None) == ended)
+                           for ended in (True, False))  # fmt: skip
             raise InputError(
-                f"{short} ends after {number:,} lines, {long} goes on: line n of one must be the "
-                "translation of line n of the other"
+                f"{names[short]} ends after {number:,} lines, {names[long]} goes on: line n of one "
+                "must be the translation of line n of the other"
             )
-        number += 1
-        yield one, other
+        yield row
 
 
 def text_lines(path: str | os.PathLike[str]) -> Iterator[str]:
@@ -122,7 +104,3 @@ def decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
             byte = line[error.start]
             raise invalid_utf8(name, number, offset + error.start, byte, "") from None
         offset += len(line)
-
-
-def _tidy(line: str) -> str:
-    return _SPACES.sub(" ", line).strip(" ")

@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,10 +16,10 @@ from volt.base.output import atomic_folder, check_folder, make_folder
 from volt.base.progress import Progress
 from volt.counting.inputs import TextInput, find_inputs
 from volt.data.archive import extract
-from volt.data.clean import cleaned, decoded
+from volt.data.clean import aligned, cleaned, decoded
 from volt.data.download import download
 from volt.data.sample import write_sample
-from volt.data.table import DATASETS, Cleaning, Dataset, Side
+from volt.data.table import DATASETS, Dataset, Side
 
 NULL = ("__NULL__", "_ _ NULL _ _")
 """What a column of the TED tables has where a translation is missing, or incomplete."""
@@ -171,15 +170,10 @@ def _split_rows(
     for split, parts in dataset.splits.items():
         rows = (row for part in parts for row in _rows(part, find, languages))
         kept = 0
-        for row in _cleaned(rows, rule) if split == "train" and rule else rows:
+        for row in cleaned(rows, rule) if split == "train" and rule else rows:
             kept += row is not None
             every = dataset.held_out_every if split == "train" and row is not None else None
             yield ("valid" if every and kept % every == 0 else split), row
-
-
-def _cleaned(rows: Iterator[tuple[str, ...]], rule: Cleaning) -> Iterator[tuple[str, ...] | None]:
-    pairs = ((row[0], row[1]) for row in rows)
-    return cleaned(pairs, minimum=rule.minimum, maximum=rule.maximum, ratio=rule.ratio)
 
 
 def _rows(
@@ -189,15 +183,9 @@ def _rows(
         yield from _column_rows(part[0], find(part[0]), languages)
         return
     sides = {side.language: side for side in part}
-    texts = [_side_lines(sides[language], find(sides[language])) for language in languages]
-    for number, row in enumerate(zip_longest(*texts)):
-        if None in row:
-            short = sides[languages[row.index(None)]]
-            raise InputError(
-                f"{short.member or short.download} ends after {number:,} lines, the translation "
-                "goes on: the data are not what they were"
-            )
-        yield row
+    wanted = [sides[language] for language in languages]
+    names = [side.member or side.download for side in wanted]
+    yield from aligned([_side_lines(side, find(side)) for side in wanted], names)
 
 
 def _side_lines(side: Side, path: Path) -> Iterator[str]:

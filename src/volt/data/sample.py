@@ -14,68 +14,9 @@ from pathlib import Path
 LANGUAGES = ("de", "en", "zh")
 PAIRS, VALID, DOCUMENTS = 3000, 300, 500
 
-NOUNS = """der Hafen|harbour|港口
-die Lampe|lamp|灯
-das Boot|boat|船
-der Markt|market|市场
-die Brücke|bridge|桥
-das Fenster|window|窗户
-der Garten|garden|花园
-die Werkstatt|workshop|车间
-das Dach|roof|屋顶
-der Brief|letter|信
-die Maschine|machine|机器
-das Buch|book|书
-der Schlüssel|key|钥匙
-die Karte|map|地图
-das Rad|wheel|轮子
-der Turm|tower|塔
-die Küche|kitchen|厨房
-das Lager|store|仓库
-der Zug|train|火车
-die Straße|street|街道
-das Messer|knife|刀
-der Korb|basket|篮子
-die Glocke|bell|钟
-das Netz|net|网
-der Stuhl|chair|椅子
-die Kiste|box|箱子
-das Segel|sail|帆
-der Ofen|oven|炉子
-die Schule|school|学校
-das Werkzeug|tool|工具"""
-ADJECTIVES = """alt|old|旧
-neu|new|新
-groß|large|大
-klein|small|小
-schwer|heavy|重
-leer|empty|空
-rot|red|红
-warm|warm|暖
-leise|quiet|安静
-schmal|narrow|窄
-hell|bright|亮
-billig|cheap|便宜"""
-VERBS = """findet|finds|找到
-braucht|needs|需要
-sieht|sees|看见
-malt|paints|画
-kauft|buys|买
-verkauft|sells|卖
-prüft|checks|检查
-baut|builds|建造
-putzt|cleans|清洁
-bringt|brings|带来
-sucht|looks for|寻找
-repariert|repairs|修理"""
-TIMES = """heute|today|今天
-morgen|tomorrow|明天
-am Abend|in the evening|晚上
-im Winter|in winter|冬天
-jeden Tag|every day|每天
-am Montag|on Monday|星期一
-nach dem Regen|after the rain|雨后
-vor dem Frühstück|before breakfast|早饭前"""
+_WORDS = Path(__file__).with_name("sample.txt").read_text(encoding="utf-8").strip()
+NOUNS, ADJECTIVES, VERBS, TIMES = _WORDS.split("\n\n")
+"""A row per word: German, English and Chinese."""
 FIRST, LAST = "Ka Mi To Re Lu So Na Be Ar El Jo Vi", "ra no li mar ten dis vek sal bor nia"
 FIRST_ZH, LAST_ZH = "李王张刘陈杨赵黄周吴徐孙", "明华丽强芳军平云海文"
 

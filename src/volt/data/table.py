@@ -48,6 +48,13 @@ class Cleaning:
     maximum: int
     ratio: float | None
 
+    def keeps(self, source: str, target: str) -> bool:
+        """Words are what is between single spaces."""
+        counts = [len(side.split(" ")) if side else 0 for side in (source, target)]
+        fewer, more = min(counts), max(counts)
+        fits = self.minimum <= fewer and more <= self.maximum
+        return fits and (self.ratio is None or more <= self.ratio * fewer)
+
 
 @dataclass(frozen=True)
 class Dataset:

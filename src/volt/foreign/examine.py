@@ -15,7 +15,7 @@ from volt.base.schema import check, fixed, rows, text
 from volt.base.schema import number as any_number
 from volt.counting.character_map import character_map
 from volt.formats.huggingface.file import TokenizerJson
-from volt.tokenizing.volt_json import MOST_TOKENS
+from volt.tokenizing.schemas import MOST_TOKENS
 
 MOST_EXPANSION = 1000
 """Bytes that the steps of a normalizer may make of one byte, at most."""

@@ -17,7 +17,7 @@ from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, split_part
 from volt.formats.patterns import regular_expression
 from volt.formats.sentencepiece import BPE, UNIGRAM, new_model_proto
 from volt.tokenizing.roles import Roles
-from volt.tokenizing.volt_json import MOST_TOKENS
+from volt.tokenizing.schemas import MOST_TOKENS
 
 KEY = "tokenizer.ggml."
 PATTERNS = {

@@ -21,8 +21,8 @@ from volt.foreign.sentencepiece import SentencePiece, rewritten_model
 from volt.formats.huggingface.folder import CONFIG, settings_of
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import NORMAL, UNIGRAM
+from volt.tokenizing.schemas import MOST_TOKENS
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.volt_json import MOST_TOKENS
 
 LANGUAGE = re.compile(r">>.+?<<")
 UNKNOWN = "<unk>"

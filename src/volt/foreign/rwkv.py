@@ -18,8 +18,8 @@ from volt.counting.marks import byte_letters, letter_bytes
 from volt.foreign.base import Change, Engine, by_id, is_utf8
 from volt.foreign.inner import Inner, looking_up
 from volt.proposing.tokens import packed
+from volt.tokenizing.schemas import MOST_TOKENS
 from volt.tokenizing.tokenizer import Tokenizer
-from volt.tokenizing.volt_json import MOST_TOKENS
 
 LONGEST_LINE = 4096
 

@@ -19,7 +19,7 @@ from volt.foreign.huggingface import renumbered_beside
 from volt.foreign.inner import Inner, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.tiktoken import read_ranks, settings_path
-from volt.tokenizing.volt_json import MOST_TOKENS
+from volt.tokenizing.schemas import MOST_TOKENS
 
 RANKS_SETTINGS = table({"pat_str": text(), "special_tokens": table({}, others=whole())})
 """Beside a file of ranks."""

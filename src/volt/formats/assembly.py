@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
-from typing import Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +31,14 @@ from volt.counting.words import (
     Unknown,
     WordRule,
 )
-from volt.proposing.base import Encoding
 from volt.proposing.tokens import KINDS, NO_TOKEN, Kind, Token, Tokens
 from volt.tokenizing.pairs import Pair, last_pair, last_two, pairs_for
 from volt.tokenizing.roles import Roles
+from volt.tokenizing.schemas import MOST_TOKENS
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary, WordEnds, is_text
-from volt.tokenizing.volt_json import MOST_TOKENS, check_vocabulary
+from volt.tokenizing.volt_json import check_vocabulary
 
 LONGEST_TOKEN = 1024
 """Characters. A token is cut at every place to see what it is made from."""
@@ -153,23 +153,15 @@ def assemble(parsed: Parsed) -> Vocabulary:
         plain = np.zeros(len(texts), bool), frequencies[part], np.zeros(len(texts))
         return Tokens(texts, kinds[part].astype(np.uint8), parents[part], ranks[part], *plain)
 
-    vocabulary = Vocabulary(
-        rule=WordRule(parsed.pretokenizer, parsed.normalize),
+    return _checked(
+        parsed,
+        compress(listed, (ranks >= 0).tolist()),
         tokens=columns(slice(size)),
         hidden=columns(slice(size, None)),
         encoding="split" if parsed.hidden else "merge",
         merge_rule=rule,
-        unknown=parsed.unknown,
-        unknown_token=parsed.unknown_token,
-        fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
-        word_ends=_word_ends(parsed, compress(listed, (ranks >= 0).tolist())),
-        space_first=parsed.space_first,
         whole_words=parsed.whole_words,
-        normalizer=parsed.normalizer,
-        roles=parsed.roles,
     )
-    check_vocabulary(vocabulary, parsed.name)
-    return _measured(vocabulary, parsed)
 
 
 def _take_for_special(parsed: Parsed, listed: list[str], lost: NDArray[np.int64]) -> None:
@@ -187,21 +179,27 @@ def _assemble_look_up(parsed: Parsed) -> Vocabulary:
     """Tokens that are looked up: only their kinds have to be found."""
     _check_texts(parsed, parsed.texts)
     kinds = _kinds(parsed, parsed.texts)
+    tokens = [
+        Token(text, kinds.get(text, "piece"), score=parsed.scores.get(text, 0.0))
+        for text in parsed.texts
+    ]
+    return _checked(
+        parsed, parsed.texts, tokens=tokens, encoding=parsed.encoding, look_up=parsed.look_up
+    )
+
+
+def _checked(parsed: Parsed, texts: Iterable[str], **own: Any) -> Vocabulary:
+    """The vocabulary with what both kinds have in common; `texts` are those that text gives."""
     vocabulary = Vocabulary(
         rule=WordRule(parsed.pretokenizer, parsed.normalize),
-        tokens=[
-            Token(text, kinds.get(text, "piece"), score=parsed.scores.get(text, 0.0))
-            for text in parsed.texts
-        ],
-        encoding=cast(Encoding, parsed.encoding),
         unknown=parsed.unknown,
         unknown_token=parsed.unknown_token,
         fuse_unknown=parsed.fuse_unknown and parsed.unknown == "unk",
-        look_up=parsed.look_up,
-        word_ends=_word_ends(parsed, parsed.texts),
+        word_ends=_word_ends(parsed, texts),
         space_first=parsed.space_first,
         normalizer=parsed.normalizer,
         roles=parsed.roles,
+        **own,
     )
     check_vocabulary(vocabulary, parsed.name)
     return _measured(vocabulary, parsed)

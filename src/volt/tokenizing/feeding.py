@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +13,19 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress
-from volt.counting.decoding import CleanText, invalid_utf8
-from volt.counting.documents import Documents, one_document, text_only
+from volt.counting.decoding import Cleaner, CleanText, invalid_utf8
+from volt.counting.documents import Documents, documents_of, one_document, text_only
 from volt.counting.inputs import Text, TextInput, find_inputs, whole_size
-from volt.counting.reading import AfterBlock, BlockEnd, Told, read_whole
+from volt.counting.reading import (
+    AfterBlock,
+    BlockEnd,
+    Told,
+    clean_documents,
+    invalid_document,
+    read_whole,
+)
 from volt.counting.records import RecordOptions
-from volt.counting.words import Normalization, Unit
+from volt.counting.words import Unit
 from volt.settings import EncodeSettings
 
 OnInvalid = Literal["error", "replace"]
@@ -46,10 +52,9 @@ class Feeder:
 
     encoder: Any
     """A `_core.LineEncoder`, or a `CustomEncoder`."""
-    normalize: Normalization
     reads: Unit
     settings: EncodeSettings
-    normalizer: Callable[[str], str] | None
+    cleaner: Cleaner
 
     def feed(self, inputs: Text | Iterable[Text], progress: Progress) -> Iterator[None]:
         """Yields after every block, when it is encoded."""
@@ -71,31 +76,14 @@ class Feeder:
             yield from self._feed_documents(source.name, batches, after_block)
             return
         with source.open() as stream:
-            clean = self._clean(stream, source.name)
+            clean = stream
+            if self.cleaner:
+                clean = CleanText(stream, source.name, self.cleaner).reader()
             if isinstance(self.encoder, CustomEncoder):
                 whole = one_document(read_whole(clean, source.name))
                 yield from self._feed_documents(source.name, iter([whole]), after_block)
             else:
                 yield from self._feed_blocks(source.name, clean, after_block)
-
-    @property
-    def _cleans(self) -> bool:
-        """Has text to be repaired or normalized before it is encoded?"""
-        return (
-            self.normalize != "none"
-            or self.settings.on_invalid != "error"
-            or self.normalizer is not None
-        )
-
-    def _clean(self, stream: BinaryIO, name: str) -> BinaryIO:
-        """The stream, repaired and normalized if that has to be done."""
-        if not self._cleans:
-            return stream
-        clean = CleanText(
-            stream, name, self.settings.on_invalid, self.normalize, self.normalizer,
-            whole=self.reads == "document",
-        )  # fmt: skip
-        return clean.reader()
 
     def _feed_blocks(self, name: str, stream: BinaryIO, after_block: AfterBlock) -> Iterator[None]:
         buffer = bytearray(BLOCK)
@@ -128,31 +116,23 @@ class Feeder:
         number, offset, lines, documents = 1, 0, 0, 0
         for batch in text_only(batches, name):
             number = batch.first or number
-            fed = batch.split()
-            if self._cleans:
-                fed = [
-                    self._clean(cast(BinaryIO, io.BytesIO(one)), f"{name}, record {i:,}").read()
-                    for i, one in enumerate(fed, number)
-                ]
+            if self.cleaner:
+                batch, _ = clean_documents(self.cleaner, name, batch._replace(first=number))
+            texts = batch.split()
             if self.reads == "line":  # a document ends like a line
-                fed = [one if one.endswith(b"\n") else one + b"\n" for one in fed]
-            ends = np.cumsum([0, *map(len, fed)]).astype(np.uint64)[1:]
-            text = b"".join(fed)
+                texts = [one if one.endswith(b"\n") else one + b"\n" for one in texts]
+            fed = documents_of(texts)
             if self.reads == "line" and not isinstance(self.encoder, CustomEncoder):
-                _, _, invalid = self.encoder.feed(text, True)
+                _, _, invalid = self.encoder.feed(fed.text, True)
             else:
-                _, invalid = self.encoder.feed_documents(text, ends)
+                _, invalid = self.encoder.feed_documents(fed.text, fed.ends)
             if invalid >= 0:
-                record = number + int(np.searchsorted(ends, invalid, "right"))
-                raise InputError(
-                    f"{name}, record {record:,}: invalid UTF-8 (byte 0x{text[invalid]:02X}); fix "
-                    "it, or use `on_invalid='replace'`"
-                )
+                raise invalid_document(name, number, fed, invalid)
             yield
-            number += len(fed)
-            documents += len(fed)
-            lines += text.count(b"\n")
-            offset += len(text)
+            number += len(texts)
+            documents += len(texts)
+            lines += fed.text.count(b"\n")
+            offset += len(fed.text)
             position = getattr(batches, "position", None)
             after_block(BlockEnd(offset if position is None else position, lines, documents))
 

@@ -34,6 +34,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
+from volt.counting.decoding import Cleaner
 from volt.counting.inputs import Text
 from volt.counting.normalizers import BoundNormalizer
 from volt.settings import EncodeSettings
@@ -541,7 +542,8 @@ class Tokenizer(Decodes):
         if self.vocabulary.normalizer is not None:
             names = self._name_pattern(allowed)
             normalizer = BoundNormalizer(self.vocabulary.normalizer, names)
-        feeder = Feeder(encoder, rule.normalize, reads, settings, normalizer)
+        cleaner = Cleaner(settings.on_invalid, rule.normalize, normalizer, reads == "document")
+        feeder = Feeder(encoder, reads, settings, cleaner)
         return encoder, feeder.feed(inputs, progress or Progress())
 
     def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:

@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
 import struct
 from collections.abc import Callable, Iterable, Iterator
@@ -36,7 +35,7 @@ from volt.base.output import atomic_write, claim
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
 from volt.base.schema import instance
-from volt.counting.decoding import PACKED
+from volt.counting.decoding import NextBytes, is_packed
 from volt.counting.inputs import Text, TextInput, whole_size
 from volt.settings import EncodeSettings
 from volt.tokenizing.feeding import find_texts
@@ -187,27 +186,10 @@ class FilePart(TextInput):
         except OSError as error:
             raise InputError(f"cannot read {self.name}: {error.strerror}") from error
         stream.seek(self.start)
-        return cast(BinaryIO, io.BufferedReader(_Limited(stream, self.end - self.start)))
+        return cast(BinaryIO, io.BufferedReader(NextBytes(stream, self.end - self.start)))
 
     def size(self) -> int | None:
         return self.end - self.start
-
-
-class _Limited(io.RawIOBase):
-    def __init__(self, stream: BinaryIO, length: int) -> None:
-        self._stream, self._left = stream, length
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        got = int(self._stream.readinto(memoryview(buffer)[: self._left]))  # type: ignore[attr-defined]
-        self._left -= got
-        return got
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 def input_parts(sources: Iterable[TextInput], by_line: bool) -> list[TextInput]:
@@ -222,8 +204,7 @@ def _cut(source: TextInput) -> Iterator[TextInput]:
         yield source
         return
     with path.open("rb") as stream:
-        head = stream.read(10)
-        if any(re.match(magic, head) for magic in PACKED):
+        if is_packed(stream.read(10)):
             yield source
             return
         start = 0

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,17 +23,13 @@ from volt._version import __version__
 from volt.base.arguments import names_arguments
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import named, parse_json, read_bytes
+from volt.base.schema import Wrong, brief, check
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
 from volt.counting.words import (
     PRETOKENIZERS,
-    MergeRule,
-    Normalization,
-    Unit,
-    Unknown,
     WordRule,
 )
-from volt.proposing.base import Encoding
 from volt.proposing.merges import MergeEncoding
 from volt.proposing.tokens import (
     KINDS,
@@ -46,7 +42,8 @@ from volt.proposing.tokens import (
 )
 from volt.tokenizing.compiled import StoredTokens, read_compiled, renew_compiled
 from volt.tokenizing.roles import Roles, check_roles
-from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, WordEnds, is_text
+from volt.tokenizing.schemas import FORMAT, HEAD, MERGED, MOST_TOKENS, SCORED, SIZE, TOKEN
+from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, is_text
 
 FORMAT_VERSION = 1
 LOOK_UP_FORMAT = 2
@@ -62,10 +59,15 @@ DOCUMENT_FORMAT = 5
 for metaspace words with runs of spaces, or without a space before the text. Without the field
 `reads`, a vocabulary reads lines."""
 NEWEST_FORMAT = DOCUMENT_FORMAT
+SINCE = {
+    "word_ends": NORMALIZER_FORMAT, "whole_words": NORMALIZER_FORMAT,
+    "normalizer": NORMALIZER_FORMAT, "roles": ROLES_FORMAT, "reads": DOCUMENT_FORMAT,
+    "space_first": DOCUMENT_FORMAT,
+}  # fmt: skip
+"""The format that has a field first."""
 OLD_PRETOKENIZERS = ("whitespace", "metaspace", "byte-level", "byte-level:cl100k",
                      "byte-level:llama3", "byte-level:qwen2", "byte-level:o200k")  # fmt: skip
 """Those of the formats before."""
-MOST_TOKENS = 10_000_000
 
 
 # ------------------------------------------------------------------------------------------- write
@@ -207,6 +209,13 @@ def no_garbage() -> Iterator[None]:
             gc.enable()
 
 
+_SAME = (
+    "encoding", "merge_rule", "unknown", "unknown_token", "fuse_unknown", "word_ends",
+    "space_first", "whole_words", "unit", "unreachable", "signature",
+)  # fmt: skip
+"""Fields that a vocabulary has as they are in the file."""
+
+
 class _Reader:
     """Checks every field of a parsed `volt.json`; an error names the field."""
 
@@ -217,109 +226,49 @@ class _Reader:
     def _fail(self, where: str, problem: str) -> InputError:
         return InputError(f"{self._name}: {where}: {problem}")
 
-    def _get(self, where: str, data: Any, key: str, kind: type, default: Any = None) -> Any:
-        if not isinstance(data, dict):
-            raise self._fail(where or "the file", "not an object")
-        place = f"{where}.{key}" if where else key
-        if key not in data:
-            if default is not None:
-                return default
-            raise self._fail(place, "missing")
-        value = data[key]
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise self._fail(place, f"{_brief(value)} is not of type {kind.__name__}")
-        if kind is int and not 0 <= cast(int, value) < 1 << 63:
-            raise self._fail(place, f"{_brief(value)} is out of range")
-        if kind is str and not is_text(cast(str, value)):
-            raise self._fail(place, "a lone surrogate is not text")
-        return value
-
-    def _pretokenizer(self) -> str:
-        name: str = self._get("", self._data, "pretokenizer", str)
-        if name in PRETOKENIZERS:
-            return PRETOKENIZERS[name].name
-        return str(self._choice("pretokenizer", tuple(PRETOKENIZERS)))
-
-    def _choice(self, key: str, choices: tuple[str, ...], default: str | None = None) -> Any:
-        value = self._get("", self._data, key, str, default)
-        if value not in choices:
-            raise self._fail(key, f"{_brief(value)} is not one of {', '.join(choices)}")
-        return value
-
     def vocabulary(self) -> Vocabulary:
-        size = self._get("", self._data, "size", int)
-        rows = self._get("", self._data, "tokens", list)
-        hidden_rows = self._get("", self._data, "hidden", list)
+        check(SIZE, self._data, self._name)
+        size, rows, hidden = (self._data[key] for key in ("size", "tokens", "hidden"))
         if size != len(rows):
             raise self._fail("size", f"{size}, but there are {len(rows)} tokens")
-        if len(rows) + len(hidden_rows) > MOST_TOKENS:
+        if len(rows) + len(hidden) > MOST_TOKENS:
             raise self._fail("tokens", f"more than {MOST_TOKENS:,}")
         scored = self._data.get("encoding") == "unigram"
         vocabulary = self.with_tokens(
-            self._tokens("tokens", rows, 0, scored),
-            self._tokens("hidden", hidden_rows, size, False),
+            self._tokens("tokens", rows, 0, scored), self._tokens("hidden", hidden, size, False)
         )
         self.check(vocabulary)
         return vocabulary
 
-    def _version(self) -> int:
-        version: int = self._get("", self._data, "format", int)
-        if not FORMAT_VERSION <= version <= NEWEST_FORMAT:
-            raise self._fail("format", f"{version}; this volt reads up to {NEWEST_FORMAT}")
-        if "reads" in self._data and version < DOCUMENT_FORMAT:
-            raise self._fail("reads", f"not in format {version}")
-        if "space_first" in self._data and version < DOCUMENT_FORMAT:
-            raise self._fail("space_first", f"not in format {version}")
-        for key in ("word_ends", "whole_words", "normalizer"):
-            if key in self._data and version < NORMALIZER_FORMAT:
-                raise self._fail(key, f"not in format {version}")
-        if "roles" in self._data and version < ROLES_FORMAT:
-            raise self._fail("roles", f"not in format {version}")
-        return version
-
     def with_tokens(self, tokens: Tokens, hidden: Tokens) -> Vocabulary:
         """The vocabulary of these tokens, and of all other fields."""
-        version, size = self._version(), len(tokens)
-        rule = WordRule(
-            pretokenizer=self._pretokenizer(),
-            normalize=self._choice("normalize", get_args(Normalization)),
-            max_word_length=self._get("", self._data, "max_word_length", int),
-            unicode=self._get("", self._data, "unicode", str),
-            reads=self._choice("reads", get_args(Unit), "line"),
-        )
-        encoding = self._choice(
-            "encoding", get_args(Encoding if version > FORMAT_VERSION else MergeEncoding)
-        )
+        data = self._data
+        check(FORMAT, data, self._name)
+        version = data["format"]
+        if not FORMAT_VERSION <= version <= NEWEST_FORMAT:
+            raise self._fail("format", f"{version}; this volt reads up to {NEWEST_FORMAT}")
+        for key in data.keys() & SINCE.keys():
+            if version < SINCE[key]:
+                raise self._fail(key, f"not in format {version}")
+        check(HEAD, data, self._name)
+        if data["pretokenizer"] not in PRETOKENIZERS:
+            known = ", ".join(PRETOKENIZERS)
+            raise self._fail("pretokenizer", f"{brief(data['pretokenizer'])} is not one of {known}")
+        given = {one.name: data[one.name] for one in fields(WordRule) if one.name in data}
+        rule = WordRule(**{"reads": "line", **given})
+        looked_up = data["encoding"] not in get_args(MergeEncoding)
+        if looked_up and (version == FORMAT_VERSION or "look_up" not in data):
+            raise self._fail("look_up", f"missing, for the encoding {data['encoding']}")
         return Vocabulary(
             rule=rule,
             tokens=tokens,
             hidden=hidden,
-            encoding=encoding,
-            merge_rule=self._choice("merge_rule", get_args(MergeRule)),
-            unknown=self._choice("unknown", get_args(Unknown)),
-            unknown_token=self._get("", self._data, "unknown_token", str, UNKNOWN),
-            fuse_unknown=self._flag("fuse_unknown"),
-            look_up=None if encoding in get_args(MergeEncoding) else self._look_up(),
-            word_ends=self._word_ends(),
-            space_first=self._flag("space_first", True),
-            whole_words=self._flag("whole_words"),
+            look_up=LookUp(**data["look_up"]) if looked_up else None,
             normalizer=self._normalizer(rule, isinstance(tokens, StoredTokens)),
-            roles=self._roles(),
-            unit=self._get("", self._data, "unit", int),
-            unreachable=self._ids(
-                "unreachable", self._get("", self._data, "unreachable", list), size
-            ),
-            signature=self._get("", self._data, "signature", str),
-            self_test=self._self_test(size),
+            roles=Roles(**data.get("roles", {})),
+            self_test=[(one["text"], one["ids"]) for one in data["self_test"]],
+            **{name: data[name] for name in _SAME if name in data},
         )
-
-    def _flag(self, key: str, default: bool = False) -> bool:
-        return bool(self._get("", self._data, key, bool)) if key in self._data else default
-
-    def _word_ends(self) -> WordEnds:
-        if "word_ends" not in self._data:
-            return "kinds"
-        return cast(WordEnds, self._choice("word_ends", get_args(WordEnds)))
 
     def _normalizer(self, rule: WordRule, checked: bool) -> Normalizer | None:
         if "normalizer" not in self._data:
@@ -334,46 +283,6 @@ class _Reader:
             )
         return found
 
-    def _roles(self) -> Roles:
-        if "roles" not in self._data:
-            return Roles()
-        data = self._get("", self._data, "roles", dict)
-        known = {field.name for field in fields(Roles)}
-        if data.keys() != known:
-            other = min(data.keys() ^ known)
-            raise self._fail(f"roles.{other}", "missing" if other in known else "not a role")
-        for key in ("bos", "eos", "pad", "mask", "chat"):
-            if data[key] is not None:
-                self._get("roles", data, key, str)
-        for key in ("add_bos", "add_eos"):
-            self._get("roles", data, key, bool)
-        if data["max_length"] is not None and self._get("roles", data, "max_length", int) < 1:
-            raise self._fail("roles.max_length", "at least 1")
-        if data["padding_side"] not in ("left", "right"):
-            raise self._fail("roles.padding_side", f"{_brief(data['padding_side'])} is not a side")
-        return Roles(**data)
-
-    def _look_up(self) -> LookUp:
-        data = self._get("", self._data, "look_up", dict)
-        choices = {"mark": ("", "##"), "arithmetic": ("float64", "float32"),
-                   "restart": ("space", "text")}  # fmt: skip
-        chosen: dict[str, Any] = {}
-        for key, allowed in choices.items():
-            chosen[key] = self._get("look_up", data, key, str)
-            if chosen[key] not in allowed:
-                raise self._fail(f"look_up.{key}", f"{_brief(chosen[key])} is not one of {allowed}")
-        return LookUp(
-            **chosen,
-            longest_word=self._get("look_up", data, "longest_word", int),
-            unknown_score=self._score("look_up", data, "unknown_score"),
-        )
-
-    def _score(self, where: str, data: dict[str, Any], key: str) -> float:
-        value = self._get(where, data, key, float)
-        if not -HIGHEST_SCORE <= value <= HIGHEST_SCORE:  # or NaN
-            raise self._fail(f"{where}.{key}", f"{_brief(value)} is not a score")
-        return float(value)
-
     def _tokens(self, name: str, rows: list[Any], start: int, scored: bool) -> Tokens:
         """The tokens of a list, the first with the id `start`."""
         # Loading spends most of its time here. So whole columns are checked at once, and single
@@ -386,45 +295,32 @@ class _Reader:
             )
 
     def _token(self, where: str, row: Any, number: int, scored: bool) -> Token:
-        if self._get(where, row, "id", int) != number:
+        try:
+            TOKEN(where, row)
+            merged = row["kind"] == "merged"
+            if merged:
+                MERGED(where, row)
+            if has_score := scored and row["kind"] in SPELLED:
+                SCORED(where, row)
+        except Wrong as error:
+            raise self._fail(*error.args) from None
+        if row["id"] != number:
             raise self._fail(f"{where}.id", f"{row['id']} where {number} comes next")
-        text = self._get(where, row, "text", str)
-        kind = self._get(where, row, "kind", str)
-        if kind not in KINDS:
-            raise self._fail(f"{where}.kind", f"{_brief(kind)} is not a kind of token")
-        parents: tuple[int, int] | None = None
-        rank = -1
-        if kind == "merged":
-            both = self._get(where, row, "parents", list)
-            if len(both) != 2 or not all(type(p) is int and 0 <= p < MOST_TOKENS for p in both):
-                raise self._fail(f"{where}.parents", f"{_brief(both)} are not two tokens")
-            parents = (both[0], both[1])
-            rank = self._get(where, row, "rank", int)
-        elif "parents" in row or "rank" in row:
-            raise self._fail(where, f"a {kind} token with parents or a rank")
-        score = 0.0
-        if scored and kind in SPELLED:
-            score = self._score(where, row, "score")
-        elif "score" in row:
+        if not merged and ("parents" in row or "rank" in row):
+            raise self._fail(where, f"a {row['kind']} token with parents or a rank")
+        if "score" in row and not has_score:
             raise self._fail(f"{where}.score", "only tokens of the unigram encoding have one")
-        scaffold = "scaffold" in row and self._get(where, row, "scaffold", bool)
-        frequency = self._get(where, row, "frequency", int)
-        return Token(text, cast(Kind, kind), parents, rank, scaffold, frequency, score)
+        return Token(
+            row["text"], row["kind"], (row["parents"][0], row["parents"][1]) if merged else None,
+            row["rank"] if merged else -1, row.get("scaffold", False), row["frequency"],
+            float(row.get("score", 0.0)),
+        )  # fmt: skip
 
-    def _ids(self, where: str, ids: list[Any], size: int) -> list[int]:
-        if not all(type(i) is int and 0 <= i < size for i in ids):
-            raise self._fail(where, "an id that is not a token")
-        return cast(list[int], ids)
-
-    def _self_test(self, size: int) -> list[tuple[str, list[int]]]:
-        samples = self._get("", self._data, "self_test", list)
-        found: list[tuple[str, list[int]]] = []
-        for i, sample in enumerate(samples):
-            where = f"self_test[{i}]"
-            text = self._get(where, sample, "text", str)
-            ids = self._ids(f"{where}.ids", self._get(where, sample, "ids", list), size)
-            found.append((text, ids))
-        return found
+    def _check_ids(self, vocabulary: Vocabulary) -> None:
+        tests = {f"self_test[{i}].ids": ids for i, (_, ids) in enumerate(vocabulary.self_test)}
+        for where, ids in {"unreachable": vocabulary.unreachable, **tests}.items():
+            if max(ids, default=0) >= len(vocabulary):
+                raise self._fail(where, "an id that is not a token")
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Check how tokens and fields go together."""
@@ -442,8 +338,7 @@ class _Reader:
             self._check_single(vocabulary, marks, pool.texts[number], kind, number)
         if vocabulary.hidden and vocabulary.encoding != "split":
             raise self._fail("hidden", "only the split encoding has hidden tokens")
-        if vocabulary.unit < 1:
-            raise self._fail("unit", "at least 1")
+        self._check_ids(vocabulary)
         mode = vocabulary.rule.mode
         byte_tokens = vocabulary.of_kind("byte")
         expected = mode.byte_tokens(vocabulary.unknown)
@@ -451,8 +346,10 @@ class _Reader:
             raise self._fail("tokens", f"{len(byte_tokens)} byte tokens, {len(expected)} expected")
         name = vocabulary.unknown_token
         if vocabulary.unknown == "unk" and name not in vocabulary.of_kind("special"):
-            raise self._fail("unknown", f"unk, but there is no special token {_brief(name)}")
-        look_up = vocabulary.look_up
+            raise self._fail("unknown", f"unk, but there is no special token {brief(name)}")
+        look_up, longest = vocabulary.look_up, vocabulary.roles.max_length
+        if longest is not None and longest < 1:
+            raise self._fail("roles.max_length", "at least 1")
         if look_up is not None:
             if look_up.mark and not (mode.loses_spaces and vocabulary.encoding == "longest"):
                 raise self._fail("look_up.mark", "only in whitespace mode, by the longest token")
@@ -486,7 +383,7 @@ class _Reader:
             if not text:
                 raise self._fail(where, "empty")
             if text in seen:
-                raise self._fail(where, f"{_brief(text)} is there twice")
+                raise self._fail(where, f"{brief(text)} is there twice")
             seen.add(text)
 
     def _check_merges(self, pool: Tokens, merged: NDArray[np.int64], size: int) -> None:
@@ -507,7 +404,7 @@ class _Reader:
         other = _core.find_unjoined(*pool.packed, pool.parents.ravel())
         if other < len(pool):
             row = int(np.searchsorted(merged, other))
-            raise fail(row, "text", f"{_brief(pool.texts[other])} is not its parents joined")
+            raise fail(row, "text", f"{brief(pool.texts[other])} is not its parents joined")
 
     @staticmethod
     def _place(number: int, size: int) -> str:
@@ -525,9 +422,9 @@ class _Reader:
         if kind == "piece" and vocabulary.look_up is None and not vocabulary.whole_words:
             raise self._fail(f"{where}.kind", f"no pieces in {vocabulary.encoding}")
         if kind == "character" and not marks.is_character(text):
-            raise self._fail(f"{where}.text", f"{_brief(text)} is not a character")
+            raise self._fail(f"{where}.text", f"{brief(text)} is not a character")
         if not marks.is_spelled(text):
-            raise self._fail(f"{where}.text", f"{_brief(text)} is not written in byte letters")
+            raise self._fail(f"{where}.text", f"{brief(text)} is not written in byte letters")
 
 
 def _columns(rows: list[dict[str, Any]], start: int, scored: bool) -> Tokens:
@@ -575,8 +472,3 @@ def _all_of(values: list[Any], kind: type) -> list[Any]:
     if set(map(type, values)) - {kind}:
         raise TypeError
     return values
-
-
-def _brief(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

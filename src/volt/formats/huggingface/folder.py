@@ -13,8 +13,8 @@ from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
+from volt.tokenizing.schemas import MOST_TOKENS
 from volt.tokenizing.vocabulary import Vocabulary
-from volt.tokenizing.volt_json import MOST_TOKENS
 
 ANY_INPUT = 1000000000000000019884624838656
 """`model_max_length` where no length is said: what transformers itself writes then."""
