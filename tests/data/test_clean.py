@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from volt.base.errors import InputError, SettingsError
 from volt.data import clean_files
 from volt.data.clean import cleaned
-from volt.data.table import Cleaning
+from volt.data.datasets import Cleaning
 
 VOLT = Path(sys.executable).with_name("volt")
 LINES = st.lists(st.text("ab \t", max_size=12), max_size=12)

@@ -17,7 +17,7 @@ from test_download import FULL, needs_full, packed
 from volt.base.errors import InputError, SettingsError
 from volt.counting.inputs import find_inputs
 from volt.data import DATASETS, get, prepare
-from volt.data.table import Cleaning, Dataset, Download, Side
+from volt.data.datasets import Cleaning, Dataset, Download, Side
 
 VOLT = Path(sys.executable).with_name("volt")
 

@@ -1,7 +1,7 @@
 """Corpora: a table of them, how to fetch them, how to clean parallel text."""
 
 from volt.data.clean import CleanResult, clean_files
+from volt.data.datasets import DATASETS, Dataset
 from volt.data.prepare import GetResult, get
-from volt.data.table import DATASETS, Dataset
 
 __all__ = ["DATASETS", "CleanResult", "Dataset", "GetResult", "clean_files", "get"]

@@ -17,7 +17,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_files, claim
 from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import find_inputs
-from volt.data.table import Cleaning
+from volt.data.datasets import Cleaning
 
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 

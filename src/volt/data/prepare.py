@@ -17,9 +17,9 @@ from volt.base.progress import Progress
 from volt.counting.inputs import TextInput, find_inputs
 from volt.data.archive import extract
 from volt.data.clean import aligned, cleaned, decoded
+from volt.data.datasets import DATASETS, Dataset, Side
 from volt.data.download import download
 from volt.data.sample import write_sample
-from volt.data.table import DATASETS, Dataset, Side
 
 NULL = ("__NULL__", "_ _ NULL _ _")
 """What a column of the TED tables has where a translation is missing, or incomplete."""

@@ -16,7 +16,6 @@ from volt.base.errors import InputError, VoltError
 from volt.base.gate import named, read_bytes
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
-from volt.foreign.classes import Bert, open_pair
 from volt.foreign.gguf import open_gguf
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.marian import MarianMT
@@ -24,6 +23,7 @@ from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
 from volt.foreign.sentencepiece import SentencePiece
 from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
+from volt.foreign.vocab_files import Bert, open_pair
 from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import KINDS, Identified, identify
