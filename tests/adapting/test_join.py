@@ -134,7 +134,7 @@ def test_unigram_joined_with_itself_is_itself() -> None:
 def test_scores_that_no_model_has_are_refused() -> None:
     one = scored(["ab", "abab"], 1, "metaspace", "byte")
     absurd = [t._replace(score=9e5) if t.kind == "character" else t for t in one.tokens]
-    with pytest.raises(volt.InputError, match="no logarithms of probabilities"):
+    with pytest.raises(volt.InputError, match="not logarithms of probabilities"):
         join([replace(one, tokens=absurd)] * 2)
 
 

@@ -364,7 +364,7 @@ def test_a_token_at_the_start_of_a_word_never_says_that_it_is_inside() -> None:
 def test_scores_that_can_not_be_added_up_are_refused() -> None:
     old = looked_up("metaspace", "unigram", "byte")
     huge = [t._replace(score=t.score * 50_000) for t in old.tokens]
-    with pytest.raises(InputError, match="no logarithms of probabilities"):
+    with pytest.raises(InputError, match="not logarithms of probabilities"):
         volt.extend(replace(old, tokens=huge), [sample_lines()[:150]], 80)
 
 

@@ -121,7 +121,7 @@ class Checkpoint:
     tables: dict[str, int] = field(repr=False)
     """Tensors with a row for every token, and which of their axes that is."""
     rows: int
-    """The vocabulary's size by config.json. Those behind the tokenizer's tokens are padding."""
+    """The vocabulary's size by config.json. Those after the tokenizer's tokens are padding."""
     special_ids: set[int]
     """Tokens that the settings name. They have to stay."""
 
@@ -154,7 +154,7 @@ class Checkpoint:
         spare = self.rows - len(rows.id_map)
         if spare:
             messages.append(
-                f"{spare:,} rows of padding behind the {len(rows.id_map):,} tokens were left out"
+                f"{spare:,} rows of padding after the {len(rows.id_map):,} tokens were left out"
             )
         return messages
 
@@ -251,7 +251,7 @@ def _settings(file: Path) -> dict[str, Any]:
 def _vocabulary_size(config: dict[str, Any], file: Path) -> int:
     size = config.get("vocab_size")
     if type(size) is not int or size < 1:
-        raise InputError(f"{file}: vocab_size: {str(size)[:40]!r} is no number of tokens")
+        raise InputError(f"{file}: vocab_size: {str(size)[:40]!r} is not a number of tokens")
     other = config.get("decoder_vocab_size", size)
     if other not in (size, None):
         raise InputError(
@@ -282,7 +282,7 @@ def _named_ids(data: dict[str, Any], tokens: int, file: Path) -> set[int]:
                 continue
             if type(number) is not int or not 0 <= number < tokens:
                 raise InputError(
-                    f"{file}: {key}: {str(number)[:40]!r} is no token: the tokenizer has ids 0 to "
+                    f"{file}: {key}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 to "
                     f"{tokens - 1}"
                 )
             if key not in LISTS:
@@ -319,7 +319,7 @@ def _find_tensors(folder: Path) -> tuple[list[TensorFile], dict[str, Any] | None
     names = sorted(set(place_of.values()))
     for name in names:
         if Path(name).name != name or not name.endswith(".safetensors"):
-            raise InputError(f"{file}: weight_map: {name[:60]!r} is no file of this folder")
+            raise InputError(f"{file}: weight_map: {name[:60]!r} is not a file of this folder")
     files = [read_header(folder / name) for name in names]
     found = {tensor.name: one.path.name for one in files for tensor in one.tensors}
     if found != place_of or len(found) != sum(len(one.tensors) for one in files):
@@ -335,7 +335,7 @@ HEADER = table(
 
 
 def read_header(file: Path) -> TensorFile:
-    """What tensors a safetensors file has, and where. All bytes behind the header are theirs."""
+    """What tensors a safetensors file has, and where. All bytes after the header are theirs."""
     try:
         with open_file(file) as stream:
             size = os.fstat(stream.fileno()).st_size
@@ -453,7 +453,7 @@ def _read_table(source: BinaryIO, tensor: Tensor, file: Path) -> NDArray[Any]:
 def _new_table(
     table: NDArray[Any], axis: int, tensor: Tensor, rows: NewRows, file: Path
 ) -> NDArray[Any]:
-    """The rows of kept tokens as they are, and behind them means for the added ones."""
+    """The rows of kept tokens as they are, and after them means for the added ones."""
     used = np.moveaxis(table, axis, 0)
     kept = used[rows.kept]
     if not np.isfinite(_as_floats(kept)).all():

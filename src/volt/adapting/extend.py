@@ -1,7 +1,7 @@
 """Extend: other people's tokenizers, with tokens more for a text.
 
 The text is encoded with the tokenizer, and BPE goes on where it stopped, over the tokens that come
-out. New merges come behind all old ones. A merge behind all others is made only where no other is
+out. New merges come after all old ones. A merge after all others is made only where no other is
 possible, so text is cut as before, up to the new merges; and the text of a new token, standing
 alone, comes out as its two parents, and then as itself.
 
@@ -91,7 +91,7 @@ def extend(
     takes out as many: those that the text uses least.
 
     The words are encoded with the tokenizer, and BPE goes on from there: the tokens they come out
-    as are its alphabet. Of its merges those are taken that lower entropy most. They come behind all
+    as are its alphabet. Of its merges those are taken that lower entropy most. They come after all
     old ones, so that what the old tokens cut stays cut so, up to the new merges. Tokens that are
     looked up get scores that do the same; only the longest match may cut otherwise. Characters that
     the tokenizer lacks are added first, unless its tokens are bytes.
@@ -345,7 +345,7 @@ def _text(old: Vocabulary, whole: tuple[int, ...]) -> str:
 
 
 def _merged(old: Vocabulary, parts: list[NewToken]) -> list[Token]:
-    """With ranks behind all others."""
+    """With ranks after all others."""
     rank = max((token.rank for token in old.tokens), default=-1)
     ids: dict[tuple[int, ...], int] = {(i,): i for i in range(len(old))}
     ids |= {whole: number for number, (whole, _, _) in enumerate(parts, len(old))}

@@ -1,4 +1,4 @@
-"""Joining vocabularies: one that holds the tokens of all, closed and reachable, with id maps.
+"""Joining vocabularies: one that contains the tokens of all, closed and reachable, with id maps.
 
 How the merges are ordered. Merges of all parts go by their rank, and where ranks are equal by the
 order of the parts: what one corpus merged early is merged early in the joint vocabulary too. A text
@@ -6,9 +6,9 @@ that several parts have takes the first of its places, with the parents it has t
 
 That alone may tear tokens apart: `bc + d` does not come together where another part has `cd` of a
 lower rank. So all tokens whose own text, as a word, is not encoded as that token are taken out,
-with all that is made from them. Then they are put back behind all others, short ones first, each
+with all that is made from them. Then they are put back after all others, short ones first, each
 made from the tokens that its text now comes out as. If these are more than two, the first two that
-make no token yet are joined to a new one (a scaffold), until they are two. A merge behind all
+make no token yet are joined to a new one (a scaffold), until they are two. A merge after all
 others changes no token that was whole before it, so each stays so.
 
 Tokens that are looked up have no merges. Of `longest` ones each stays whole, among whatever others.
@@ -47,7 +47,7 @@ from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 SAME = ("encoding", "merge_rule", "unknown_token", "fuse_unknown")
 """What the parts have to agree on, beside how text becomes words."""
 SAME_LOOK_UP = ("mark", "longest_word")
-"""And those that look tokens up. Scores are made anew, such that any arithmetic adds them without
+"""And those that look tokens up. Scores are made again, so that any arithmetic adds them without
 error."""
 
 
@@ -61,7 +61,7 @@ class Joined:
     shared: int
     """Characters and merged tokens that more than one part has."""
     moved: int
-    """Tokens that were torn apart, and are now merged behind all others."""
+    """Tokens that were torn apart, and are now merged after all others."""
     added: int
     """Scaffolds that no part had."""
 
@@ -217,7 +217,7 @@ def _mixture(start: Vocabulary, parts: Sequence[Vocabulary]) -> Vocabulary:
     if max(highest, PENALTY - lowest) > HIGHEST_SCORE:
         raise InputError(
             f"the scores of the joint vocabulary go from {lowest:g} to {highest:g}: those of the "
-            f"parts are no logarithms of probabilities; the most is {HIGHEST_SCORE:g}"
+            f"parts are not logarithms of probabilities; the most is {HIGHEST_SCORE:g}"
         )
     mixed = dict(zip(texts, scores.tolist(), strict=True))
     tokens = [token._replace(score=mixed.get(token.text, 0.0)) for token in start.tokens]
@@ -265,7 +265,7 @@ class _Order:
         return sorted(taken, key=lambda text: (len(text), text))
 
     def put_back(self, texts: Iterable[str]) -> int:
-        """Merge them behind all others; how many scaffolds that takes."""
+        """Merge them after all others; how many scaffolds that takes."""
         if self.start.look_up is not None:
             return 0
         ranks = _ranks(self.start, self.merges)

@@ -105,7 +105,7 @@ class RefitResult:
         return int((self.id_map < 0).sum())
 
     def summary(self) -> dict[str, Any]:
-        """What refit.json holds: plain data, the same for the same input."""
+        """What refit.json contains: plain data, the same for the same input."""
         vocabulary = self.vocabulary
         kinds: tuple[Kind, ...] = ("special", "symbol", "byte", "character")
         return {

@@ -190,7 +190,7 @@ def _finite(text: str) -> float:
 
 
 def _refuse_surrogates(name: str, value: Any) -> None:
-    """Half of a surrogate pair is no character: it can't be written as UTF-8."""
+    """Half of a surrogate pair is not a character: it can't be written as UTF-8."""
     todo = [("", value)]
     while todo:
         where, one = todo.pop()

@@ -1,1 +1,1 @@
-"""Volt tokenizers behind the interfaces of other libraries."""
+"""volt's tokenizers with the interfaces of other libraries."""

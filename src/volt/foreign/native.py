@@ -60,7 +60,7 @@ class Native(Engine):
             texts = [text.replace(SPACE_MARK, " ") for text in texts]
         if not self.by_lines:
             return self.tokenizer.encode_batch(texts, allowed_special=self.allowed)
-        # Such a vocabulary was learned from lines: a line end is no text to it.
+        # Such a vocabulary was learned from lines: a line end is not text to it.
         lines = [[line for line in text.split("\n") if line] for text in texts]
         found = iter(self.tokenizer.encode_batch([*chain(*lines)]))
         return [[*chain.from_iterable(next(found) for _ in one)] for one in lines]

@@ -231,7 +231,7 @@ def _read_pieces(parsed: Parsed, model: Any) -> None:
         if not isinstance(text, str):  # protobuf gives bytes where they are no UTF-8
             raise parsed.fail(f"pieces[{number}].piece: invalid UTF-8")
         if not math.isfinite(piece.score):
-            raise parsed.fail(f"pieces[{number}].score: {piece.score} is no score")
+            raise parsed.fail(f"pieces[{number}].score: {piece.score} is not a score")
         if piece.type == UNUSED and not unigram:
             parsed.hidden.append(text)
         elif parsed.hidden:

@@ -105,7 +105,7 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
         known = BY_RANKS.get(len(ranks))
         if known is None:
             raise SettingsError(
-                f"{path}: {len(ranks):,} ranks, which is no published vocabulary, and no "
+                f"{path}: {len(ranks):,} ranks, which is not a published vocabulary, and no "
                 f"{settings.name} beside it: how it cuts text is not known; name it with `pattern`"
             )
         found = PRETOKENIZERS[known].pattern or ""

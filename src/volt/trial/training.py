@@ -124,7 +124,7 @@ class _State:
             set_random_state(stored["random"])
         except InputError:
             raise
-        except Exception as error:  # a spoilt file makes torch raise anything
+        except Exception as error:  # a damaged file makes torch raise anything
             raise InputError(f"{path} can't be read ({error}): remove it") from error
 
 

@@ -1,4 +1,4 @@
-"""The vocabularies a trial compares, behind one small type: lines to ids, ids to a line.
+"""The vocabularies that a trial compares, as one small type: lines to ids, ids to a line.
 
 out/                a folder that `volt learn` or `volt import` wrote
 FILE                tokenizer.json, a SentencePiece .model, codes: by their own library or by volt

@@ -130,7 +130,7 @@ def _taken_over(parsed: Parsed, columns: Columns, added: Any, kind: str) -> bool
 
 def _read_unknown(parsed: Parsed, name: Any) -> None:
     if name is not None and not isinstance(name, str):
-        raise parsed.fail(f"model.unk_token: {str(name)[:40]!r} is no token")
+        raise parsed.fail(f"model.unk_token: {str(name)[:40]!r} is not a token")
     if name is not None:
         parsed.unknown_token = name
         parsed.kinds.setdefault(name, "special")
@@ -173,10 +173,12 @@ def _read_unigram(parsed: Parsed, model: dict[str, Any], added: list[dict[str, A
             and type(one[1]) in (int, float)
             and abs(one[1]) <= HIGHEST_SCORE
         ):
-            raise parsed.fail(f"model.vocab[{number}]: {str(one)[:40]!r} is no token and score")
+            raise parsed.fail(
+                f"model.vocab[{number}]: {str(one)[:40]!r} is not a token and score"
+            )
     unknown = model.get("unk_id")
     if type(unknown) is not int or not 0 <= unknown < len(vocab):
-        raise parsed.fail(f"model.unk_id: {str(unknown)[:40]!r} is no token")
+        raise parsed.fail(f"model.unk_id: {str(unknown)[:40]!r} is not a token")
     _read_unknown(parsed, vocab[unknown][0])
     texts = [text for text, _ in vocab]
     parsed.texts = _texts(parsed, dict(zip(texts, range(len(texts)), strict=True)), added)
@@ -362,6 +364,6 @@ def _merges(parsed: Parsed, merges: Any) -> list[Pair]:
             and len(parts) == 2
             and all(isinstance(part, str) and part for part in parts)
         ):
-            raise parsed.fail(f"model.merges[{number}]: {str(merge)[:40]!r} is no pair")
+            raise parsed.fail(f"model.merges[{number}]: {str(merge)[:40]!r} is not a pair")
         pairs.append((parts[0], parts[1]))
     return pairs
