@@ -282,8 +282,8 @@ def _named_ids(data: dict[str, Any], tokens: int, file: Path) -> set[int]:
                 continue
             if type(number) is not int or not 0 <= number < tokens:
                 raise InputError(
-                    f"{file}: {key}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 to "
-                    f"{tokens - 1}"
+                    f"{file}: {key}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 "
+                    f"to {tokens - 1}"
                 )
             if key not in LISTS:
                 found.add(number)

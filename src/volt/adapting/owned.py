@@ -93,7 +93,8 @@ class OwnedPieces(PieceCandidates):
         frequency = np.where(new_ids < 0, np.uint64(0), found[new_ids])
         if self.unknown is not None:
             spelled = self.lengths.astype(np.uint64) @ frequency
-            frequency[self.unknown] = self._characters - np.minimum(spelled, self._characters)
+            whole = np.uint64(self.words.characters)
+            frequency[self.unknown] = whole - np.minimum(spelled, whole)
         return frequency
 
     def cut_words(self, inside: Mask, words: WordCounts, threads: int, byte_fallback: bool) -> Cut:
@@ -101,10 +102,6 @@ class OwnedPieces(PieceCandidates):
         smaller, _ = restrict(self.vocabulary, kept)
         ids, offsets = Tokenizer(smaller, threads=threads).encode_words(words)
         return _numbers(self.vocabulary, self)[sorted(kept)][ids], offsets
-
-    @cached_property
-    def _characters(self) -> np.uint64:
-        return np.uint64(self.words.lengths().astype(np.uint64) @ self.words.counts)
 
     def only(self, used: Mask) -> OwnedPieces:
         """Tokens that the text does not use can still be kept."""
@@ -170,7 +167,7 @@ def own_merges(
     ids = np.array([*alphabet, -1, *merged], np.int64)
     lengths = token_lengths(vocabulary, pool)
     spelled = frequencies @ lengths[: len(vocabulary)].astype(np.uint64)
-    unknown = int(counts.lengths().astype(np.uint64) @ counts.counts - spelled)
+    unknown = counts.characters - int(spelled)
     if unknown == 0:
         ids = ids[ids >= 0]
     start = len(ids) - len(merged)
@@ -288,22 +285,16 @@ def token_frequencies(tokenizer: Tokenizer, counts: WordCounts) -> Frequencies:
         raise SettingsError(
             f"the words are normalised by {theirs}, the vocabulary by {mine}: count them alike"
         )
-    ids, offsets = tokenizer.encode_words(counts)
-    repeats = np.diff(offsets).astype(np.int64)
-    found = np.zeros(len(tokenizer), np.uint64)
-    np.add.at(found, ids, np.repeat(counts.counts, repeats))
-    return found
+    return tokenizer.usage(counts)[0].astype(np.uint64)
 
 
 def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
     """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
     code = "latin-1" if vocabulary.rule.mode.byte_level else "utf-8"
-    texts = [vocabulary.plain_text(token.text) if _spells(token) else b"" for token in tokens]
+    texts = [
+        vocabulary.plain_text(token.text) if token.kind in SPELLED else b"" for token in tokens
+    ]
     return np.array([len(text.decode(code)) for text in texts], np.int64)
-
-
-def _spells(token: Token) -> bool:
-    return token.kind in ("character", "merged", "piece")
 
 
 def _closed(start: Iterable[int], more: Iterable[int], parts: list[set[int]]) -> set[int]:
@@ -322,7 +313,7 @@ def _parents(tokenizer: Tokenizer) -> dict[int, tuple[int, int]]:
     vocabulary = tokenizer.vocabulary
     pool = vocabulary.pool
     if vocabulary.merge_rule == "concat":
-        number_of = {token.text: i for i, token in enumerate(pool) if _spells(token)}
+        number_of = {token.text: i for i, token in enumerate(pool) if token.kind in SPELLED}
         pairs = {
             number_of[text]: (number_of[left], number_of[right])
             for text, (left, right) in last_pairs(vocabulary).items()

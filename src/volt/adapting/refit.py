@@ -471,13 +471,12 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
     frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts)
     tokens = int(frequency.sum()) / counts.unit
     lines = counts.weighted_lines
-    characters = int(counts.lengths().astype(np.uint64) @ counts.counts)
     nats = entropy_per_length(frequency, np.ones(len(frequency)), "occurrences")
     return Fit(
         size=len(vocabulary),
         tokens=tokens,
         tokens_per_line=tokens / float(lines) if lines else None,
-        entropy_per_character=nats * float(frequency.sum()) / max(1, characters),
+        entropy_per_character=nats * float(frequency.sum()) / max(1, counts.characters),
         unknown=float(frequency[vocabulary.unknown_starts].sum()) / max(1, int(frequency.sum())),
     )
 

@@ -134,6 +134,11 @@ class WordCounts:
         starts = self.offsets if self.rule.mode.byte_level else self.character_offsets
         return np.asarray(np.diff(starts.astype(np.int64)), np.int64)
 
+    @cached_property
+    def characters(self) -> int:
+        """Of all words, each as often as it was counted."""
+        return int(self.lengths().astype(np.uint64) @ self.counts)
+
     def items(self) -> Iterator[tuple[str, int]]:
         return zip(self.words, self.counts.tolist(), strict=True)
 

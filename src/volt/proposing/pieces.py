@@ -254,7 +254,7 @@ class LearnedPieces(PieceCandidates):
         if self.unknown is not None:
             frequency[self.unknown] = found[-1]
         characters = self.lengths.astype(np.uint64) @ frequency
-        expected = self._characters
+        expected = self.words.characters
         if characters != expected:
             raise VoltError(
                 f"cutting changed the number of characters from {expected} to {characters}; "
@@ -290,10 +290,6 @@ class LearnedPieces(PieceCandidates):
             self.marks.native, self.rule.mode.native,
             NO_TOKEN if self.unknown is None else self.unknown, byte_fallback, threads,
         )  # fmt: skip
-
-    @cached_property
-    def _characters(self) -> int:
-        return int(self.words.lengths().astype(np.uint64) @ self.words.counts)
 
     def _mask(self, inside: Mask) -> NDArray[np.uint8]:
         mask = inside.astype(np.uint8)

@@ -173,9 +173,7 @@ def _read_unigram(parsed: Parsed, model: dict[str, Any], added: list[dict[str, A
             and type(one[1]) in (int, float)
             and abs(one[1]) <= HIGHEST_SCORE
         ):
-            raise parsed.fail(
-                f"model.vocab[{number}]: {str(one)[:40]!r} is not a token and score"
-            )
+            raise parsed.fail(f"model.vocab[{number}]: {str(one)[:40]!r} is not a token and score")
     unknown = model.get("unk_id")
     if type(unknown) is not int or not 0 <= unknown < len(vocab):
         raise parsed.fail(f"model.unk_id: {str(unknown)[:40]!r} is not a token")
