@@ -336,7 +336,7 @@ def rewrite(folder: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"vocab_size": "many"}, "vocab_size: 'many' is no number"),
+        ({"vocab_size": "many"}, "vocab_size: 'many' is not a number"),
         ({"vocab_size": 40}, "vocab_size is 40, but the tokenizer has 50"),
         ({"vocab_size": 60}, "wte.weight has the shape"),
         ({"eos_token_id": 50}, "eos_token_id: '50' is not a token"),
