@@ -1,5 +1,6 @@
 """Summaries fit a terminal of 80 columns, and a command to copy is never cut."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -35,13 +36,40 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_a_command_says_fits_80_columns(folder, name):
-    done = subprocess.run(
-        [VOLT, *COMMANDS[name].split()], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = run(folder, COMMANDS[name])
     assert done.returncode == 0, done.stderr
     lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
     assert lines
     assert not [line for line in lines if len(line) > 80]
+
+
+def run(folder, words):
+    return subprocess.run(
+        [VOLT, *words.split()], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_what_is_exported_with_a_chat_template_is_verified_with_it(folder):
+    """Names that the template brings were compared with the vocabulary before it had them."""
+    done = run(folder, "export -m out --to hf -o chat --chat chatml")
+    equal = re.search(r"verified: ([\d,]+) of ([\d,]+) built-in texts", done.stderr)
+    assert equal and equal[1] == equal[2]
+    assert "warning" not in done.stderr
+
+
+def test_verify_says_whether_the_difference_is_in_your_text(folder):
+    """Here only the built-in texts contain the names that the template brings."""
+    assert run(folder, "export -m out --to hf -o named --chat chatml").returncode == 0
+    done = run(folder, "verify hf named --on sample/valid.de")
+    assert done.returncode == 1
+    assert "\n  of your text 1 of 1, of the built-in texts 1," in done.stdout
+    assert "\nbuilt-in text " in done.stdout
+
+
+def test_a_text_among_the_vocabularies_is_named(folder):
+    done = run(folder, "compare out --on sample/valid.de sample/valid.en")
+    assert done.returncode == 2
+    assert "A text to compare on is named with --on, once for each" in done.stderr
 
 
 def test_a_command_to_copy_stays_whole():

@@ -282,7 +282,7 @@ def test_without_the_extra_learning_goes_on_and_says_how_to_get_the_page(
     result.save(tmp_path / "out")
     cli_learn._tell(result, tmp_path / "out", quiet=False)
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last.endswith(f"pip install 'volt-vocab[report]', then: volt report {tmp_path / 'out'}")
+    assert last == f"  pip install 'volt-vocab[report]' && volt report {tmp_path / 'out'}"
     assert (tmp_path / "out" / "report.json").exists()
     assert not (tmp_path / "out" / "report.html").exists()
     with pytest.raises(volt.SettingsError, match=r"pip install 'volt-vocab\[report\]'"):

@@ -12,7 +12,7 @@ LEAST_WIDTH = 36
 """Columns that a sentence in a table needs; with fewer it goes on at the start of the next line."""
 LABEL = re.compile(r"(?:note|warning): |  \w+ {2,}")
 """What a line can begin with and its continuation is indented by."""
-COMMAND = re.compile(r"next: |look at: ")
+COMMAND = re.compile(r"next: |look at: |  pip ")
 """Lines to copy from: they stay whole."""
 
 

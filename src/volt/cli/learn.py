@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import volt
@@ -213,13 +214,14 @@ def _prepare(report: bool, quiet: bool) -> None:
 
 def _tell(result: LearnResult, folder: Path, quiet: bool) -> None:
     """The summary; without the page's library, how to get the page."""
-    from volt.report.bundle import HINT
+    from volt.report.bundle import INSTALL
     from volt.report.terminal import summary
 
     files = _files(folder)
     say_lines(quiet, summary(result, folder, files, unicode=can_draw()))
     if "report.json" in files and "report.html" not in files:
-        say(quiet, f"{HINT}, then: volt report {folder}")
+        get = f"{INSTALL} && volt report {quote(str(folder))}"
+        say(quiet, "the page needs a charting library; to get both:", f"  {get}")
 
 
 def _next(result: LearnResult, folder: Path, quiet: bool) -> None:

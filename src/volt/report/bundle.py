@@ -14,7 +14,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_write
 
 PACKAGE = "vl-convert-python"
-HINT = "the page needs a charting library: pip install 'volt-vocab[report]'"
+INSTALL = "pip install 'volt-vocab[report]'"
 
 
 def is_installed() -> bool:
@@ -29,7 +29,7 @@ def is_cached() -> bool:
 def vega_bundle() -> str:
     """A script that defines `vegaEmbed`."""
     if not is_installed():
-        raise SettingsError(HINT)
+        raise SettingsError(f"the page needs a charting library: {INSTALL}")
     path = _path()
     try:
         return path.read_text(encoding="utf-8")
