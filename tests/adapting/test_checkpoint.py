@@ -381,7 +381,7 @@ def test_files_that_are_missing_or_damaged(good: Path, tmp_path: Path) -> None:
         open_checkpoint(folder, 50)
     index = folder / "model.safetensors.index.json"
     for weight_map, message in (
-        ({"a": "../../etc/passwd"}, "no file of this folder"),
+        ({"a": "../../etc/passwd"}, "not a file of this folder"),
         ({"a": 3}, "no table of tensors"),
         ({"a": "x.safetensors"}, "cannot read"),
     ):

@@ -372,7 +372,7 @@ def _pieces(old: Vocabulary, look_up: LookUp, parts: list[NewToken]) -> list[Tok
             raise InputError(
                 f"{_text(old, whole)!r} would have the score {score!r}, the sum of its parts', "
                 f"which {look_up.arithmetic} can't hold well enough: the tokenizer's scores are "
-                "no logarithms of probabilities, and it can't be extended"
+                "not logarithms of probabilities, and it can't be extended"
             )
         new.append(Token(_text(old, whole), "piece", score=stored))
     return new
