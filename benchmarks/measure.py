@@ -43,11 +43,6 @@ MEGABYTE = 1_000_000
 SMALLEST_TEXT = 100 * MEGABYTE  # a requirement is judged on real text of at least this size
 REFERENCE = "volt"  # the contender all ratios are against
 OURS = "volt-vocab"  # the distribution of the contenders that are not peers
-RATIOS = {
-    "wall_seconds": "wall_ratio",
-    "cpu_seconds": "cpu_ratio",
-    "peak_megabytes": "memory_ratio",
-}
 
 GATE_BYTES = 200_000  # of the text, for the gates
 
@@ -302,19 +297,14 @@ def _judge(
     requirement: Requirement, rows: Sequence[Mapping[str, Any]], megabytes: float
 ) -> dict[str, Any]:
     """The ratio against the best peer. Passed is None, with the reason, where nobody can tell."""
-    by_name = {row["name"]: row for row in rows}
-    key = RATIOS[requirement.measure]
-    ours = by_name.get(requirement.of, {}).get(key) or 1.0
-
-    def measured(names: Sequence[str]) -> list[str]:
-        return [name for name in names if by_name.get(name, {}).get("status") == "measured"]
-
+    taken = {row["name"]: row[f"median_{requirement.measure}"] for row in rows}
     # Of several peers those that can be installed and end in time are compared with.
-    peers, own = measured(requirement.peers), (REFERENCE, requirement.of)
-    ratios = [by_name[peer][key] / ours for peer in peers]
-    if not peers or len(measured(own)) < len(own):
-        missing = [name for name in (*own, *requirement.peers) if not measured([name])]
-        ratio, reason = None, f"{', '.join(dict.fromkeys(missing))} not measured"
+    peers = [name for name in requirement.peers if taken.get(name)]
+    own = taken.get(requirement.of)
+    ratios = [taken[name] / own for name in peers] if own else []
+    if not ratios:
+        missing = [name for name in (requirement.of, *requirement.peers) if not taken.get(name)]
+        ratio, reason = None, f"{', '.join(missing)} not measured"
     elif megabytes * MEGABYTE < requirement.smallest_text:
         ratio, reason = min(ratios), f"text below {requirement.smallest_text // MEGABYTE} MB"
     else:
