@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.lines import WIDTH
 from volt.base.options import accepts
 from volt.base.shown import csv_cell, latex_cell
 from volt.base.table import aligned
@@ -334,9 +335,20 @@ def _figure(row: Any, column: Column) -> str:
     return "-" if value is None else format(value, column.form)
 
 
-def as_text(comparison: Comparison) -> list[str]:
-    """Lines for a terminal."""
-    return "\n\n".join("\n".join(aligned(cells)) for cells in tables(comparison)).split("\n")
+def as_text(comparison: Comparison, width: int = WIDTH) -> list[str]:
+    """Lines for a terminal. A table that is too wide goes on below, with the names again."""
+    lines: list[str] = []
+    for cells in tables(comparison):
+        names, *columns = zip(*cells, strict=True)
+        block = [names]
+        for column in columns:
+            wider = aligned([*zip(*block, column, strict=True)])
+            if len(block) > 1 and max(map(len, wider)) > width:
+                lines += [*aligned([*zip(*block, strict=True)]), ""]
+                block = [names]
+            block.append(column)
+        lines += [*aligned([*zip(*block, strict=True)]), ""]
+    return lines[:-1]
 
 
 def as_csv(comparison: Comparison) -> bytes:

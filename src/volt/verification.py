@@ -79,7 +79,8 @@ def verify(
     """
     documents = [] if on is None else read_documents(on, InputSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
-    messages = [*one.messages, *other.messages]
+    messages = [f"{side}: {message}" for side, opened in (("A", one), ("B", other))
+                for message in opened.messages]  # fmt: skip
     engines = _alike(one.engine, other.engine, messages), _alike(other.engine, one.engine, messages)
     every = [*documents, *built_in()]
     found = verify_engines(*engines, every, texts=texts, given=len(documents))

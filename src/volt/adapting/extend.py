@@ -147,8 +147,8 @@ def extend(
     vocabulary = signed(vocabulary, "extend", whole, counts, details)
     if characters:
         messages.append(
-            f"{len(characters):,} of the new tokens are characters that the tokenizer lacked, such "
-            f"as {characters[0]!r}"
+            f"characters that the tokenizer lacked, such as {characters[0]!r}, are among the new "
+            f"tokens: {len(characters):,}"
         )
     old_ids = np.flatnonzero(id_map >= 0)
     made_of = [_spelling(old, one) for one in characters]

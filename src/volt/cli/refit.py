@@ -40,14 +40,16 @@ def refit(
         progress=progress_for(run.quiet),
     )  # fmt: skip
     stays = "every special token, byte and character stays: what could be encoded still can"
-    tell_refit(result, [*answer_lines(result), stays], target, run)
+    engine = result.original.engine
+    kept = [] if engine is not None and engine.whole else [stays]  # a note says what is lost
+    tell_refit(result, [*answer_lines(result), *kept], target, run)
 
 
 def answer_lines(result: RefitResult) -> list[str]:
     """The sizes before and after, and why."""
     from volt.report.answer import answer
 
-    if result.choice is None:  # only residues went
+    if result.choice is None:  # only residues went, or what the text does not use
         return [f"{result.before.size:,} tokens -> {result.after.size:,}"]
     told = answer(result.choice.summary())
     if result.choice.reason == "size":
@@ -75,22 +77,17 @@ def tell_refit(result: RefitResult, head: list[str], target: Folder, run: Run) -
     names = sorted(name for name in files if not name.startswith("."))
     if run.json:
         print_json({**result.summary(), "messages": messages, "files": names})
-    quiet = run.quiet
     before, after = result.before, result.after
-    say(quiet, *head)
+    lines = [*head]
     if before.tokens_per_line is not None and after.tokens_per_line is not None:
-        say(quiet, f"tokens per line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}")
+        lines.append(
+            f"tokens per line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}"
+        )
     nats = before.entropy_per_character, after.entropy_per_character
-    say(quiet, f"nats per character: {nats[0]:.4f} -> {nats[1]:.4f}")
+    lines.append(f"nats per character: {nats[0]:.4f} -> {nats[1]:.4f}")
     if after.unknown:
         # Unknown text looks cheap: without this line the figures above would flatter.
-        say(
-            quiet,
-            f"characters it has no token for: {before.unknown:.2%} -> {after.unknown:.2%} of the "
-            "tokens",
-        )
-    say(
-        quiet,
-        *(f"note: {message}" for message in messages),
-        f"written to {target.output}: {', '.join(names)}",
-    )
+        shares = f"{before.unknown:.2%} -> {after.unknown:.2%}"
+        lines.append(f"characters it has no token for: {shares} of the tokens")
+    lines += [f"note: {message}" for message in messages]
+    say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")

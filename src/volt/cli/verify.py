@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import volt
+from volt.base.lines import WIDTH, Line
 from volt.base.options import argument, file_list, option, path
 from volt.cli.arguments import Pattern, Told
 from volt.cli.command import command
@@ -51,8 +52,8 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Told) -> None:
             whose = "your text" if one.document < found.given else "built-in text"
             number = one.document + 1 - (found.given if one.document >= found.given else 0)
             print(f"{whose} {number:,}, line {one.line}: {one.text!r}")
-            print(f"  A  {' '.join(one.first)}")
-            print(f"  B  {' '.join(one.second)}")
+            for side, tokens in (("A", one.first), ("B", one.second)):
+                print(*Line(f"  {side}  {' '.join(tokens)}", indent=5).wrapped(WIDTH), sep="\n")
     say(shown.quiet, *(f"note: {message}" for message in found.messages))
     if not found.same:
         raise SystemExit(DIFFERENT)

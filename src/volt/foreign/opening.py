@@ -69,7 +69,9 @@ def open_engine(
     place = named(path)
     if not place.exists():
         raise InputError(f"no such file or folder: {place}")
-    found = identify(place) if form is None else Identified(_kind_of(form), place)
+    found = identify(place) if form is None or place.is_dir() else None
+    if found is None or (form is not None and found.kind != _kind_of(form)):
+        found = Identified(_kind_of(form or ""), place)
     if found.kind == "volt":
         return Opened(Native(load(place), "volt"), "a vocabulary of volt")
     if found.kind in NO_LIBRARY or found.kind not in KINDS:

@@ -93,7 +93,7 @@ def identify(path: Path) -> Identified:
 
 
 def detect(path: Path) -> str:
-    """The format of `FORMATS` that reads a file or folder."""
+    """The format of `FORMATS` that reads a file or folder, or its kind if only its engine does."""
     known = {kind.form for kind in KINDS.values()}
     for name, one in FORMATS.items():  # registered by others
         if name not in known and one.names and path.name.endswith(one.names):
@@ -101,6 +101,8 @@ def detect(path: Path) -> str:
     found = identify(path)
     if found.kind == "volt":
         raise InputError(f"{found.file}: this is a vocabulary of volt: use it as it is")
+    if KINDS[found.kind].by_engine:
+        return found.kind
     form = KINDS[found.kind].form
     if form is None:
         raise InputError(

@@ -127,27 +127,34 @@ def import_vocabulary(
     file is not trusted.
     """
     file = named(path)
-    if form is None and file.exists() and KINDS[identify(file).kind].by_engine:
-        return _import_by_engine(file, pattern)
-    if form is None:
-        form = detect(file)
+    form = form or detect(file)
+    if form in KINDS and KINDS[form].by_engine:
+        return _import_by_engine(file, form, pattern)
     check_choice("form", form, FORMATS)
     if pattern is not None and not FORMATS[form].needs_pattern:
         raise SettingsError(f"`pattern`: a {form} file says itself how text is cut")
     given = {"pattern": pattern} if FORMATS[form].needs_pattern else {}
     with no_garbage():
-        parsed = FORMATS[form].read(file, **given)
+        parsed = FORMATS[form].read(_file_of(file, form), **given)
         vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")
     return vocabulary, parsed.messages
 
 
-def _import_by_engine(path: Path, pattern: str | None) -> tuple[Vocabulary, list[str]]:
-    """A file whose engine has to make something else of it first."""
+def _file_of(path: Path, form: str) -> Path:
+    """The file of a folder that has the format, for those that are one file."""
+    if form in ("hf", "gpt2") or not path.is_dir():
+        return path
+    found = identify(path)
+    return found.file if KINDS[found.kind].form == form else path
+
+
+def _import_by_engine(path: Path, form: str, pattern: str | None) -> tuple[Vocabulary, list[str]]:
+    """A file of which its engine makes something else first, a tokenizer.json for example."""
     from volt.foreign.opening import native_vocabulary, open_engine
 
-    opened = open_engine(path, pattern=pattern, native=False)
-    vocabulary = native_vocabulary(opened.engine)
-    assert vocabulary is not None  # or it is no kind of file that comes here
-    return vocabulary, [identify(path).said, *opened.engine.messages]
+    engine = open_engine(path, form=form, pattern=pattern, native=False).engine
+    vocabulary = native_vocabulary(engine)
+    assert vocabulary is not None  # these kinds have one
+    return vocabulary, [KINDS[form].said, *engine.messages]

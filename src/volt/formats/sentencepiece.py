@@ -23,6 +23,7 @@ from volt.counting.marks import SPACE
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
+from volt.formats.huggingface.folder import named_beside
 from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.roles import USUAL, RoleName, Roles, as_usual
@@ -167,7 +168,16 @@ def _one_line(text: str) -> str:
 
 
 def read(path: Path) -> Parsed:
-    return parse(str(path), read_bytes(path))
+    parsed = parse(str(path), read_bytes(path))
+    later = {number: one["content"] for number, one in named_beside(path.parent).items()
+             if number >= len(parsed.texts) + len(parsed.hidden)
+             and one["content"] not in parsed.texts}  # fmt: skip
+    if later and path.name == "tokenizer.model":
+        raise parsed.fail(
+            f"{len(later):,} tokens, such as {next(iter(later.values()))[:40]!r}, are added after "
+            f"its pieces by tokenizer_config.json or added_tokens.json; {reasons.INSTEAD}"
+        )
+    return parsed
 
 
 def model_proto(name: str, data: bytes) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import chain
 from pathlib import Path
@@ -212,10 +211,10 @@ def _read_text_rule(parsed: Parsed, data: dict[str, Any], kind: str) -> None:
         if cut is None and before == cuts and steps[len(steps) - len(last) :] == last:
             cut, steps, parsed.runs = Cut(at), steps[: len(steps) - len(last)], True
     if cut is None:
-        found = json.dumps([data.get("normalizer"), data.get("pre_tokenizer")], ensure_ascii=False)
+        after = f", after the normalizer {_named_steps(steps)}" if steps else ""
         raise parsed.fail(
-            f"normalizer, pre_tokenizer: {found[:600]} cut text as no pre-tokenizer of volt does; "
-            f"{INSTEAD}"
+            f"pre_tokenizer: {_named_steps(before)}{after}: volt has no pre-tokenizer that cuts "
+            f"text like this; {INSTEAD}"
         )
     parsed.space_first = cut.at not in ("whole", "whole-first", "spaces")
     try:
@@ -245,6 +244,11 @@ def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: s
     if not steps and isinstance(regex, str) and before == [split_part(regex), BYTES]:
         return _custom(regex)
     return None
+
+
+def _named_steps(steps: list[dict[str, Any]]) -> str:
+    names = [str(step.get("type"))[:40] for step in steps[:8]]
+    return " + ".join(names) + (" + ..." if len(steps) > 8 else "") or "none"
 
 
 def _custom(regex: str) -> str | None:
