@@ -52,8 +52,20 @@ def test_kinds_with_other_lines_have_no_parity(folder):
     assert row.parity is None and row.gini is None
     assert [one.parity for one in row.kinds] == [None, None]
     table = as_text(found)
-    assert "parity" not in table[0] and "Gini" not in table[0]
+    assert not any("parity" in line or "Gini" in line for line in table)
     assert sum(line.startswith("code: ") for line in table) == 2
+
+
+def test_tables_fit_a_terminal(folder):
+    found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
+    narrow, wide = as_text(found), as_text(found, 1000)
+    assert max(map(len, narrow)) <= 80 < max(map(len, wide))
+    assert sum(line.startswith("vocabulary") for line in wide) == 3
+    heads = [line for line in narrow if line.startswith("vocabulary")]
+    titles = [title for line in wide if line.startswith("vocabulary") for title in line.split()]
+    assert [title for line in heads for title in line.split() if title != "vocabulary"] == [
+        title for title in titles if title != "vocabulary"
+    ]
 
 
 def test_a_row_per_tokenizer_and_kind_in_csv(folder):

@@ -193,3 +193,13 @@ def test_what_can_not_be_converted_says_why_and_what_works(tmp_path):
     (tmp_path / "m.model").write_bytes(sentencepiece_model("char"))
     with pytest.raises(volt.InputError, match=r"model_type: .*CHAR.*refit and extend"):
         volt.import_vocabulary(tmp_path / "m.model")
+
+
+def test_a_folder_with_a_sentencepiece_model_is_converted(tmp_path):
+    (tmp_path / "tokenizer.model").write_bytes(sentencepiece_model("bpe"))
+    vocabulary, _ = volt.import_vocabulary(tmp_path)
+    for form in (None, "sentencepiece"):
+        assert verify_conversion(vocabulary, tmp_path, form).startswith("verified: 2,012 of 2,012")
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"<|im_end|>": len(vocabulary)}))
+    with pytest.raises(volt.InputError, match=r"1 tokens, such as '<\|im_end\|>'.*as it is"):
+        volt.import_vocabulary(tmp_path)
