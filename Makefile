@@ -161,6 +161,7 @@ bench: peers
 	$(BIN)/python benchmarks/scaling.py --text build/bench/made/*.txt --runs 1 -o benchmarks/results/scaling.json
 	@rm -r build/bench
 	test -z "$(LANGUAGES)" || $(BIN)/python benchmarks/languages.py --text $(LANGUAGES) -o benchmarks/results/languages.json
+	$(BIN)/python benchmarks/foreign.py -o benchmarks/results/foreign.json
 	$(BIN)/python benchmarks/spill.py --text $(TEXT) -o benchmarks/results/spill.json
 	$(BIN)/python benchmarks/soak.py -o benchmarks/results/soak.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json

@@ -22,6 +22,7 @@ from volt.counting.normalizers import (
     Cut,
     Form,
     Lowercase,
+    Nmt,
     Normalizer,
     Precompiled,
     Replace,
@@ -119,6 +120,22 @@ def test_the_shortest_rule_replaces_a_cluster():
     assert step("a\u0323\u0302") == "ạ"
     assert step("\r\nA") == " a"
     assert SentencePiece(step.table, False)("a\u0323\u0302") == "ậ"
+
+
+ONE_BY_ONE = [
+    Bert(), Bert(lowercase=False), Bert(False, False, False, False), Lowercase(), StripAccents(),
+    Nmt(), ReplaceSpaces("_"), Strip(True, True), Form("NFKD"), Replace("a ", "b"),
+]  # fmt: skip
+
+
+@given(st.sampled_from(ONE_BY_ONE), st.lists(st.text("aB \t\x07\x7fÉé\u0301İ▁中"), max_size=5))
+def test_plain_text_is_not_treated_in_another_way(step, texts):
+    """Steps have a quick way for ASCII. After a letter that is not, which no step changes, they do
+    not take it; and texts that come together are normalized as those that come alone."""
+    normalizer = Normalizer((step, Cut("bytes")))
+    assert normalizer.batch(texts) == [normalizer(text) for text in texts]
+    if not isinstance(step, Strip):
+        assert [step("ß" + text) for text in texts] == ["ß" + step(text) for text in texts]
 
 
 def test_names_are_not_normalised():

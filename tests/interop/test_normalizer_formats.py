@@ -149,6 +149,10 @@ FILES = {
         ),
         spaced,
     ),
+    "NMT": (
+        "bytes", sequence(normalizers.Nmt, normalizers.NFKD, normalizers.StripAccents),
+        lambda: pre_tokenizers.ByteLevel(add_prefix_space=False),
+    ),
     "folded BPE": ("BPE", sequence(folded, one_space()), pre_tokenizers.Metaspace),
     "RoBERTa": ("bytes", None, lambda: pre_tokenizers.ByteLevel(trim_offsets=False)),
     "RoBERTa uncased": (
@@ -314,7 +318,7 @@ def word_piece(normalizer, pre_tokenizer="BertPreTokenizer"):
 
 BROKEN = [
     (word_piece({"type": "BertNormalizer", "lowercase": "x"}), "lowercase"),
-    (word_piece({"type": "Nmt"}), "Nmt"),
+    (word_piece({"type": "ByteLevel"}), "ByteLevel"),
     (word_piece({"type": "Replace", "pattern": {"Regex": "a+"}, "content": ""}), "Replace"),
     (word_piece({"type": "Replace", "pattern": {"String": ""}, "content": ""}), "Replace"),
     (word_piece({"type": "Precompiled", "precompiled_charsmap": "*"}), "base64"),

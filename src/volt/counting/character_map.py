@@ -20,6 +20,10 @@ MOST_PATHS = 1_000_000
 than a tenth of that."""
 
 
+MOST_CLUSTERS = 10_000
+"""Clusters of a letter and its marks that a table remembers."""
+
+
 @functools.lru_cache(maxsize=4)
 def native_map(table: bytes) -> _core.CharacterMap:
     """The same table for whole texts, by the longest rule. It takes any bytes; `character_map`
@@ -52,6 +56,7 @@ class CharacterMap:
         units = np.frombuffer(table, "<u4", size // 4, 4).astype(np.int64)
         self._texts = table[4 + size :]
         self._check_texts()
+        self._clusters: dict[str, str] = {}
         offsets = (units >> 10) << ((units & 0x200) >> 6)
         self._labels: list[int] = (units & 0x800000FF).tolist()
         self._next: list[int] = (np.arange(len(units)) ^ offsets).tolist()
@@ -154,8 +159,17 @@ class CharacterMap:
             return text
         parts = _clusters().split(text)  # every second part is a cluster of several characters
         parts[::2] = [part.translate(self._single) for part in parts[::2]]
-        parts[1::2] = map(self._replace_cluster, parts[1::2])
+        parts[1::2] = map(self._cluster, parts[1::2])
         return "".join(parts)
+
+    def _cluster(self, cluster: str) -> str:
+        """Clusters repeat; finding a rule takes ten times as long as remembering it."""
+        found = self._clusters.get(cluster)
+        if found is None:
+            if len(self._clusters) >= MOST_CLUSTERS:
+                self._clusters.clear()
+            found = self._clusters[cluster] = self._replace_cluster(cluster)
+        return found
 
     def _replace_cluster(self, cluster: str) -> str:
         if len(cluster.encode(errors="surrogatepass")) < 6:

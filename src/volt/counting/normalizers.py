@@ -87,6 +87,8 @@ class Bert(NormalizerStep):
     lowercase: bool = True
 
     def __call__(self, text: str) -> str:
+        if text.isascii() and text.isprintable():
+            return text.lower() if self.lowercase else text
         before, after = _bert_tables(self)
         text = text.translate(before)
         if self.strip_accents and not text.isascii():
@@ -159,6 +161,8 @@ class Lowercase(NormalizerStep):
     description = "`Lowercase`"
 
     def __call__(self, text: str) -> str:
+        if text.isascii():
+            return text.lower()
         return text.translate(_LOWER)  # each character by itself: no final sigma
 
 
@@ -170,7 +174,18 @@ class StripAccents(NormalizerStep):
     description = "`StripAccents`"
 
     def __call__(self, text: str) -> str:
-        return text.translate(_NO_MARKS)
+        return text if text.isascii() else text.translate(_NO_MARKS)
+
+
+@dataclass(frozen=True)
+class Nmt(NormalizerStep):
+    """Drops control characters and makes all kinds of blanks a space."""
+
+    name = "nmt"
+    description = "`Nmt`"
+
+    def __call__(self, text: str) -> str:
+        return text if text.isascii() and text.isprintable() else text.translate(_NMT)
 
 
 @dataclass(frozen=True)
@@ -208,13 +223,20 @@ class ReplaceSpaces(NormalizerStep):
     by: str
 
     def __call__(self, text: str) -> str:
-        return _MANY_SPACES.sub(lambda _: self.by, text)
+        return _MANY_SPACES.sub(lambda _: self.by, text) if "  " in text else text
 
 
 _NO_RULES = native_map(b"")
 _LOWER = _Table(str.lower)
 _NO_MARKS = _Table(lambda c: "" if unicodedata.category(c)[0] == "M" else c)
 _MANY_SPACES = re.compile(" {2,}")
+_NMT = {
+    **dict.fromkeys([*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F]),
+    **dict.fromkeys(
+        [0x09, 0x0A, 0x0C, 0x0D, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF,
+         0xFFFD], " ",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -359,7 +381,7 @@ def _word_pattern() -> re.Pattern[str]:
 NORMALIZERS: Registry[type[NormalizerStep]] = Registry(
     "normalizer step",
     [
-        Bert, Form, Lowercase, StripAccents, Strip, Replace, ReplaceSpaces, Precompiled,
+        Bert, Form, Lowercase, StripAccents, Nmt, Strip, Replace, ReplaceSpaces, Precompiled,
         SentencePiece, Cut,
     ],
 )  # fmt: skip
@@ -390,6 +412,11 @@ class Normalizer:
             with suppress(UnicodeEncodeError, TypeError):  # then each by itself
                 trims = self.last.remove_extra_whitespaces
                 return native_map(self.last.table).clean_all(texts, trims)
+        if names is None and not isinstance(self.last, SentencePiece):
+            *steps, cut = self.steps
+            for step in steps:
+                texts = list(map(step, texts))
+            return list(map(cast(Cut, cut), texts))
         return [self(text, names) for text in texts]
 
     def lines(self, data: bytes, names: Names | None = None) -> bytes:

@@ -250,8 +250,8 @@ def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
         kinds.setdefault(parsed.unknown_token, "special")
     is_character, longest = parsed.marks.is_character, parsed.marks.longest_character
     found = "character" in kinds.values()
-    for text in listed:
-        if len(text) <= longest and text not in kinds and is_character(text):
+    for text in [text for text in listed if len(text) <= longest]:
+        if text not in kinds and is_character(text):
             kinds[text] = "character"
             found = True
     if parsed.encoding is None and not found:

@@ -175,6 +175,9 @@ def packed(texts: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.uint64
 
 def character_offsets(text: NDArray[np.uint8], offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Where packed texts of valid UTF-8 begin and end, in characters."""
-    characters = np.zeros(len(text) + 1, np.int64)
-    np.cumsum((text & 0xC0) != 0x80, out=characters[1:])
-    return characters[offsets.astype(np.int64)]
+    starts = offsets[:-1].astype(np.int64)
+    lengths = np.diff(offsets) > 0  # `reduceat` gives one item for an empty text
+    found = np.zeros(len(offsets), np.int64)
+    begins = (text & 0xC0) != 0x80
+    found[1:][lengths] = np.add.reduceat(begins, starts[lengths], dtype=np.int64)
+    return np.cumsum(found)

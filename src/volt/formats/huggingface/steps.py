@@ -15,6 +15,7 @@ from volt.counting.normalizers import (
     Bert,
     Form,
     Lowercase,
+    Nmt,
     NormalizerStep,
     Precompiled,
     Replace,
@@ -32,6 +33,7 @@ WRITTEN: dict[type[NormalizerStep], Callable[[Any], Data]] = {
     Form: lambda step: {"type": step.form},
     Lowercase: lambda step: {"type": "Lowercase"},
     StripAccents: lambda step: {"type": "StripAccents"},
+    Nmt: lambda step: {"type": "Nmt"},
     Strip: lambda step: {"type": "Strip", "strip_left": step.left, "strip_right": step.right},
     Replace: lambda step: _replace("String", step.text, step.by),
     ReplaceSpaces: lambda step: _replace("Regex", MANY_SPACES, step.by),
@@ -61,6 +63,8 @@ def read_step(data: Data) -> NormalizerStep:
         return Lowercase()
     if kind == "StripAccents":
         return StripAccents()
+    if kind == "Nmt":
+        return Nmt()
     if kind == "Strip":
         return Strip(_flag(data, "strip_left"), _flag(data, "strip_right"))
     if kind == "Precompiled":
