@@ -57,7 +57,7 @@ LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
 REFUSED = ("force_words_ids", "forced_decoder_ids", "sequence_bias")
 TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-    "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model",
+    "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "tokenizer.vocab", "spiece.model",
     "sentencepiece.bpe.model", "source.spm", "target.spm", "tekken.json",
 )  # fmt: skip
 OTHER_WEIGHTS = (".bin", ".h5", ".msgpack", ".onnx", ".pt", ".pth", ".gguf", ".ckpt", ".ot")
