@@ -304,6 +304,16 @@ def test_the_tokenizer_of_another_model_is_refused(tokenizer: Path, tmp_path: Pa
             call()
 
 
+def test_a_word_list_of_the_old_tokenizer_is_not_copied(tokenizer: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    saved(gpt2, folder, len(learned("byte-level")))
+    (folder / "tokenizer.vocab").write_text("<unk>\t0\n", encoding="utf-8")
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    volt.refit(tokenizer, ON, size=400, model=folder).save(tmp_path / "new")
+    assert (tmp_path / "new" / "model" / "notes.txt").exists()
+    assert not (tmp_path / "new" / "model" / "tokenizer.vocab").exists()
+
+
 def test_tokens_behind_those_of_a_sentencepiece_model_may_be_added_ones(tmp_path: Path) -> None:
     folder, vocabulary = tmp_path / "old", learned("metaspace", "concat")
     saved(gpt2, folder, len(vocabulary))

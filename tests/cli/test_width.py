@@ -18,6 +18,7 @@ COMMANDS = {
     "verify": "verify out hf --on sample/valid.de",
     "refit": "refit hf --on sample/train.en -o small",
     "extend": "extend hf --on sample/web.jsonl --add 100 -o large",
+    "compare": "compare out hf --on de=sample/valid.de,en=sample/valid.en",
     "info": "info out",
     "info of another toolkit": "info hf",
 }
