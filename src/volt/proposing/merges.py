@@ -188,19 +188,25 @@ class MergeCandidates:
         share: NDArray[np.float64] = np.cumsum(made) / running_words
         return share
 
-    def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
-        """By merging the pair of the lowest rank, leftmost on a tie, as the run did it."""
-        marks = self.rule.mode.marks
+    @cached_property
+    def symbols(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+        """The character of each symbol of the alphabet, and whether it ends a word. Found once: the
+        words of every language are cut with them."""
+        mode = self.rule.mode
         characters = np.full(self.alphabet_size, OTHER, np.uint32)
         ends = np.zeros(self.alphabet_size, np.uint8)
         for symbol, text in enumerate(self.tokens[: self.alphabet_size]):
             if symbol == self.unknown:
                 continue
-            word = marks.word(text)
-            characters[symbol] = word[0] if self.rule.mode.byte_level else ord(word.decode())
-            ends[symbol] = marks.position(text).ends is True
+            word = mode.marks.word(text)
+            characters[symbol] = word[0] if mode.byte_level else ord(word.decode())
+            ends[symbol] = mode.marks.position(text).ends is True
+        return characters, ends
+
+    def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
+        """By merging the pair of the lowest rank, leftmost on a tie, as the run did it."""
         tokens, offsets = _core.cut_by_merges(
-            words.text, words.offsets, characters, ends, self.left, self.right,
+            words.text, words.offsets, *self.symbols, self.left, self.right,
             self.rule.mode.native, NO_TOKEN if self.unknown is None else self.unknown,
             byte_fallback, threads,
         )  # fmt: skip
