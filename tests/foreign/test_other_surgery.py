@@ -140,6 +140,34 @@ def test_both_models_of_an_opus_mt_folder_are_extended(tmp_path):
         assert library.encode(text, add_special_tokens=False) == after.encode(text)
 
 
+def test_a_translation_model_is_cut_with_its_folder(tmp_path):
+    """The shared table, the bias of the logits, and the ids of the settings."""
+    safetensors = pytest.importorskip("safetensors.numpy")
+    folder = write_opus(tmp_path / "old")
+    size = open_engine(folder).engine.size
+    table = np.arange(size * 4, dtype=np.float32).reshape(size, 4)
+    bias = np.arange(size, dtype=np.float32)[None]
+    safetensors.save_file({"model.shared.weight": table, "final_logits_bias": bias},
+                          folder / "model.safetensors")  # fmt: skip
+    config = {"model_type": "marian", "vocab_size": size, "pad_token_id": size - 1,
+              "decoder_start_token_id": size - 1, "eos_token_id": 0, "d_model": 4,
+              "bad_words_ids": [[size - 1]], "tie_word_embeddings": True}  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config))
+    result = volt.refit(folder, [TEXT], size=size - 100, model=folder)
+    result.save(tmp_path / "new")
+    model = tmp_path / "new" / "model"
+    assert not any("not checked" in message for message in result.messages)
+    new = safetensors.load_file(model / "model.safetensors")
+    kept = np.flatnonzero(result.id_map >= 0)
+    assert np.array_equal(new["model.shared.weight"], table[kept])
+    assert np.array_equal(new["final_logits_bias"], bias[:, kept])
+    settings_ = json.loads((model / "config.json").read_text())
+    assert settings_["pad_token_id"] == size - 101 == settings_["decoder_start_token_id"]
+    assert settings_["bad_words_ids"] == [[size - 101]] and settings_["vocab_size"] == size - 100
+    for name in ("vocab.json", "source.spm", "target.spm"):
+        assert (model / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
+
+
 def test_opus_mt_folders_that_can_not_be_refitted_name_the_part(tmp_path):
     folder = write_opus(tmp_path / "old")
     (folder / "tokenizer_config.json").write_text('{"separate_vocabs": true}')

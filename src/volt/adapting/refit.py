@@ -69,7 +69,7 @@ from volt.tokenizing.vocabulary import Vocabulary
 
 LONGEST_SPACED_WORD = 10_000
 """Where only spaces end a word, it may be long."""
-MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model")
+MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 """Of the files in a model's folder, those that number tokens as the model does."""
 
 
@@ -298,8 +298,8 @@ def open_model(
                  if (checkpoint.folder / name).exists()), None)  # fmt: skip
     if file is None:
         messages.append(
-            f"{checkpoint.folder}: no {' or '.join(MODEL_TOKENIZERS)}; that the tokenizer is the "
-            "model's was not checked"
+            f"{checkpoint.folder}: no {' or '.join(MODEL_TOKENIZERS[:2])}; that the tokenizer is "
+            "the model's was not checked"
         )
         return checkpoint
     try:
