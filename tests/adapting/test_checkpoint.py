@@ -392,7 +392,7 @@ def test_files_that_are_missing_or_damaged(good: Path, tmp_path: Path) -> None:
     index = folder / "model.safetensors.index.json"
     for weight_map, message in (
         ({"a": "../../etc/passwd"}, "not a file of this folder"),
-        ({"a": 3}, "no table of tensors"),
+        ({"a": 3}, "not a table of tensors"),
         ({"a": "x.safetensors"}, "cannot read"),
     ):
         index.write_text(json.dumps({"weight_map": weight_map}), encoding="utf-8")

@@ -315,7 +315,7 @@ def _find_tensors(folder: Path) -> tuple[list[TensorFile], dict[str, Any] | None
         or not isinstance(index.get("metadata", {}), dict)
         or not all(isinstance(name, str) for name in place_of.values())
     ):
-        raise InputError(f"{file}: weight_map: no table of tensors and files")
+        raise InputError(f"{file}: weight_map: not a table of tensors and files")
     names = sorted(set(place_of.values()))
     for name in names:
         if Path(name).name != name or not name.endswith(".safetensors"):

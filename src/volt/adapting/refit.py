@@ -426,8 +426,8 @@ def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
 
 
 def unspelled(old: Vocabulary) -> dict[int, str]:
-    """The tokens with a character that no token is, and that character. Where an unknown character
-    is lost, text with it would be unknown without them."""
+    """Tokens with a character that is not a token itself, and that character. Without them, text
+    with that character would be unknown, unless unknown characters are spelled in bytes."""
     if old.unknown == "byte" or old.look_up is None:
         return {}
     mark = old.look_up.mark

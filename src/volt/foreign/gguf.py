@@ -41,7 +41,7 @@ def open_gguf(path: Path, pattern: str | None) -> Engine:
         or not 0 < len(tokens) <= MOST_TOKENS
         or not all(isinstance(token, str) for token in tokens)
     ):
-        raise InputError(f"{path}: {KEY}tokens: no list of tokens")
+        raise InputError(f"{path}: {KEY}tokens: not a list of tokens")
     types = found.get("token_type") or [NORMAL_TYPE] * len(tokens)
     if len(types) != len(tokens) or not all(type(kind) is int for kind in types):
         raise InputError(f"{path}: {KEY}token_type: not a number per token")

@@ -41,7 +41,7 @@ class MarianMT(Engine):
             type(i) is int and 0 <= i < MOST_TOKENS for i in table.values()
         )
         if not fine or UNKNOWN not in table:
-            raise InputError(f"{folder / VOCAB}: no table of tokens and ids with {UNKNOWN}")
+            raise InputError(f"{folder / VOCAB}: not a table of tokens and ids with {UNKNOWN}")
         self.sides = {name: SentencePiece(str(folder / name), read_bytes(folder / name))
                       for name in SIDES if (folder / name).exists()}  # fmt: skip
         source = self.source = self.sides[SIDES[0]]

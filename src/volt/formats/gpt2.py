@@ -96,7 +96,7 @@ def pair_data(folder: Path, pattern: str | None) -> PairData:
         )
     vocab = read_json(folder / names[0])
     if not isinstance(vocab, dict) or not all(type(i) is int for i in vocab.values()):
-        raise InputError(f"{folder / names[0]}: no table of tokens and ids")
+        raise InputError(f"{folder / names[0]}: not a table of tokens and ids")
     merges = [" ".join(pair) for pair in read_merges(folder / names[1])]
     settings = settings_of(folder, CONFIG)
     parts, said = _parts(folder, names, settings, pattern)

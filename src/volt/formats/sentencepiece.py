@@ -238,7 +238,7 @@ def _read_pieces(parsed: Parsed, model: Any) -> None:
     unused: list[str] = []
     for number, piece in enumerate(model.pieces):
         text = piece.piece
-        if not isinstance(text, str):  # protobuf gives bytes where they are no UTF-8
+        if not isinstance(text, str):  # protobuf gives bytes where they are not UTF-8
             raise parsed.fail(f"pieces[{number}].piece: invalid UTF-8")
         if not math.isfinite(piece.score):
             raise parsed.fail(f"pieces[{number}].score: {piece.score} is not a score")

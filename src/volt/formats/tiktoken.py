@@ -117,9 +117,9 @@ def _read_settings(file: Path) -> tuple[str, dict[str, int]]:
     data = read_json(file)
     special = data.get("special_tokens") if isinstance(data, dict) else None
     if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
-        raise InputError(f"{file}: special_tokens: no table of names and ids")
+        raise InputError(f"{file}: special_tokens: not a table of names and ids")
     if not isinstance(data.get("pat_str"), str):
-        raise InputError(f"{file}: pat_str: no regular expression")
+        raise InputError(f"{file}: pat_str: not a regular expression")
     return data["pat_str"], special
 
 

@@ -148,7 +148,7 @@ def _read_word_piece(parsed: Parsed, model: dict[str, Any], added: list[dict[str
         )
     longest = model.get("max_input_chars_per_word", 100)
     if type(longest) is not int or longest < 0:
-        raise parsed.fail("model.max_input_chars_per_word: no number")
+        raise parsed.fail("model.max_input_chars_per_word: not a number")
     if longest == 0:
         raise parsed.fail("model.max_input_chars_per_word: 0 makes every word unknown")
     if parsed.mode.byte_level and longest < ANY_LENGTH:
@@ -163,7 +163,7 @@ def _read_unigram(parsed: Parsed, model: dict[str, Any], added: list[dict[str, A
         raise parsed.fail("pre_tokenizer: in volt a Unigram model needs metaspace or byte-level")
     vocab = model.get("vocab")
     if not isinstance(vocab, list) or not vocab:
-        raise parsed.fail("model.vocab: no list of tokens and scores")
+        raise parsed.fail("model.vocab: not a list of tokens and scores")
     for number, one in enumerate(vocab):
         if not (
             isinstance(one, list)
@@ -310,7 +310,7 @@ def _added_kinds(parsed: Parsed, added: Any, vocab: Any) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
     own = vocab if isinstance(vocab, dict) else {}
     if not isinstance(added, list):
-        raise parsed.fail("added_tokens: no list")
+        raise parsed.fail("added_tokens: not a list")
     for number, one in enumerate(added):
         content = one.get("content") if isinstance(one, dict) else None
         if not isinstance(content, str) or type(one.get("id")) is not int:
@@ -343,7 +343,7 @@ def _check_flags(parsed: Parsed, added: list[dict[str, Any]], exact: bool) -> No
 
 def _texts(parsed: Parsed, vocab: Any, added: list[dict[str, Any]]) -> list[str]:
     if not isinstance(vocab, dict) or not all(type(i) is int for i in vocab.values()):
-        raise parsed.fail("model.vocab: no table of tokens and ids")
+        raise parsed.fail("model.vocab: not a table of tokens and ids")
     number_of = dict(vocab)
     for one in added:
         if number_of.setdefault(one["content"], one["id"]) != one["id"]:
@@ -353,7 +353,7 @@ def _texts(parsed: Parsed, vocab: Any, added: list[dict[str, Any]]) -> list[str]
 
 def _merges(parsed: Parsed, merges: Any) -> list[Pair]:
     if not isinstance(merges, list):
-        raise parsed.fail("model.merges: no list")
+        raise parsed.fail("model.merges: not a list")
     if set(map(type, merges)) == {list} and set(map(len, merges)) == {2}:
         parts = list(chain.from_iterable(merges))
         if set(map(type, parts)) == {str} and all(parts):
