@@ -149,8 +149,12 @@ def test_compare_prints_a_table_or_data_or_a_page(folder, tmp_path):
     arguments = ["compare", "out", "bytes", "--on", "train.en"]
     code, out, err = run(folder, *arguments, "-o", tmp_path / "page.html")
     assert code == 0, err
-    head, *rows = out.splitlines()
-    assert head.split()[:3] == ["vocabulary", "size", "tokens"]
+    # A table that is wider than 80 columns goes on below, with the names again.
+    tables = [part.splitlines() for part in out.split("\n\n")]
+    assert tables[0][0].split()[:3] == ["vocabulary", "size", "tokens"]
+    assert max(map(len, out.splitlines())) <= 80
+    rows = [" ".join([first, *(other.split(maxsplit=1)[1] for other in others)])
+            for first, *others in list(zip(*tables, strict=True))[1:]]  # fmt: skip
     assert [row.split()[0] for row in rows] == ["out", "bytes"]
     data = json.loads(run(folder, *arguments, "--json")[1])
     assert [one["name"] for one in data["rows"]] == ["out", "bytes"]
