@@ -74,7 +74,6 @@ $(LARGE): $(TOOLS) requirements/large.in requirements/large.txt
 demo: $(INSTALLED)
 	@$(BIN)/python tools/demo_text.py demo/python-docs.txt
 	$(BIN)/volt learn demo/python-docs.txt -o demo/vocabulary --force
-	@echo; echo "Look at it: demo/vocabulary/report.html"
 	@echo; echo "A sentence, cut with it:"
 	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
 
