@@ -10,7 +10,7 @@
 # make fuzz         every fuzzer for SECONDS (60) each; needs clang
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text, LANGUAGES="file ..." one
-#                   file per language; MADE=2000 is how many MB of text are made for the large ones
+#                   file per language; MADE=2000 is how many MB of text are made for the large ones, MINUTES=10 how long the soak takes
 # make bench-learning the learning side alone: learn, candidates and languages, each peer once, stopped after LIMIT seconds
 # make instructions instructions of the hot loops against the recorded figures; needs valgrind; ARGS=--record writes them
 # make study        docs/study.md: hours of training; DATA=folder with NAME/SPLIT.LANG or .xz. Goes on where it stopped
@@ -27,6 +27,7 @@ BIN    := $(VENV)/bin
 TEXT   ?=
 MADE   ?= 2000
 LIMIT  ?= 150
+MINUTES ?= 10
 ONCE   := --runs 3 --peer-runs 1 --limit $(LIMIT)
 
 DATA   ?= $(VOLT_DATA)
@@ -161,8 +162,8 @@ bench: peers
 	@rm -r build/bench
 	test -z "$(LANGUAGES)" || $(BIN)/python benchmarks/languages.py --text $(LANGUAGES) -o benchmarks/results/languages.json
 	$(BIN)/python benchmarks/foreign.py -o benchmarks/results/foreign.json
-	$(BIN)/python benchmarks/spill.py --text $(TEXT) -o benchmarks/results/spill.json
-	$(BIN)/python benchmarks/soak.py -o benchmarks/results/soak.json
+	$(BIN)/python benchmarks/spill.py --text $(TEXT) --gigabytes $$(echo $(MADE) | awk '{print $$1 / 400}') -o benchmarks/results/spill.json
+	$(BIN)/python benchmarks/soak.py --minutes $(MINUTES) -o benchmarks/results/soak.json
 	$(BIN)/python benchmarks/page.py benchmarks/results/*.json
 
 instructions: $(INSTALLED)

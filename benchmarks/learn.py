@@ -259,6 +259,7 @@ STAGE = Stage(
             includes="`volt learn` on 1/8, 1/4, 1/2 and all of the text, three times in turn, "
             "medians; and what the fit makes for 4.5M pairs",
             work=volt_scaling,
+            once=True,
         ),
     ),
     requirements=(

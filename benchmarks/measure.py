@@ -44,6 +44,7 @@ SMALLEST_TEXT = 100 * MEGABYTE  # a requirement is judged on real text of at lea
 REFERENCE = "volt"  # the contender all ratios are against
 OURS = "volt-vocab"  # the distribution of the contenders that are not peers
 
+LIMIT = 1800.0  # seconds for a single run
 GATE_BYTES = 200_000  # of the text, for the gates
 
 Facts = Mapping[str, int]
@@ -156,7 +157,7 @@ def main(stage: Stage) -> int:
                     continue
                 if number > (1 if contender.once else _runs_of(contender, arguments)):
                     continue
-                _run(contender, text, arguments, measured[contender.name])
+                _run(contender, text, arguments.threads, measured[contender.name], arguments.limit)
                 print(
                     f"run {number}/{arguments.runs} {contender.name}: "
                     f"{_last(measured[contender.name])}",
@@ -215,11 +216,10 @@ def _write_bytecode() -> None:
 
 
 def _run(
-    contender: Contender, text: Path, arguments: argparse.Namespace, into: Measurements
+    contender: Contender, text: Path, threads: int, into: Measurements, limit: float = LIMIT
 ) -> None:
     """Run once. The folder of the run is its working directory, and goes when it ends. One that
     takes longer than the limit is stopped, and counts as not measured."""
-    threads = arguments.threads
     with tempfile.TemporaryDirectory(prefix="volt-bench-") as name:
         folder = Path(name)
         output, report, errors = folder / "output", folder / "report.json", folder / "stderr"
@@ -234,16 +234,16 @@ def _run(
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
             )
-            limit = threading.Timer(arguments.limit, process.kill)
-            limit.start()
+            timer = threading.Timer(limit, process.kill)
+            timer.start()
             # Not process.wait(): only wait4 tells the peak memory of this one process. Linux
             # counts the few MB of the process that started it as a floor, so this one stays small.
             _, status, usage = os.wait4(process.pid, 0)
             seconds = time.perf_counter() - started
-            limit.cancel()
+            timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
-        if seconds >= arguments.limit:
-            into.error = f"stopped after {arguments.limit:g} s"
+        if seconds >= limit:
+            into.error = f"stopped after {limit:g} s"
             return
         if process.returncode != 0:
             lines = errors.read_text(errors="replace").strip().splitlines() or ["no message"]
@@ -374,7 +374,7 @@ def _parse(stage: Stage) -> argparse.Namespace:
     parser.add_argument("--megabytes", type=float, help="use only the first N MB of the text")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--peer-runs", type=int, default=1 << 30, help="at most, of each peer")
-    parser.add_argument("--limit", type=float, default=1800, help="seconds for a single run")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for a single run")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
         "--only",
