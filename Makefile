@@ -7,6 +7,7 @@
 # make lock         lock the newest versions of everything in requirements/*.txt
 # make sanitize     the native code under AddressSanitizer and UndefinedBehaviorSanitizer
 # make tsan         the native code under ThreadSanitizer
+# make faults       a signal and an error at every file-system call of every command; FAULTS="learn encode" names some
 # make fuzz         every fuzzer for SECONDS (60) each; needs clang
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text, LANGUAGES="file ..." one
@@ -34,7 +35,7 @@ DATA   ?= $(VOLT_DATA)
 
 FUZZERS := count merge encode
 
-.PHONY: help demo test lint large test-newest oldest lock sanitize tsan fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit peers bench bench-learning instructions \
+.PHONY: help demo test lint large test-newest oldest lock sanitize tsan faults fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit peers bench bench-learning instructions \
   study docs docs-tables docs-examples wheel screenshot clean
 
 help:
@@ -187,6 +188,11 @@ tsan: $(TOOLS)
 	$(BIN)/cmake --build --preset tsan
 	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider tests/test_threads.py \
 	  tests/counting/test_counts.py tests/proposing/test_merges.py tests/tokenizing/test_encode.py -k "thread or fork or encode or learn"
+
+# Signals, errors, full disks and closed streams in small runs of every command; prints how many, and fails if one of
+# them breaks a promise of docs/reliability.md. Needs Linux and a C compiler.
+faults: $(TOOLS)
+	$(BIN)/python tests/faults/injection.py $(FAULTS)
 
 # libFuzzer under both sanitizers for the native code, atheris for the readers. What is found worth keeping
 # goes to build/fuzz/found; a failing input is left in build/fuzz.

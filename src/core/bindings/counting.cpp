@@ -1,5 +1,6 @@
 // Text -> words with counts.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
@@ -133,7 +134,10 @@ void register_counting(nb::module_& m) {
       .def_prop_ro("totals", &totals)
       .def("memory", &volt::Counter::memory, "text_bytes"_a,
            "An upper bound of the bytes used while so much more text is counted and then spilled.")
-      .def("spill", &volt::Counter::spill, nb::call_guard<Released>(), "prefix"_a,
+      .def("spill", [](volt::Counter& self, const std::filesystem::path& prefix) {
+        Released release;
+        return self.spill(prefix.string());
+      }, "prefix"_a,
            "Write the words as sorted runs prefix0, prefix1 ... and forget them. Returns how many runs.")
       .def("finish", &finish, "min_count"_a, "The words (text, offsets, counts), most frequent first.");
 }

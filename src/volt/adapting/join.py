@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from volt.base.arguments import names_arguments
 from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
-from volt.base.output import atomic_folder
+from volt.base.output import atomic_folder, write_array
 from volt.counting.counts import WordCounts
 from volt.counting.words import MergeRule, Unknown
 from volt.proposing.pieces import PENALTY, mixed_scores
@@ -89,7 +89,8 @@ class Joined:
         signature = self.vocabulary.signature + "\n"
         (folder / "signature.txt").write_text(signature, encoding="utf-8")
         for number, id_map in enumerate(self.id_maps, 1):
-            np.save(folder / f"id_map.{number}.npy", id_map)
+            with (folder / f"id_map.{number}.npy").open("wb") as stream:
+                write_array(stream, id_map)
 
 
 @names_arguments

@@ -40,7 +40,7 @@ from volt.adapting.words import Fit, count_words, documents_of, fit_engine, used
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
-from volt.base.output import atomic_folder
+from volt.base.output import atomic_folder, write_array
 from volt.base.progress import Progress
 from volt.base.shown import json_text
 from volt.choosing.choice import Choice, choose_size, fixed_choice
@@ -129,7 +129,8 @@ class RefitResult:
         with atomic_folder(folder, force=force) as temporary:
             if self.original.exact:
                 self.vocabulary.save(temporary / "volt.json")
-            np.save(temporary / "id_map.npy", self.id_map)
+            with (temporary / "id_map.npy").open("wb") as stream:
+                write_array(stream, self.id_map)
             signature = self.vocabulary.signature + "\n"
             (temporary / "signature.txt").write_text(signature, encoding="utf-8")
             if self.parts:

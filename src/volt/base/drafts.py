@@ -10,7 +10,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path, PurePath
 
@@ -27,17 +27,17 @@ def new_draft(target: Path, make: Callable[[Path], object]) -> Iterator[Path]:
     recover(target)
     for number in count():
         draft = _beside(target, number, "tmp")
-        try:
-            make(draft)
-        except FileExistsError:
-            continue
-        try:
-            with _locked(draft) as mine:
-                if mine is not False:
-                    yield draft
-                    return
-        finally:
-            _sweep(draft, certain=False)
+        with ExitStack() as left:
+            for _ in range(2):  # a signal or an error may stop the first
+                left.callback(_sweep, draft, certain=False)
+            try:
+                make(draft)
+            except FileExistsError:
+                left.pop_all()
+                continue
+            if left.enter_context(_locked(draft)) is not False:
+                yield draft
+                return
 
 
 def recover(target: Path) -> None:
@@ -106,10 +106,12 @@ def swap(draft: Path, target: Path) -> None:
                 if status(old) is not None:
                     old.rename(target if status(target) is None else draft)
     if os.name == "posix":
-        folder = os.open(target.parent, os.O_RDONLY)
-        with suppress(OSError):
-            os.fsync(folder)
-        os.close(folder)
+        with suppress(OSError):  # it is in place
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -130,11 +132,12 @@ def _exchange(one: Path, other: Path) -> bool:
 def _sweep(path: Path, *, certain: bool = True) -> None:
     """Delete what has a temporary name, unless another process is at work on it. If that can't be
     known, it is kept where we must be `certain`."""
-    if status(path) is None:
-        return
-    with _locked(path) as mine, suppress(OSError):
-        if mine or (mine is None and not certain):
-            _delete(path)
+    with suppress(OSError):
+        if status(path) is None:
+            return
+        with _locked(path) as mine:
+            if mine or (mine is None and not certain):
+                _delete(path)
 
 
 def _delete(path: Path) -> None:
@@ -169,7 +172,8 @@ def _locked(path: Path) -> Iterator[bool | None]:
         yield mine
     finally:
         if number is not None:
-            os.close(number)
+            with suppress(OSError):  # it is closed in any case
+                os.close(number)
 
 
 def _lock(path: Path) -> tuple[int | None, bool | None]:
@@ -185,13 +189,16 @@ def _lock(path: Path) -> tuple[int | None, bool | None]:
         return None, None
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Between the two calls another process may have deleted it, and used the name again.
+        now = status(path)
+        return number, now is not None and os.path.samestat(now, os.fstat(number))
     except BlockingIOError:
         return number, False
     except OSError:  # a file system without locks
         return number, None
-    # Between the two calls another process may have deleted it, and used the name again.
-    now = status(path)
-    return number, now is not None and os.path.samestat(now, os.fstat(number))
+    except BaseException:  # a signal: what stays locked is not cleaned up
+        os.close(number)
+        raise
 
 
 def status(path: Path) -> os.stat_result | None:

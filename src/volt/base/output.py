@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import fnmatch
+import io
 import os
 import re
 import stat
@@ -18,7 +19,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from volt.base.drafts import new_draft, place_files, recover, status, swap
 from volt.base.errors import InputError, SettingsError
@@ -31,6 +32,9 @@ from volt.base.manifest import (
     read_manifest,
     some_of,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Place = str | os.PathLike[str]
 
@@ -245,14 +249,24 @@ def atomic_folder(path: Place, *, force: bool = False, holds: Holds = "result") 
 def _parents(target: Path) -> Iterator[None]:
     """The folders around a target: made if they are missing, and deleted if the block fails."""
     missing = [folder for folder in target.parents if status(folder) is None]
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
         yield
     except BaseException:
-        for folder in missing:
+        for folder in missing * 2:  # an error may stop the first
             with suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def write_array(stream: BinaryIO, array: NDArray[Any]) -> None:
+    """As `numpy.save`, which does not notice when a full disk keeps the last bytes from a file: it
+    writes through a stream of C's, and what closing that one says is lost."""
+    import numpy as np
+
+    data = io.BytesIO()
+    np.save(data, array, allow_pickle=False)
+    stream.write(data.getbuffer())
 
 
 def make_folder(path: Place) -> Path:

@@ -25,7 +25,6 @@ def main() -> None:
     above: stopped by a signal."""
     from volt.cli.streams import StdoutError, prepare, silence
 
-    prepare()
     if hasattr(signal, "SIGPIPE"):
         # If the reader of our output is gone, end at once and silently, as other programs do.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -39,13 +38,17 @@ def main() -> None:
     debug = "--debug" in sys.argv[1:] or os.environ.get("VOLT_DEBUG", "") not in ("", "0")
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
     try:
+        prepare()
         _run(arguments)
         sys.stdout.flush()
     except _Signal as stopped:
         # Everything is cleaned up. To free all memory, object by object, would take its time.
-        sys.stderr.flush()
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
         os._exit(int(stopped.code))
     except Exception as error:
+        if _Signal.stopped:  # a library made another error of it
+            os._exit(_Signal.stopped)
         if debug:
             traceback.print_exc()
         print(f"volt: {_explained(error)}", file=sys.stderr)
@@ -124,6 +127,7 @@ def _stop(number: int, frame: object) -> None:
     # Not print: the signal may have come in the middle of one. The terminal may be gone.
     with suppress(OSError):
         os.write(2, b"volt: " + STOPPING[signal.Signals(number).name] + b"\n")
+    _Signal.stopped = 128 + number
     raise _Signal(128 + number)
 
 
@@ -131,3 +135,5 @@ class _Signal(SystemExit):
     """The program was stopped."""
 
     code: int
+    stopped = 0
+    """The exit code, once there was a signal."""

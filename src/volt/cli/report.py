@@ -42,8 +42,8 @@ def report(asked: ReportCommand, shown: Quiet) -> None:
     for material, home in zip(materials, homes, strict=True):
         page = make_page(material)
         target = asked.output or home / PAGE
+        if asked.output is None:
+            record(home, PAGE)  # first: a page that is not on the list would be somebody else's
         with atomic_write(target) as stream:
             stream.write(page)
-        if asked.output is None:
-            record(home, PAGE)
         say(shown.quiet, f"{target}: {len(page) / 1e6:.2f} MB, opens in any browser")

@@ -56,9 +56,14 @@ class _Shown(io.TextIOWrapper):
     """Text with what would control a terminal escaped, and what the encoding lacks, too."""
 
     @classmethod
-    def of(cls, stream: io.TextIOWrapper) -> _Shown:
+    def of(cls, stream: io.TextIOWrapper) -> TextIO:
         encoding, lines = stream.encoding, stream.line_buffering
-        return cls(stream.detach(), encoding, "backslashreplace", line_buffering=lines)
+        try:
+            made = cls(stream.buffer, encoding, "backslashreplace", line_buffering=lines)
+        except OSError:  # it can't tell where it is
+            return stream
+        stream.detach()
+        return made
 
     def write(self, text: str) -> int:
         super().write(shown(text))

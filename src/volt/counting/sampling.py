@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError
+from volt.base.output import write_array
 from volt.base.progress import Report
 from volt.counting.decoding import position_of
 from volt.counting.documents import (
@@ -463,8 +464,8 @@ class Spool:
 
     def write(self, found: Documents) -> None:
         if len(found.ends):
-            np.save(self._file, found.ends)
-            np.save(self._file, np.frombuffer(found.text, np.uint8))
+            write_array(self._file, found.ends)
+            write_array(self._file, np.frombuffer(found.text, np.uint8))
 
     def read(self) -> Iterator[Documents]:
         at, end = 0, self._file.seek(0, 2)

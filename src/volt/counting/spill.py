@@ -248,7 +248,7 @@ def _merge_runs(spilled: _Spill, memory: int, progress: Progress) -> None:
 
 def _rank_runs(
     spilled: _Spill, plan: CountPlan, min_count: int, memory: int, progress: Progress
-) -> tuple[list[str], list[int], list[int]]:
+) -> tuple[list[Path], list[int], list[int]]:
     """Runs sorted by count, and how many types have each count, highest first."""
     runs = [spilled.path(name) for name in spilled.state.runs]
     with progress.stage("Merging runs", None, "types") as report, spilled.errors():
@@ -339,8 +339,8 @@ class _Spill:
                     ) from error
                 raise
 
-    def path(self, name: str) -> str:
-        return str(self.folder / name)
+    def path(self, name: str) -> Path:
+        return self.folder / name
 
     def new_name(self) -> str:
         """A name that no run had before."""

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from volt.base.drafts import new_draft
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder, check_folder, make_folder
 from volt.base.progress import Progress
@@ -73,11 +73,11 @@ def get(
     dropped = 0
     with (
         atomic_folder(folder, force=force, holds="text") as temporary,
-        TemporaryDirectory(dir=make_folder(store)) as scratch,
+        new_draft(make_folder(store) / "unpacked", Path.mkdir) as scratch,
         ExitStack() as opened,
     ):
         # 1. Fetch, and read out of archives.
-        files = _fetch(dataset, store, Path(scratch), messages, progress)
+        files = _fetch(dataset, store, scratch, messages, progress)
         # 2. Files to write.
         sides = ("language", "other", chosen[1]) if chosen[0] == "*" else chosen
         splits = [*dataset.splits, *(["valid"] if dataset.held_out_every else [])]

@@ -8,6 +8,7 @@ With a budget in minutes, the clock decides the number of updates and nothing el
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -102,14 +103,16 @@ class _State:
             if name not in ("model", "optimizer", "history")
         }  # fmt: skip
         plain["history"] = [list(vars(one).values()) for one in self.history]
+        data = io.BytesIO()  # torch makes errors of its own of those of a disk
+        torch.save(
+            {
+                "key": key, "plain": plain, "model": self.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(), "random": random_state(),
+            },
+            data,
+        )  # fmt: skip
         with atomic_write(path) as stream:
-            torch.save(
-                {
-                    "key": key, "plain": plain, "model": self.model.state_dict(),
-                    "optimizer": self.optimizer.state_dict(), "random": random_state(),
-                },
-                stream,
-            )  # fmt: skip
+            stream.write(data.getbuffer())
 
     def load(self, path: Path, key: str, device: torch.device) -> None:
         try:
