@@ -395,7 +395,7 @@ def fill_memory() -> None:
 
 def fill_table() -> None:
     """A data set on a server of this machine, whose port is in the environment."""
-    from volt.data.table import DATASETS, Dataset, Download, Side
+    from volt.data.datasets import DATASETS, Dataset, Download, Side
 
     address = f"http://127.0.0.1:{os.environ['VOLT_FAULTS_PORT']}"
     os.environ["no_proxy"] = "127.0.0.1"
