@@ -8,7 +8,8 @@
 # make sanitize     the native code under AddressSanitizer and UndefinedBehaviorSanitizer
 # make tsan         the native code under ThreadSanitizer
 # make faults       a signal and an error at every file-system call of every command; FAULTS="learn encode" names some
-# make fuzz         every fuzzer for SECONDS (60) each; needs clang
+# make fuzz         every fuzzer for SECONDS (60) each; needs clang. fuzz-count, fuzz-merge, fuzz-encode, fuzz-readers: one of
+#                   them; fuzz-records, fuzz-engines, fuzz-caches, fuzz-encoded: a group of readers
 # make audit        known vulnerabilities in what volt depends on; AUDIT="-s osv" asks another service
 # make bench        every benchmark against its peers; TEXT="file ..." names at least 100 MB of text, LANGUAGES="file ..." one
 #                   file per language; MADE=2000 is how many MB of text are made for the large ones, MINUTES=10 how long the soak takes
@@ -34,8 +35,10 @@ ONCE   := --runs 3 --peer-runs 1 --limit $(LIMIT)
 DATA   ?= $(VOLT_DATA)
 
 FUZZERS := count merge encode
+READERS := readers records engines caches encoded
 
-.PHONY: help demo test lint large test-newest oldest lock sanitize tsan faults fuzz fuzz-readers $(FUZZERS:%=fuzz-%) audit peers bench bench-learning instructions \
+.PHONY: help demo test lint large test-newest oldest lock sanitize tsan faults fuzz $(FUZZERS:%=fuzz-%) $(READERS:%=fuzz-%) audit peers \
+  bench bench-learning instructions \
   study docs docs-tables docs-examples wheel screenshot clean
 
 help:
@@ -174,20 +177,23 @@ screenshot: $(LARGE) demo
 	$(BIN)/python tools/screenshot.py demo/vocabulary/report.html docs/img/report.webp
 
 # The native code under AddressSanitizer and UndefinedBehaviorSanitizer, and the tests that drive it.
+SANITIZED := $(addprefix tests/,counting/test_counts.py counting/test_spill.py counting/test_documents.py \
+  counting/test_records.py proposing/test_merges.py proposing/test_cuts.py choosing/test_thin.py \
+  choosing/test_kneser_ney.py choosing/test_selection.py choosing/test_transport.py tokenizing/test_encode.py \
+  tokenizing/test_look_up.py tokenizing/test_tokenizer.py tokenizing/test_compiled.py tokenizing/test_document_files.py \
+  tokenizing/test_lengths.py tokenizing/test_training_files.py test_stopping.py fuzz/test_replay.py)
+THREADED  := $(addprefix tests/,test_threads.py test_stopping.py counting/test_counts.py proposing/test_merges.py \
+  choosing/test_selection.py tokenizing/test_encode.py tokenizing/test_compiled.py tokenizing/test_training_files.py)
 sanitize: $(TOOLS)
 	$(BIN)/cmake --preset sanitize -G Ninja -DPython_EXECUTABLE="$$($(BIN)/python -c "import sys; print(sys.executable)")"
 	$(BIN)/cmake --build --preset sanitize
-	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider tests/counting/test_counts.py \
-	  tests/proposing/test_merges.py tests/tokenizing/test_encode.py tests/tokenizing/test_look_up.py tests/tokenizing/test_tokenizer.py \
-	  tests/proposing/test_cuts.py tests/choosing/test_thin.py tests/choosing/test_kneser_ney.py \
-	  tests/counting/test_spill.py tests/fuzz/test_replay.py -k "not native_code"
+	tools/with_sanitizer.sh sanitize $(BIN)/python -m pytest -p no:cacheprovider $(SANITIZED) -k "not native_code"
 
 # The same under ThreadSanitizer, with the tests that run threads.
 tsan: $(TOOLS)
 	$(BIN)/cmake --preset tsan -G Ninja -DPython_EXECUTABLE="$$($(BIN)/python -c "import sys; print(sys.executable)")"
 	$(BIN)/cmake --build --preset tsan
-	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider tests/test_threads.py \
-	  tests/counting/test_counts.py tests/proposing/test_merges.py tests/tokenizing/test_encode.py -k "thread or fork or encode or learn"
+	tools/with_sanitizer.sh tsan $(BIN)/python -m pytest -p no:cacheprovider $(THREADED) -k "thread or fork or encode or learn or look or stop"
 
 # Signals, errors, full disks and closed streams in small runs of every command; prints how many, and fails if one of
 # them breaks a promise of docs/reliability.md. Needs Linux and a C compiler.
@@ -220,11 +226,12 @@ $(FUZZERS:%=fuzz-%): fuzz-%: build/fuzz/%
 	build/fuzz/$* -max_total_time=$(SECONDS) -max_len=2048 -print_final_stats=1 \
 	  -artifact_prefix=build/fuzz/$*- build/fuzz/found/$* tests/fuzz/corpus/$*
 
-fuzz-readers: $(TOOLS)
+# All readers, or a group of them by itself.
+$(READERS:%=fuzz-%): fuzz-%: $(TOOLS)
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(PIP) -c requirements/large.txt atheris
-	@mkdir -p build/fuzz/found/readers
-	tools/with_sanitizer.sh none $(BIN)/python tests/fuzz/readers.py -max_total_time=$(SECONDS) -max_len=8192 \
-	  -print_final_stats=1 -artifact_prefix=build/fuzz/readers- build/fuzz/found/readers tests/fuzz/corpus/readers
+	@mkdir -p build/fuzz/found/$*
+	VOLT_FUZZ=$* tools/with_sanitizer.sh none $(BIN)/python tests/fuzz/readers.py -max_total_time=$(SECONDS) -max_len=8192 \
+	  -print_final_stats=1 -artifact_prefix=build/fuzz/$*- build/fuzz/found/$* tests/fuzz/corpus/readers
 
 # The lower bounds of pyproject.toml as versions, in a Python of their time.
 oldest:

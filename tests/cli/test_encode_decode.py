@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import volt
+from volt.cli.decode import DecodeCommand, FileDecoder
 from volt.tokenizing.build import build_vocabulary
 
 VOLT = Path(sys.executable).with_name("volt")
@@ -218,3 +221,35 @@ def test_a_stream_takes_constant_memory(metaspace):
         assert process.returncode == 0
         peaks.append(usage.ru_maxrss)
     assert peaks[1] < 1.2 * peaks[0]
+
+
+@pytest.mark.parametrize("form", ["tokens", "ids", "npy"])
+@pytest.mark.parametrize("mode", ["metaspace", "byte_level", "whitespace"])
+@given(data=st.data(), block=st.integers(1, 40), skip=st.booleans(), ended=st.booleans())
+def test_a_line_is_decoded_in_parts_as_at_once(request, mode, form, data, block, skip, ended):
+    tok = volt.load(request.getfixturevalue(mode))
+    ids = st.lists(st.integers(0, len(tok) - 1), max_size=30)
+    files = data.draw(st.lists(st.lists(ids, max_size=3), min_size=1, max_size=2))
+    folder = request.getfixturevalue("tmp_path_factory").getbasetemp()
+    names = [str(folder / f"parts-{number}.{form}") for number in range(len(files))]
+    for name, lines in zip(names, files, strict=True):
+        if form == "npy":
+            np.save(name, np.array([i for line in lines for i in line], np.uint32))
+            ends = np.cumsum([0, *map(len, lines)]).astype(np.uint64)
+            np.save(name.replace(".npy", ".offsets.npy"), ends)
+        else:
+            shown = tok.printed if form == "tokens" else [*map(str, range(len(tok)))]
+            text = "\n".join(" ".join(shown[i] for i in line) for line in lines)
+            Path(name).write_bytes(text.encode() + b"\n" * ended)
+
+    def decoded(size):
+        asked = DecodeCommand(form=form, unit="line", skip_special=skip)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("volt.cli.decode.BLOCK", size)
+            return b"".join(FileDecoder(tok, asked).blocks(names))
+
+    whole = decoded(1 << 20)
+    assert decoded(block) == whole
+    if ended and form != "npy" and all(files):
+        expected = [tok.decode(line, skip_special=skip) + "\n" for lines in files for line in lines]
+        assert whole.decode() == "".join(expected)

@@ -1,7 +1,8 @@
 """Every reader of files on any bytes: it reads them or raises a VoltError, nothing else.
 
     python tests/fuzz/readers.py [LIBFUZZER OPTION...] FOLDER    # fuzz, with atheris
-    VOLT_FUZZ=a.jsonl,a.csv python tests/fuzz/readers.py ... # some of the readers only
+    VOLT_FUZZ=records python tests/fuzz/readers.py ...           # one group of GROUPS
+    VOLT_FUZZ=a.jsonl,a.csv python tests/fuzz/readers.py ...     # some of the readers
 
 The first byte of an input is the reader, the rest the file. `run` is also what the regression test
 calls, without atheris.
@@ -31,6 +32,7 @@ import volt
 from volt import reference
 from volt.adapting.checkpoint import read_header
 from volt.base.errors import VoltError, VoltWarning
+from volt.cli.decode import DecodeCommand, FileDecoder
 from volt.counting.decoding import Cleaner
 from volt.counting.reading import Reader, read_text
 from volt.counting.words import PRETOKENIZERS, WordRule
@@ -90,8 +92,34 @@ def compiled(path: Path) -> None:
 
 def engine(path: Path) -> None:
     """A tokenizer of any toolkit, run by its own library."""
-    opened = open_engine(path, native=False)
+    opened = open_engine(path, native=False, pattern="byte-level")
     opened.engine.decode(opened.engine.encode_batch(["the low ▁ 日本\n"])[0])
+
+
+def beside_files(**others: str) -> Callable[[Path], None]:
+    """One file of a folder that is a tokenizer, beside good ones: their names and seeds."""
+
+    def read(path: Path) -> None:
+        for name, seed in others.items():
+            good = (SEEDS / f"seed-{seed}").read_bytes()[1:]
+            (path.parent / name.replace("_", ".")).write_bytes(good)
+        engine(path.parent)
+
+    return read
+
+
+def encoded(form: str) -> Callable[[Path], None]:
+    """What `volt decode` reads, as it decodes it."""
+
+    def read(path: Path) -> None:
+        path.with_name("volt.json").write_bytes((SEEDS / "seed-volt.json").read_bytes()[1:])
+        for name in {"ids.npy", "ids.offsets.npy"} - {path.name} if form == "npy" else ():
+            path.with_name(name).write_bytes((SEEDS / f"seed-encoded-{name}").read_bytes()[1:])
+        given = path.with_name("ids.npy") if form == "npy" else path
+        tokenizer = volt.load(path.with_name("volt.json"))
+        b"".join(FileDecoder(tokenizer, DecodeCommand(form=form)).blocks([str(given)]))
+
+    return read
 
 
 def beside(path: Path) -> None:
@@ -179,18 +207,54 @@ READERS: dict[str, Callable[[Path], None]] = {
     "a.parquet": records,
     "a.arrow": records,
     "document": documents,
+    "foreign/x.model": engine,
+    "foreign/x.tiktoken": engine,
+    "foreign/vocab.txt": engine,
+    "foreign/rwkv.txt": engine,
+    "foreign/vocab.json": beside_files(merges_txt="merges.txt"),
+    "foreign/merges.txt": beside_files(vocab_json="vocab.json"),
+    "marian/vocab.json": beside_files(source_spm="x.model"),
+    "encoded/ids.txt": encoded("ids"),
+    "encoded/tokens.txt": encoded("tokens"),
+    "encoded/ids.npy": encoded("npy"),
+    "encoded/ids.offsets.npy": encoded("npy"),
 }
-"""By the name that the file is given."""
+"""By the name that the file is given. New ones come last: inputs begin with the number."""
+
+GROUPS = {
+    "readers": list(READERS),
+    "records": [name for name, read in READERS.items() if read in (records, documents)],
+    "caches": ["volt.cache", "volt.json"],
+    "encoded": [name for name in READERS if name.startswith("encoded/")],
+    "engines": [
+        name for name in READERS
+        if name in ("engine", "a.gguf", "tekken.json", "tokenizer_config.json", "added_tokens.json")
+        or name.startswith(("foreign/", "marian/"))
+    ],
+}  # fmt: skip
+"""Readers that are fuzzed by themselves, with `make fuzz-NAME`."""
 
 
-CHOSEN = {name: READERS[name] for name in os.environ.get("VOLT_FUZZ", ",".join(READERS)).split(",")}
+def chosen() -> list[str]:
+    """The readers that are asked for, all unless VOLT_FUZZ says otherwise."""
+    asked = os.environ.get("VOLT_FUZZ", "readers")
+    return GROUPS.get(asked) or asked.split(",")
 
 
-def run(data: bytes, folder: Path) -> str:
+def reader_of(data: bytes, names: list[str]) -> str:
+    """An input is for the same reader in every run that has it, and for some reader in others."""
+    number = data[0] if data else 0
+    own = list(READERS)[number % len(READERS)]
+    return own if own in names else names[number % len(names)]
+
+
+def run(data: bytes, folder: Path, names: list[str] = GROUPS["readers"]) -> str:
     """Give the file to its reader. Returns the message if it is refused."""
-    name, read = list(CHOSEN.items())[data[0] % len(CHOSEN) if data else 0]
+    name = reader_of(data, names)
     path = folder / name
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(data[1:MOST])
+    read = READERS[name]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", VoltWarning)  # about records that are left out
@@ -200,11 +264,16 @@ def run(data: bytes, folder: Path) -> str:
     return ""
 
 
-def fuzz(data: bytes) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        run(data, Path(folder))
+def main() -> None:
+    names = chosen()
+
+    def fuzz(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            run(data, Path(folder), names)
+
+    atheris.Setup(sys.argv, fuzz)
+    atheris.Fuzz()
 
 
 if __name__ == "__main__":
-    atheris.Setup(sys.argv, fuzz)
-    atheris.Fuzz()
+    main()

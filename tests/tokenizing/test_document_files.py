@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +17,7 @@ from volt import Tokenizer
 from volt.counting.documents import documents_of
 from volt.counting.inputs import TextInput
 from volt.counting.words import PRETOKENIZERS
+from volt.tokenizing.build import build_vocabulary
 
 NAMES = [name for name, mode in PRETOKENIZERS.items() if mode.byte_level]
 CUSTOM = r"custom:\p{L}+\n?|\s+"
@@ -117,3 +119,24 @@ def test_offsets_and_decoding():
         assert tok.decode(ids) == text
         assert (spans[0][0], spans[-1][1]) == (0, len(text))
         assert all(a[1] == b[0] or a == b for a, b in pairwise(spans))
+
+
+@given(
+    st.lists(st.text("ab é日 \n<x", max_size=40), min_size=1, max_size=3).map("".join),
+    st.integers(1, 20),
+    st.sampled_from(["line", "document"]),
+    st.booleans(),
+)
+def test_a_run_of_unknown_characters_goes_on_across_blocks(
+    tmp_path_factory, text, block, unit, names
+):
+    """With a vocabulary that makes one <unk> of it."""
+    found = volt.candidates([["a b ab x <"]], pretokenizer="metaspace", min_frequency=1)
+    vocabulary = build_vocabulary(found, [], unknown="unk", symbols=["<x"] if names else [])
+    tok = Tokenizer(replace(vocabulary, fuse_unknown=True), threads=1)
+    file = tmp_path_factory.getbasetemp() / "unknown"
+    file.write_bytes(text.encode())
+    lines = [text] if unit == "document" else text.removesuffix("\n").split("\n") if text else []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("volt.tokenizing.feeding.BLOCK", block)
+        assert rows(tok.encode_file(file, unit=unit)) == tok.encode_batch(lines)

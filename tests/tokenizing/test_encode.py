@@ -230,6 +230,37 @@ def test_special_tokens_and_symbols_equal_the_slow_twin(vocabulary, parts, every
     assert tokens_of(tok, ids) == expected
 
 
+# Names of a few letters that start and end like each other, some longer than what is walked along.
+long_names = st.builds(
+    lambda head, times, tail: "<" + head * times + tail,
+    st.sampled_from(["a", "ab", "<a", "b<"]),
+    st.integers(1, 60),
+    st.sampled_from(["", "b", ">"]),
+)
+
+
+@given(
+    st.sets(long_names, min_size=1, max_size=12),
+    st.lists(long_names | few_letters | st.sampled_from(["<", "é", "<a" * 3000]), max_size=12),
+    st.integers(0, 11),
+)
+@example({"<" + "<a" * 20 + "b", "<<a"}, ["<a" * 5000, "<" + "<a" * 20 + "b"], 11)
+def test_long_names_are_found_as_by_the_slow_twin(names, parts, symbols):
+    """The longest of those that start first, whatever they share; some are symbols, and of the
+    special tokens every second one is allowed."""
+    ordered = sorted(names)
+    vocabulary = build_vocabulary(
+        volt.candidates([["ab a"]]), [],
+        symbols=ordered[:symbols], special=["<unk>", *ordered[symbols:]],
+    )  # fmt: skip
+    text = "".join(parts)
+    tok = Tokenizer(vocabulary, threads=1)
+    for allowed in (ordered[symbols:], ordered[symbols::2]):
+        ids = tok.encode(text, allowed_special=allowed)
+        expected = reference.encode.encode(text, vocabulary, allowed_special=allowed)
+        assert tokens_of(tok, ids) == expected
+
+
 @given(vocabularies())
 def test_word_types_are_encoded_as_words(vocabulary):
     counts = volt.count(

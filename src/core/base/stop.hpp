@@ -3,8 +3,10 @@
 // of the same call. stop_all() stops the calls of all threads that are running.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -33,6 +35,7 @@ class Call {
   Call& operator=(const Call&) = delete;
 
   void look(bool is_owner) {
+    looks().fetch_add(1, std::memory_order_relaxed);
     if (stopped_.load(std::memory_order_relaxed) || rounds().load(std::memory_order_relaxed) != round_)
       throw Stopped();
     if (!is_owner) return;
@@ -56,6 +59,11 @@ class Call {
   static Call*& helped() {
     static thread_local Call* call = nullptr;
     return call;
+  }
+  // How often any call has looked: tests count them.
+  static std::atomic<uint64_t>& looks() {
+    static std::atomic<uint64_t> number{0};
+    return number;
   }
   static std::atomic<uint64_t>& rounds() {
     static std::atomic<uint64_t> number{0};
@@ -84,6 +92,31 @@ inline void poll_now() {
 inline void poll() {
   static thread_local uint32_t calls = 0;
   if ((++calls & 63) == 0) poll_now();
+}
+
+// For loops whose items differ much in size, or are too small for poll(): looks when so much work is done.
+class PollEvery {
+ public:
+  explicit PollEvery(size_t work) : work_(work) {}
+  void done(size_t work) {
+    if ((sum_ += work) < work_) [[likely]] return;
+    sum_ = 0;
+    poll_now();
+  }
+
+ private:
+  const size_t work_;
+  size_t sum_ = 0;
+};
+
+// std::sort that can be stopped. A million items take 100 ms and more.
+template <class Iterator, class Less>
+void sort_stoppable(Iterator first, Iterator last, Less less) {
+  uint32_t calls = 0;
+  std::sort(first, last, [&](const auto& a, const auto& b) {
+    if ((++calls & 0x3FFF) == 0) poll_now();
+    return less(a, b);
+  });
 }
 
 }  // namespace volt

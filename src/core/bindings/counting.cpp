@@ -52,6 +52,7 @@ void add_words(volt::Counter& self, const ArrayIn<uint8_t>& text, const ArrayIn<
   check_words(text, offsets, counts);
   Released release;
   for (size_t i = 0; i < counts.size(); ++i) {
+    volt::poll();
     uint64_t count = 0;
     if (__builtin_mul_overflow(counts.data()[i], weight, &count) || count >> 63)
       throw std::overflow_error("the weighted counts do not fit 63 bits");

@@ -128,10 +128,12 @@ nb::list split_names(const volt::Encoder& self, nb::str text, const nb::bytes& a
   const auto add = [&](const uint8_t* begin, const uint8_t* end) {
     parts.append(nb::str(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)));
   };
+  volt::NameTable::Window window;
+  volt::NameTable::Finder finder(names, active, window);
   const uint8_t *p = view.text, *end = view.text + view.bytes;
   for (;;) {
     const auto match = active.longest == 0 ? volt::NameTable::Match{end, end, volt::kNoToken}
-                                           : names.find(p, end, end, active);
+                                           : finder.find(p, end, end);
     add(p, match.token == volt::kNoToken ? end : match.begin);
     if (match.token == volt::kNoToken) return parts;
     add(match.begin, match.end);

@@ -13,7 +13,16 @@ using namespace nb::literals;
 
 namespace {
 
-nb::bytes to_bytes(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+// What `write` makes.
+template <class Write>
+nb::bytes to_bytes(Write&& write) {
+  std::string text;
+  {
+    Released release;
+    text = write();
+  }
+  return nb::bytes(text.data(), text.size());
+}
 
 template <class Id>
 void put_ends(const ArrayIn<uint32_t>& ids, const ArrayIn<int64_t>& stops, uint32_t eos,
@@ -31,7 +40,7 @@ void put_ends(const ArrayIn<uint32_t>& ids, const ArrayIn<int64_t>& stops, uint3
 nb::bytes write_words(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
                       const ArrayIn<uint64_t>& counts) {
   check_words(text, offsets, counts);
-  return to_bytes(volt::write_words(text.data(), offsets.data(), counts.data(), counts.size()));
+  return to_bytes([&] { return volt::write_words(text.data(), offsets.data(), counts.data(), counts.size()); });
 }
 
 nb::bytes write_rows(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
@@ -41,7 +50,7 @@ nb::bytes write_rows(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offs
   if (rows == 0 ? numbers.size() != 0 : numbers.size() % rows != 0)
     throw std::invalid_argument("every row must have the same number of numbers");
   const size_t columns = rows == 0 ? 0 : numbers.size() / rows;
-  return to_bytes(volt::write_rows(text.data(), offsets.data(), numbers.data(), rows, columns));
+  return to_bytes([&] { return volt::write_rows(text.data(), offsets.data(), numbers.data(), rows, columns); });
 }
 
 nb::bytes write_tokens(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets,
@@ -57,9 +66,11 @@ nb::bytes write_tokens(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& of
   if (!scores.empty()) check_size(scores.size(), size);
   for (size_t row = 0; row < size; ++row)
     if (kinds.data()[row] >= names.size()) throw std::invalid_argument("a kind without a name");
-  return to_bytes(volt::write_tokens(
-      {text.data(), offsets.data(), kinds.data(), parents.data(), ranks.data(), scaffolds.data(),
-       frequencies.data(), std::move(scores), std::move(names), size}, first_id));
+  return to_bytes([&] {
+    return volt::write_tokens({text.data(), offsets.data(), kinds.data(), parents.data(), ranks.data(),
+                               scaffolds.data(), frequencies.data(), std::move(scores), std::move(names), size},
+                              first_id);
+  });
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ NB_MODULE(_core, m) {
       PyErr_SetString(PyExc_KeyboardInterrupt, stopped.what());
     }
   });
+  m.def("looks", [] { return volt::Call::looks().load(); },
+        "How often native code that works long has looked whether to stop.");
   m.def("stop_all", &volt::stop_all, "Stop the calls of native code that other threads are in.");
   register_unicode(m);
   register_counting(m);

@@ -120,14 +120,14 @@ class Model {
     }
     collect(first);
     for (size_t bucket = 0; bucket < ends_.size(); ++bucket) {
-      poll();
+      poll_now();
       reduce(bucket);
       if (order_ > 2) tally(2, begin(bucket), end(bucket));
     }
     fit_unigrams();
     for (unsigned k = 2; k <= order_; ++k) discount_[k] = discounts_[k].value();
     for (size_t bucket = 0; bucket < ends_.size(); ++bucket) {
-      poll();
+      poll_now();
       score(2, begin(bucket), end(bucket));
     }
     return {sum_.value(), predicted_};
@@ -229,6 +229,7 @@ class Model {
     scratch_.resize(std::max(scratch_.size(), size));
     Key *from = begin, *to = scratch_.data();
     for (unsigned shift = weight_bits_; shift < weight_bits_ + bits; shift += width) {
+      poll();
       std::array<uint32_t, 1 << 11> places{};
       for (size_t i = 0; i < size; ++i) ++places[static_cast<uint32_t>(from[i] >> shift) & mask];
       for (uint32_t digit = 0, place = 0; digit <= mask; ++digit) place += std::exchange(places[digit], place);

@@ -29,10 +29,12 @@ SelectionBound::SelectionBound(const SelectionLattice& lattice, const SelectionS
     prices_[e] = std::min(prices_[e], kMostPrice);
     flows_[e] = set.used()[e] ? kWhole : 0;
   }
-  for (size_t w = 0; w < lattice.seen(); ++w)
+  for (size_t w = 0; w < lattice.seen(); ++w) {
+    poll();
     for (size_t e = 0; e < lattice.word(w).size; ++e)
       totals_[lattice.word(w).edges[e].token] +=
           static_cast<int64_t>(lattice.count(w)) * prices_[lattice.first_edge(w) + e];
+  }
   for (const uint8_t one : set.inside()) shares_.push_back(one ? kWhole : 0);
   choose();
 }

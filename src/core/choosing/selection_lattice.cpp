@@ -78,6 +78,7 @@ void SelectionLattice::add_words(const KeyView& keys, size_t alphabet, const Wor
   });
   uint64_t mass = 0;
   for (size_t w = 0; w < words.words; ++w) {
+    poll();
     longest_ = std::max<uint32_t>(longest_, lengths_[w]);
     // Losses, gains and the bound are sums of counts, times what is below; they must fit into 63 bits.
     const uint64_t edges = starts_[w + 1] + lengths_[w];
@@ -97,16 +98,19 @@ void SelectionLattice::add_unseen(uint64_t unit) {
   const size_t words = counts_.size();
   std::vector<uint32_t> last(tokens_, kNoToken);
   std::vector<uint8_t> shared(tokens_, 0);
-  for (size_t w = 0; w < words; ++w)
+  for (size_t w = 0; w < words; ++w) {
+    poll();
     for (size_t e = starts_[w]; e < starts_[w + 1]; ++e) {
       const uint32_t t = edges_[e].token;
       if (last[t] != kNoToken && last[t] != w) shared[t] = 1;
       last[t] = static_cast<uint32_t>(w);
     }
+  }
   weights_.resize(2 * words);
   counts_.resize(2 * words, 0);
   lengths_.resize(2 * words);
   for (size_t w = 0; w < words; ++w) {
+    poll();
     const uint64_t unseen = 3 * std::min(unit, counts_[w]);
     weights_[w] = 4 * counts_[w] - unseen;
     weights_[words + w] = unseen;
@@ -125,9 +129,11 @@ void SelectionLattice::index() {
   for (size_t t = 0; t < tokens_; ++t) place_starts_[t + 1] += place_starts_[t];
   places_.resize(edges_.size());
   std::vector<uint64_t> next(place_starts_.begin(), place_starts_.end() - 1);
-  for (size_t w = 0; w < words(); ++w)
+  for (size_t w = 0; w < words(); ++w) {
+    poll();
     for (size_t e = starts_[w]; e < starts_[w + 1]; ++e)
       places_[next[edges_[e].token]++] = {static_cast<uint32_t>(w), static_cast<uint32_t>(e)};
+  }
 }
 
 size_t SelectionLattice::share_begin(unsigned share, size_t words) const {

@@ -69,9 +69,11 @@ std::vector<uint64_t> count_uses(const SelectionLattice& lattice, const std::vec
 
 std::vector<uint64_t> count_places(const SelectionLattice& lattice) {
   std::vector<uint64_t> found(lattice.tokens(), 0);
-  for (uint32_t t = 0; t < found.size(); ++t)
+  for (uint32_t t = 0; t < found.size(); ++t) {
+    poll();
     for (const Place* place = lattice.places_begin(t); place != lattice.places_end(t); ++place)
       found[t] += lattice.weight(place->word);
+  }
   return found;
 }
 
@@ -235,6 +237,7 @@ void SelectionSearch::remove(uint32_t t) {
   --size_;
   for (const Place* place = lattice_.places_begin(t); place != lattice_.places_end(t); ++place) {
     if (!used_[place->edge]) continue;
+    poll();
     const uint32_t before = cost_[place->word];
     set_path(place->word, scratch_);
     total_ += lattice_.count(place->word) * (cost_[place->word] - before);
@@ -246,6 +249,7 @@ void SelectionSearch::add(uint32_t t) {
   inside_[t] = 1;
   ++size_;
   for (const Place* place = lattice_.places_begin(t); place != lattice_.places_end(t); ++place) {
+    poll();
     const uint32_t before = cost_[place->word];
     if (before == 1 || shortest(place->word, kNoToken, kNoToken, scratch_) == before) continue;
     set_path(place->word, scratch_);

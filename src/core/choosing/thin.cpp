@@ -117,6 +117,7 @@ std::vector<int64_t> find_words(const WordView& whole, const WordView& part) {
   while (slots < 2 * whole.words) slots *= 2;
   std::vector<Slot> table(slots, {kEmpty, 0});
   for (size_t w = 0; w < whole.words; ++w) {
+    poll();
     const uint64_t hash = hash_of(whole, w);
     size_t i = hash & (slots - 1);
     while (table[i].row != kEmpty) i = (i + 1) & (slots - 1);
@@ -124,6 +125,7 @@ std::vector<int64_t> find_words(const WordView& whole, const WordView& part) {
   }
   std::vector<int64_t> rows(part.words, -1);
   for (size_t w = 0; w < part.words; ++w) {
+    poll();
     const uint64_t hash = hash_of(part, w);
     const auto tag = static_cast<uint32_t>(hash >> 32);
     const size_t bytes = part.bytes(w);

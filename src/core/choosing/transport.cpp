@@ -136,6 +136,7 @@ void couple(const Support& support, const int32_t* by_pointer, const int32_t* by
     // 1.5 ms (80,000 entries, 204 characters).
     std::vector<double> square(n * n, 0.0);
     for (size_t j = 0; j < support.tokens; ++j) {
+      poll();
       if (weight[j] == 0) continue;
       for (int32_t e = support.pointer[j]; e < support.pointer[j + 1]; ++e) {
         const double first = weight[j] * plan[e];

@@ -182,6 +182,7 @@ void Counter::count_whole(const uint8_t* data, const uint8_t* end, const uint8_t
   const auto count_share = [&](unsigned i) {
     LineState state = i == 0 ? state_ : LineState{};
     std::vector<uint64_t> word_bounds;
+    PollEvery pace(kSegment);
     for (const uint8_t* p = bounds[i]; p < bounds[i + 1];) {
       const uint8_t* whole = document_end(p);
       const uint8_t* stop = std::min(bounds[i + 1], whole);
@@ -191,6 +192,7 @@ void Counter::count_whole(const uint8_t* data, const uint8_t* end, const uint8_t
       const bool trims = items && !documents_ && stop == whole && stop[-1] == '\r';
       (documents_ ? scan_text : scan_lines)(pretokenizer_, p, stop - trims, state, word_bounds, sinks[i]);
       state = LineState{};
+      pace.done(stop - p);
       p = stop;
     }
     tables_[i].flush();
@@ -239,6 +241,7 @@ void Counter::merge_tables() {
   for (size_t i = 1; i < tables_.size(); ++i) {
     if (tables_[i].size() == 0) continue;
     tables_[i].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+      poll();
       tables_[0].add(word, bytes, count);
     });
     tables_[0].flush();

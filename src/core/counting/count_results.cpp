@@ -49,6 +49,7 @@ HugeVector<CountedWord> sorted_words(const WordTable& table, uint64_t min_count,
   ends = starts;
   HugeVector<CountedWord> words(table.size());
   table.for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+    poll();
     if (count < min_count) return;
     const uint64_t prefix = spelled_prefix(word, bytes, marks_spaces && *word == ' ');
     words[ends[bucket_of(count)]++] = {count, prefix, word, bytes};
@@ -60,10 +61,10 @@ HugeVector<CountedWord> sorted_words(const WordTable& table, uint64_t min_count,
   std::atomic<size_t> next{kBuckets};  // the rare words are in the largest buckets: they come first
   run_parallel(threads, [&](unsigned) {
     for (size_t bucket; (bucket = --next) < kBuckets;)
-      std::sort(words.begin() + starts[bucket], words.begin() + ends[bucket],
-                [](const CountedWord& a, const CountedWord& b) {
-                  return a.count != b.count ? a.count > b.count : earlier(a, b);
-                });
+      sort_stoppable(words.begin() + starts[bucket], words.begin() + ends[bucket],
+                     [](const CountedWord& a, const CountedWord& b) {
+                       return a.count != b.count ? a.count > b.count : earlier(a, b);
+                     });
   });
   return words;
 }
@@ -78,6 +79,7 @@ WordList write_list(const HugeVector<CountedWord>& words, bool marks_spaces, uns
   list.text.resize(list.offsets.back());
   run_parallel(threads, [&](unsigned share) {
     for (size_t i = words.size() * share / threads; i < words.size() * (share + 1) / threads; ++i) {
+      poll();
       const CountedWord& item = words[i];
       if (i + 16 < words.size()) __builtin_prefetch(words[i + 16].word);
       uint8_t* out = list.text.data() + list.offsets[i];
@@ -110,12 +112,15 @@ size_t Counter::spill(const std::string& prefix) {
     HugeVector<CountedWord> words;
     words.reserve(tables_[i].size());
     tables_[i].for_each([&](const uint8_t* word, size_t bytes, uint64_t count) {
+      poll();
       words.push_back({count, __builtin_bswap64(load(word)), word, bytes});
     });
-    std::sort(words.begin(), words.end(), earlier);
+    sort_stoppable(words.begin(), words.end(), earlier);
     RunWriter writer(paths[i]);
-    for (const CountedWord& item : words)
+    for (const CountedWord& item : words) {
+      poll();
       writer.add({reinterpret_cast<const char*>(item.word), item.bytes}, item.count);
+    }
     writer.finish();
     tables_[i].clear();
   });

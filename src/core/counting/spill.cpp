@@ -9,6 +9,7 @@
 #include <unistd.h>
 #endif
 
+#include "base/stop.hpp"
 #include "counting/word_file.hpp"
 
 namespace volt {
@@ -187,12 +188,15 @@ Ranking rank_runs(const std::vector<std::string>& paths, const std::string& pref
   const auto word_of = [&](const Item& item) { return std::string_view(text).substr(item.offset, item.bytes); };
   const auto write = [&] {
     // Highest count first, then bytes: a total order, since words are distinct.
-    std::sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
+    sort_stoppable(items.begin(), items.end(), [&](const Item& a, const Item& b) {
       return a.count != b.count ? a.count > b.count : word_of(a) < word_of(b);
     });
     ranking.paths.push_back(prefix + std::to_string(ranking.paths.size()));
     RunWriter writer(ranking.paths.back());
-    for (const Item& item : items) writer.add(word_of(item), item.count);
+    for (const Item& item : items) {
+      poll();
+      writer.add(word_of(item), item.count);
+    }
     writer.finish();
     text.clear();
     items.clear();
@@ -222,6 +226,7 @@ std::string RankedLines::next(size_t bytes) {
   std::string lines;
   lines.reserve(bytes + 1024);
   for (; lines.size() < bytes && left_ > 0 && merge_.next(); --left_) {
+    poll();
     const auto* word = reinterpret_cast<const uint8_t*>(merge_.word().data());
     append_word(lines, word, word + merge_.word().size(), merge_.count());
   }

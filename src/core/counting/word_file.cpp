@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/stop.hpp"
 #include "base/text_rows.hpp"
 #include "base/unicode.hpp"
 #include "counting/scan.hpp"
@@ -86,8 +87,10 @@ std::string write_words(const uint8_t* text, const uint64_t* offsets, const uint
                         size_t words) {
   std::string out;
   out.reserve(offsets[words] + words * 8);
-  for (size_t w = 0; w < words; ++w)
+  for (size_t w = 0; w < words; ++w) {
+    poll();
     append_word(out, text + offsets[w], text + offsets[w + 1], counts[w]);
+  }
   return out;
 }
 
@@ -95,6 +98,7 @@ ReadResult read_words(Counter& counter, const uint8_t* data, size_t bytes, bool 
   ReadResult result;
   std::string word;
   while (result.consumed < bytes) {
+    poll();
     const uint8_t* begin = data + result.consumed;
     const size_t left = bytes - result.consumed;
     const void* found = std::memchr(begin, '\n', left);

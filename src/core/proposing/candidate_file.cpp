@@ -1,5 +1,6 @@
 #include "proposing/candidate_file.hpp"
 
+#include "base/stop.hpp"
 #include "base/text_rows.hpp"
 
 namespace volt {
@@ -9,6 +10,7 @@ std::string write_rows(const uint8_t* text, const uint64_t* offsets, const int64
   std::string out;
   out.reserve(offsets[rows] + rows * (columns + 1) * 8);
   for (size_t row = 0; row < rows; ++row) {
+    poll();
     append_number(out, row);
     out += '\t';
     append_escaped(out, text + offsets[row], text + offsets[row + 1]);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/stop.hpp"
+
 namespace volt {
 namespace {
 
@@ -92,6 +94,7 @@ CurveSums curve_sums(const uint64_t* alphabet_counts, size_t alphabet, const uin
         __builtin_prefetch(&tokens[left[m + kAhead]], 1);
         __builtin_prefetch(&tokens[right[m + kAhead]], 1);
       }
+      poll();
       change(left[m], merge_counts[m], -1);
       change(right[m], merge_counts[m], -1);
       change(alphabet + m, merge_counts[m], +1);
@@ -238,6 +241,7 @@ std::vector<double> zipf_fit(const uint64_t* alphabet_counts, size_t alphabet, c
       ranks.change(right[m], -merge_counts[m]);
       ranks.change(static_cast<uint32_t>(alphabet + m), merge_counts[m]);
     }
+    poll();
     scores.push_back(ranks.fit());
   }
   return scores;

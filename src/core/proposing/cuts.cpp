@@ -130,6 +130,7 @@ class Merger {
       links_[i] = {word[i], i - 1, i + 1 < size ? i + 1 : kNoToken, kNoToken};
     for (uint32_t i = 0; i < size; ++i) offer(i);
     while (!heap_.empty()) {
+      poll();
       const uint64_t top = heap_.front();
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       heap_.pop_back();
@@ -212,15 +213,19 @@ CutWords undo_merges(const uint32_t* tokens, const uint64_t* offsets, size_t wor
   split.resize(split.size() + kAtOnce);
   found.tokens.resize(found.offsets[words] + kAtOnce);
   uint32_t* out = found.tokens.data();
-  for (uint64_t i = 0; i < offsets[words]; ++i) {
-    if (tokens[i] >= size) {  // a byte token, or an unknown character
-      *out++ = tokens[i];
-      continue;
+  constexpr uint64_t kPace = 1 << 18;  // tokens between two looks whether to stop
+  for (uint64_t i = 0; i < offsets[words];) {
+    poll_now();
+    for (const uint64_t end = std::min(offsets[words], i + kPace); i < end; ++i) {
+      if (tokens[i] >= size) {  // a byte token, or an unknown character
+        *out++ = tokens[i];
+        continue;
+      }
+      const Part part = parts[tokens[i]];
+      for (size_t done = 0; done < part.size; done += kAtOnce)
+        std::memcpy(out + done, &split[part.begin + done], kAtOnce * sizeof(uint32_t));
+      out += part.size;
     }
-    const Part part = parts[tokens[i]];
-    for (size_t done = 0; done < part.size; done += kAtOnce)
-      std::memcpy(out + done, &split[part.begin + done], kAtOnce * sizeof(uint32_t));
-    out += part.size;
   }
   found.tokens.resize(found.offsets[words]);
   return found;

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/stop.hpp"
+
 namespace volt {
 namespace {
 
@@ -38,12 +40,16 @@ class Merger {
     partners_.resize(texts_.size());
     words_.reserve(words.words);
     for (size_t w = 0; w < words.words; ++w) {
+      poll();
       words_.emplace_back(words.symbols + words.offsets[w], words.symbols + words.offsets[w + 1]);
       word_counts_.push_back(words.counts[w]);
       for (const uint32_t symbol : words_.back()) counts_[symbol] += words.counts[w];
       count_pairs(static_cast<uint32_t>(w), true);
     }
-    for (uint32_t p = 0; p < pairs_.size(); ++p) enter(p);
+    for (uint32_t p = 0; p < pairs_.size(); ++p) {
+      poll();
+      enter(p);
+    }
     touched_.clear();
   }
 
@@ -126,6 +132,7 @@ class Merger {
     partners_.emplace_back();
     const std::vector<uint32_t> places = std::move(pairs_[chosen].words);
     for (const uint32_t w : places) {
+      poll();
       std::vector<uint32_t>& word = words_[w];
       const auto starts = [&](size_t i) { return i + 1 < word.size() && word[i] == a && word[i + 1] == b; };
       bool has = false;
@@ -152,7 +159,10 @@ class Merger {
     }
     std::sort(touched_.begin(), touched_.end());
     touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    for (const uint32_t number : touched_) enter(number);
+    for (const uint32_t number : touched_) {
+      poll();
+      enter(number);
+    }
     touched_.clear();
   }
 

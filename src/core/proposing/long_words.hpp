@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/stop.hpp"
 #include "proposing/neighbours.hpp"
 #include "proposing/pair_queue.hpp"
 #include "proposing/word_rows.hpp"
@@ -37,7 +38,9 @@ class LongWords {
   // Calls visit(left, right, count, entry) for every two neighbouring tokens.
   template <class Visit>
   void for_each_pair(Visit&& visit) const {
+    PollEvery pace(kPace);
     for (uint32_t at = 0; at < places_.size(); ++at) {
+      pace.done(1);
       const Place& place = places_[at];
       if (place.token != kNone && place.next != kNone)
         visit(place.token, places_[place.next].token, counts_[place.word], entry(at));
@@ -47,7 +50,9 @@ class LongWords {
   // Merge a and b at the entries, from left to right.
   void rewrite(const uint32_t* first, const uint32_t* last, uint32_t a, uint32_t b, uint32_t made,
                uint32_t unknown, Changes& changes) {
+    PollEvery pace(kPace);
     for (; first < last; ++first) {
+      pace.done(1);
       const uint32_t at = *first - static_cast<uint32_t>(base_);
       Place& place = places_[at];
       if (place.token != a || place.next == kNone || places_[place.next].token != b) continue;
@@ -83,6 +88,7 @@ class LongWords {
 
  private:
   static constexpr uint32_t kLongest = 512;  // tokens of a word that stays a row
+  static constexpr size_t kPace = 1 << 16;   // places between two looks whether to stop
 
   struct Place {
     uint32_t token;  // kNone: it was merged into the one before

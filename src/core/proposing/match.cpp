@@ -4,9 +4,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/stop.hpp"
 #include "base/unicode.hpp"
 
 namespace volt {
+
+constexpr size_t kPace = 1 << 14;  // bytes of a word between two looks whether to stop
 
 void PieceTable::add(const uint8_t* key, size_t bytes, uint32_t token, double score) {
   if (!std::isfinite(score)) throw std::invalid_argument("a score that is not a number");
@@ -47,6 +50,7 @@ size_t Matcher::character(const uint8_t* word, size_t at, size_t bytes) const {
 }
 
 void Matcher::longest(const uint8_t* word, size_t bytes) {
+  PollEvery pace(kPace);
   for (size_t at = 0; at < bytes;) {
     Piece best{kNoToken, at, 0};
     uint32_t node = pieces_.first(word[at]);
@@ -59,6 +63,7 @@ void Matcher::longest(const uint8_t* word, size_t bytes) {
     }
     if (best.token == kNoToken) best.end = character(word, at, bytes);
     found_.push_back(best);
+    pace.done(best.end - at);
     at = best.end;
   }
 }
@@ -89,6 +94,7 @@ void Matcher::unigram(const uint8_t* word, size_t bytes, double& base) {
   if (bytes >= kNowhere) throw std::length_error("a word of more than 4,294,967,294 bytes");
   best_.assign(bytes + 1, Best{0, kNowhere, kNoToken});
   best_[0].score = base;
+  PollEvery pace(kPace);
   for (size_t at = 0; at < bytes;) {
     const Real before = static_cast<Real>(best_[at].score);
     const size_t one = character(word, at, bytes);
@@ -97,6 +103,7 @@ void Matcher::unigram(const uint8_t* word, size_t bytes, double& base) {
       Best& best = best_[end];
       if (best.begin == kNowhere || sum > best.score) best = {sum, static_cast<uint32_t>(at), token};
     });
+    pace.done(one - at);
     at = one;
   }
   base = best_[bytes].score;

@@ -30,6 +30,7 @@ namespace {
 
 constexpr size_t kDenseAlphabet = 1024;  // up to here the first pairs are counted in a square table
 constexpr size_t kSharedWork = 1 << 12;  // words from which on a merge is worth two threads
+constexpr size_t kPace = 1 << 15;        // words of a merge between two looks whether to stop
 constexpr std::chrono::milliseconds kProgressEvery{30};
 
 class Trainer {
@@ -97,7 +98,10 @@ class Trainer {
       count_first_pairs_by_hash();
     else
       count_first_pairs_in_square(alphabet);
-    for (uint32_t pair = 0; pair < pairs_.size(); ++pair) queue_.push(pair);
+    for (uint32_t pair = 0; pair < pairs_.size(); ++pair) {
+      poll();
+      queue_.push(pair);
+    }
   }
 
   void count_first_pairs_in_square(size_t alphabet) {
@@ -278,7 +282,9 @@ class Trainer {
     changes.right.reserve(result_.lengths.size());
 
     words_.prefetch(first, last);
+    PollEvery pace(kPace);
     for (const uint32_t* entry = first; entry < last; ++entry) {
+      pace.done(1);
       if (last - entry > WordRows::kAhead) words_.prefetch(entry[WordRows::kAhead]);
       const uint32_t row = *entry;
       WordRow& word = words_.at(row);

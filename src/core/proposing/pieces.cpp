@@ -9,10 +9,12 @@ namespace volt {
 
 PieceTable piece_table(const KeyView& keys, const double* scores) {
   PieceTable table;
-  for (size_t t = 0; t < keys.size; ++t)
+  for (size_t t = 0; t < keys.size; ++t) {
+    poll();
     if (keys.inside[t])
       table.add(keys.text + keys.offsets[t], keys.offsets[t + 1] - keys.offsets[t],
                 static_cast<uint32_t>(t), scores[t]);
+  }
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/huge.hpp"
+#include "base/stop.hpp"
 
 namespace volt {
 
@@ -56,6 +57,7 @@ class WordRows {
   template <class Visit>
   void for_each_pair(unsigned share, Visit&& visit) const {
     for_each_word(share, [&](const WordRow& word, uint32_t row) {
+      poll();
       for (uint32_t i = 1; i < word.length; ++i)
         visit(word.tokens()[i - 1], word.tokens()[i], word.count, row);
     });

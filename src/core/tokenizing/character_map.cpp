@@ -3,6 +3,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/stop.hpp"
 #include "base/unicode.hpp"
 
 namespace volt {
@@ -80,6 +81,7 @@ bool CharacterMap::map(const uint8_t* p, const uint8_t* end, std::string& out) c
       p += sequence_length(*p);
       continue;
     }
+    poll();
     out.append(run, p);
     out.append(texts_.data() + rule.value);
     p += rule.bytes;

@@ -107,6 +107,7 @@ void Encoder::encode_words(const uint8_t* text, const uint64_t* offsets, size_t 
     WorkerPool::Borrowed worker(*workers_);
     std::vector<uint8_t> spaced;
     for (size_t w = bounds[i]; w < bounds[i + 1]; ++w) {
+      poll();
       const uint8_t *word = text + offsets[w], *end = text + offsets[w + 1];
       // The mark at the start of a word is a space; where words may have several, every mark is.
       if (tables_.keeps_runs()) {

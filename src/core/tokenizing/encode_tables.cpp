@@ -6,6 +6,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/stop.hpp"
 #include "base/unicode.hpp"
 
 namespace volt {
@@ -32,7 +33,7 @@ struct Keys {
 std::vector<uint32_t> longest_prefixes(const Keys& keys) {
   std::vector<uint32_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+  sort_stoppable(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     const size_t both = std::min(keys.length(a), keys.length(b));
     const int c = std::memcmp(keys.begin(a), keys.begin(b), both);
     return c != 0 ? c < 0 : keys.length(a) < keys.length(b);
@@ -65,6 +66,7 @@ bool is_joined(const TokenView& tokens, uint32_t t, uint32_t left, uint32_t righ
 // A merged token is its parents joined. They may have a higher rank than it has.
 void check_merges(const TokenView& tokens) {
   for (uint32_t t = 0; t < tokens.size; ++t) {
+    poll();
     if (tokens.kind(t) != TokenKind::merged) continue;
     const uint32_t left = tokens.left[t], right = tokens.right[t];
     for (const uint32_t parent : {left, right}) {
@@ -126,6 +128,7 @@ void EncodeTables::add_characters(const TokenView& tokens) {
   size_t bytes_known = 0, characters_known = 0;
   std::vector<uint32_t> of_byte(256, kNoToken);
   for (uint32_t t = 0; t < tokens.size; ++t) {
+    poll();
     const uint8_t* text = tokens.begin(t);
     const size_t bytes = tokens.bytes(t);
     const auto kind = tokens.kind(t);
@@ -157,6 +160,7 @@ void EncodeTables::add_characters(const TokenView& tokens) {
     CharacterTable& table = tokens.marks[t] ? final_characters : characters;
     if (!table.set(code_point, t)) throw std::invalid_argument("a character occurs twice");
   }
+  names.finish();
   if (bytes_only() && characters_known != 256) add_unused_bytes();
   if (bytes_known != 0 && bytes_known != 256)
     throw std::invalid_argument("some byte tokens are missing");
@@ -197,6 +201,7 @@ void EncodeTables::add_pairs(const TokenView& tokens, MergeRule rule) {
 void EncodeTables::add_known_pairs(const TokenView& tokens) {
   pairs.reserve(tokens.pairs_size);
   for (size_t i = 0; i < tokens.pairs_size; ++i) {
+    poll();
     const uint32_t a = tokens.pairs[3 * i], b = tokens.pairs[3 * i + 1], place = tokens.pairs[3 * i + 2];
     if (a >= tokens.size || b >= tokens.size || place >= made.size() || !is_mergeable(tokens, a) ||
         !is_mergeable(tokens, b) || !is_joined(tokens, made[place], a, b))
@@ -230,6 +235,7 @@ void EncodeTables::add_all_pairs(const TokenView& tokens) {
   std::vector<Pair> found;
   std::vector<uint32_t> suffixes;
   for (uint32_t rank = 0; rank < made.size(); ++rank) {
+    poll();
     const uint32_t key = key_of[made[rank]];
     suffixes.clear();
     for (uint32_t s = suffix[key]; s != kNoToken; s = suffix[s]) suffixes.push_back(s);
@@ -243,12 +249,16 @@ void EncodeTables::add_all_pairs(const TokenView& tokens) {
     if (found.size() > kMostPairs) throw std::length_error("too many pairs of tokens make a token");
   }
   pairs.reserve(found.size());
-  for (const Pair& pair : found) pairs.set(pair.left, pair.right, pair.rank);
+  for (const Pair& pair : found) {
+    poll();
+    pairs.set(pair.left, pair.right, pair.rank);
+  }
 }
 
 void EncodeTables::add_pieces(const TokenView& tokens) {
   std::vector<uint8_t> key;
   for (uint32_t t = 0; t < tokens.visible; ++t) {
+    poll();
     const auto kind = tokens.kind(t);
     if (kind != TokenKind::character && kind != TokenKind::piece) continue;
     const bool starts = matching.marks_start && tokens.marks[t] == 2;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/stop.hpp"
 #include "base/unicode.hpp"
 #include "counting/bounded_words.hpp"
 #include "counting/scan.hpp"
@@ -41,15 +42,17 @@ class EncodeWorker {
  public:
   explicit EncodeWorker(const EncodeTables& tables) : tables_(tables), merging_(tables), looking_up_(tables) {}
 
-  // Where the ids of the next words go. `ends` gets the number of ids whenever a text ends.
+  // Where the ids of the next words go. `ends` gets the number of ids whenever a text ends. In a text that
+  // goes on, the last id before may have been the unknown one.
   void start(const NameTable::Active& active, const Dropout& dropout, IdBuffer& ids,
-             std::vector<uint64_t>& ends) {
+             std::vector<uint64_t>& ends, bool after_unknown = false) {
     active_ = &active;
     dropout_ = dropout;
     ids_ = &ids;
     ends_ = &ends;
     pending_size_ = pending_bytes_ = 0;
     text_begin_ = ids.size();
+    after_unknown_ = after_unknown;
     counting_ = false;
     waits_ = dropout.probability == 0 && tables_.remembers;
   }
@@ -78,8 +81,9 @@ class EncodeWorker {
       limit -= std::min<ptrdiff_t>(end - p, active.longest);
       while (limit > p && is_continuation(*limit)) --limit;
     }
+    NameTable::Finder finder(tables_.names, active, window_);
     while (p < limit) {
-      const NameTable::Match match = tables_.names.find(p, limit, end, active);
+      const NameTable::Match match = finder.find(p, limit, end);
       if (match.token == kNoToken) return scan(p, limit, complete);
       scan(p, match.begin, true);
       flush();
@@ -87,6 +91,7 @@ class EncodeWorker {
       *out = match.token;
       ids_->advance(out + 1);
       text_begin_ = ids_->size();
+      after_unknown_ = false;
       if (!tables_.remembers) state.score = looking_up_.after_symbol(state.score, match.end - match.begin);
       state.line.at_start = false;  // no space is added before text that starts with a name
       p = match.end;
@@ -128,6 +133,7 @@ class EncodeWorker {
 
   // Encode the words that wait.
   void flush() {
+    poll();
     if (counting_) return count_pending();
     // A word of n bytes has at most n ids; copies of remembered ids may write some too many.
     uint32_t* out = ids_->room(pending_bytes_ + ShortWords::kMostIds);
@@ -142,11 +148,17 @@ class EncodeWorker {
           ids_->advance(out);
           ends_->push_back(ids_->size());
           text_begin_ = ids_->size();
+          after_unknown_ = false;
       }
       if (tables_.fuse_unknown) [[unlikely]] out = fuse(begin, out);
     }
     ids_->advance(out);
     pending_size_ = pending_bytes_ = 0;
+  }
+
+  // Is the last id of the text so far the unknown one, which more unknown characters would join?
+  bool ends_unknown() const {
+    return ids_->size() > text_begin_ ? ids_->data()[ids_->size() - 1] == tables_.unknown : after_unknown_;
   }
 
   // What scanners call: a word,
@@ -346,11 +358,12 @@ class EncodeWorker {
 
   // One unknown token for a run of them. In whitespace mode a run ends with the word.
   uint32_t* fuse(uint32_t* begin, uint32_t* end) {
-    const bool in_word = tables_.pretokenizer == Pretokenizer::whitespace;
-    const uint32_t* first = in_word || ids_ == nullptr ? begin : ids_->data() + text_begin_;
+    const bool by_word = tables_.pretokenizer == Pretokenizer::whitespace || ids_ == nullptr;
+    const uint32_t* first = by_word ? begin : ids_->data() + text_begin_;
+    const bool after = !by_word && after_unknown_;
     uint32_t* out = begin;
     for (const uint32_t* p = begin; p < end; ++p)
-      if (*p != tables_.unknown || out == first || out[-1] != tables_.unknown) *out++ = *p;
+      if (*p != tables_.unknown || !(out == first ? after : out[-1] == tables_.unknown)) *out++ = *p;
     return out;
   }
 
@@ -362,7 +375,9 @@ class EncodeWorker {
   const uint8_t* readable_ = nullptr;
   TextState* state_ = nullptr;
   size_t text_begin_ = 0;  // of the ids, where the text or the last name in it began
+  bool after_unknown_ = false;
 
+  NameTable::Window window_;
   MergeEncoder merging_;
   LookupEncoder looking_up_;
   ShortWords short_words_;

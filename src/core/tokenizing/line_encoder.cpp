@@ -34,16 +34,16 @@ void LineEncoder::on_threads(Work&& work) {
   crew_->run([&](unsigned) { work(); });
 }
 
-// May lines or documents be cut between words? Names may contain spaces, dropout numbers the words of a
-// text, and sums of scores go on through a text.
+// May lines or documents be cut between words, and the parts encoded by themselves? Names may contain
+// spaces, dropout numbers the words of a text, and sums of scores go on through a text.
 bool LineEncoder::cuts_texts() const {
   const EncodeTables& tables = encoder_.tables();
-  return !needs_texts() && active_.longest == 0 && dropout_.probability == 0 &&
+  return !fuses_words() && active_.longest == 0 && dropout_.probability == 0 &&
          (tables.remembers || tables.matching.restart);
 }
 
-// A run of unknown characters may go on from word to word, so that no place in a text is sure.
-bool LineEncoder::needs_texts() const {
+// A run of unknown characters may go on from word to word.
+bool LineEncoder::fuses_words() const {
   return encoder_.tables().fuse_unknown && encoder_.tables().pretokenizer != Pretokenizer::whitespace;
 }
 
@@ -67,6 +67,7 @@ LineEncoder::Chunk& LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* 
   chunk.ids.clear();
   chunk.line_ends.clear();
   chunk.printed.clear();
+  chunk.after_unknown = std::exchange(after_unknown_, false);  // only the first goes on with a line
   // How the next chunk begins.
   if (!documents_ && end[-1] == '\n')
     state_.next_line();
@@ -78,7 +79,7 @@ LineEncoder::Chunk& LineEncoder::add_chunk(const uint8_t* begin, const uint8_t* 
 
 void LineEncoder::encode_chunk(Chunk& chunk, EncodeWorker& worker) const {
   if ((chunk.invalid = find_invalid_utf8(chunk.begin, chunk.end))) return;
-  worker.start(active_, dropout_, chunk.ids, chunk.line_ends);
+  worker.start(active_, dropout_, chunk.ids, chunk.line_ends, chunk.after_unknown);
   if (!documents_) {
     worker.encode_lines(chunk.begin, chunk.end, chunk.end, chunk.state);
   } else {
@@ -146,9 +147,10 @@ size_t LineEncoder::encode_part_of_line(const uint8_t* data, const uint8_t* end)
   Chunk& chunk = *chunks_[0];
   if ((chunk.invalid = find_invalid_utf8(data, whole))) return 0;
   WorkerPool::Borrowed worker(encoder_.workers());
-  worker->start(active_, dropout_, chunk.ids, chunk.line_ends);
+  worker->start(active_, dropout_, chunk.ids, chunk.line_ends, chunk.after_unknown);
   const uint8_t* done = worker->encode_text(data, whole, end, false, state_);
   worker->flush();
+  after_unknown_ = worker->ends_unknown();
   return done - data;
 }
 
@@ -163,7 +165,7 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
     add_documents(data, stop, {bytes});
   } else if (stop > data) {
     documents_ ? add_documents(data, stop, {}) : add_lines(data, stop);
-  } else if (!last && bytes > 0 && !needs_texts()) {
+  } else if (!last && bytes > 0) {
     result.consumed = encode_part_of_line(data, end);
   }
   if (last || stop > data) {
@@ -176,7 +178,7 @@ FeedResult LineEncoder::feed(const uint8_t* data, size_t bytes, bool last) {
   if (last) {
     state_.number += unfinished_;
     state_.next_line();
-    line_open_ = line_has_ids_ = false;
+    line_open_ = line_has_ids_ = after_unknown_ = false;
   }
   return result;
 }

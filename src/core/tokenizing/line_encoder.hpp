@@ -52,12 +52,13 @@ class LineEncoder {
     const uint8_t* invalid;
     IdBuffer ids;
     std::vector<uint64_t> line_ends;
-    bool in_line;  // its first id comes after another in the same line
+    bool in_line;        // its first id comes after another in the same line
+    bool after_unknown;  // and that one is the unknown one
     std::vector<uint8_t> printed;
   };
 
   bool cuts_texts() const;
-  bool needs_texts() const;
+  bool fuses_words() const;
   const uint8_t* line_chunk_end(const uint8_t* p, const uint8_t* end) const;
   Chunk& add_chunk(const uint8_t* begin, const uint8_t* end);
   void add_lines(const uint8_t* data, const uint8_t* stop);
@@ -83,6 +84,7 @@ class LineEncoder {
   TextState state_;
   bool line_open_ = false;     // text since the last line end
   bool line_has_ids_ = false;  // and ids
+  bool after_unknown_ = false; // the last of them is the unknown one
   bool unfinished_ = false;    // the file ended without a line end
   uint64_t total_ = 0;         // ids collected, including those handed over
   IdBuffer collected_;

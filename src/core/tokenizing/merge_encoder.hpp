@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.hpp"
 #include "base/unicode.hpp"
 #include "tokenizing/dropout.hpp"
 #include "tokenizing/encode_tables.hpp"
@@ -147,6 +148,7 @@ class MergeEncoder {
     }
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
     while (!heap_.empty()) {
+      poll();
       const uint64_t top = heap_.front();
       std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
       heap_.pop_back();

@@ -1,5 +1,6 @@
 #include "tokenizing/token_file.hpp"
 
+#include "base/stop.hpp"
 #include "base/text_rows.hpp"
 
 namespace volt {
@@ -32,6 +33,7 @@ std::string write_tokens(const TokenColumns& tokens, uint64_t first_id) {
   std::string out;
   out.reserve(tokens.offsets[tokens.size] + tokens.size * 96);
   for (size_t row = 0; row < tokens.size; ++row) {
+    poll();
     out += row ? ",\n{\"id\": " : "{\"id\": ";
     append_number(out, first_id + row);
     out += ", \"text\": \"";

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from tokenize import TokenError
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import volt
 from volt.base.errors import InputError
@@ -19,6 +20,15 @@ from volt.tokenizing.training_files import offsets_path
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from volt.tokenizing.detokenizing import DecodeStream
+
+BLOCK = 1 << 20
+"""Bytes, or ids, of a line that are decoded at a time."""
+LONGEST_TOKEN = 1 << 24
+"""Bytes. What is longer is not a token."""
+LONGEST_SHOWN = 200
+"""Characters of what is not a token, in a message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,52 +46,78 @@ def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, show
     """Decode what `volt encode` wrote."""
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
-    tokenizer = volt.load(model.model)
-    decoder = _Decoder(tokenizer, asked.skip_special)
-    documents = (asked.unit or tokenizer.vocabulary.rule.reads) == "document"
-    if asked.form == "npy":
-        lines = _npy_lines(inputs.files)
-    else:
-        lines = decoder.text_lines(inputs.files, asked.form)
-
-    def write(stream: BinaryIO) -> None:
-        block: list[bytes] = []
-        for before, ids, after in lines:
-            decoded = decoder.decode(ids)
-            # The line ends of a document are among its tokens.
-            block += [decoded] if documents else [before, decoded, after]
-            if len(block) >= 10_000:
-                stream.write(b"".join(block))
-                block.clear()
-        stream.write(b"".join(block))
-
-    target.write(write)
+    decoder = FileDecoder(volt.load(model.model), asked)
+    target.write(lambda stream: stream.writelines(decoder.blocks(inputs.files)))
     say(shown.quiet, *decoder.losses())
 
 
-EncodedLine = tuple[bytes, list[int], bytes]
-"""The ids of a line, between the line end that the file before lacks, if any, and its own."""
+class _Part(NamedTuple):
+    """Ids of a line: all of them, or some of a long one."""
+
+    ids: list[int] | NDArray[Any]
+    end: bytes | None
+    """The line end. Empty at the end of a file that has none there; None: the line goes on."""
 
 
-class _Decoder:
-    """Decodes lines and counts what was lost."""
+class FileDecoder:
+    """Decodes files and counts what was lost."""
 
-    def __init__(self, tokenizer: volt.Tokenizer, skip_special: bool) -> None:
+    def __init__(self, tokenizer: volt.Tokenizer, asked: DecodeCommand) -> None:
         self._tokenizer = tokenizer
-        self._skip_special = skip_special
+        self._form = asked.form
+        self._skip_special = asked.skip_special
+        self._documents = (asked.unit or tokenizer.vocabulary.rule.reads) == "document"
         self._unknown = tokenizer.vocabulary.unknown_id
-        self._lines = 0
+        self._lines = 1
         self._lost = 0
         self._first_lost = 0
 
-    def decode(self, ids: list[int]) -> bytes:
-        self._lines += 1
-        if self._unknown is not None:
-            lost = ids.count(self._unknown)
-            if lost and not self._lost:
-                self._first_lost = self._lines
-            self._lost += lost
-        return self._tokenizer.decode(ids, skip_special=self._skip_special).encode()
+    def blocks(self, files: Sequence[str]) -> Iterator[bytes]:
+        """The text, in blocks that do not grow with the length of a line."""
+        parts = _npy_parts(files) if self._form == "npy" else self._text_parts(files)
+        block: list[bytes] = []
+        size = 0
+        for one in self._decoded(parts):
+            block.append(one)
+            size += len(one)
+            if size >= BLOCK:
+                yield b"".join(block)
+                block.clear()
+                size = 0
+        yield b"".join(block)
+
+    def _decoded(self, parts: Iterator[_Part]) -> Iterator[bytes]:
+        stream: DecodeStream | None = None  # of a line that goes on
+        unfinished = False
+        for ids, end in parts:
+            if unfinished:  # the file before lacks its last line end
+                yield b"\n"
+                unfinished = False
+            self._see(ids)
+            if end is not None and stream is None:
+                yield self._tokenizer.decode(ids, skip_special=self._skip_special).encode()
+            else:
+                stream = stream or self._tokenizer.decode_stream(skip_special=self._skip_special)
+                yield stream.push_many(ids).encode()
+            if end is None:
+                continue
+            if stream is not None:
+                yield stream.finish().encode()
+                stream = None
+            self._lines += 1
+            if not self._documents:  # the line ends of a document are among its tokens
+                yield end
+                unfinished = not end
+
+    def _see(self, ids: list[int] | NDArray[Any]) -> None:
+        if self._unknown is None:
+            return
+        lost = (
+            ids.count(self._unknown) if isinstance(ids, list) else int((ids == self._unknown).sum())
+        )
+        if lost and not self._lost:
+            self._first_lost = self._lines
+        self._lost += lost
 
     def losses(self) -> list[str]:
         if not self._lost:
@@ -89,42 +125,62 @@ class _Decoder:
         return [f"{self._lost:,} unknown characters were lost, the first in line "
                 f"{self._first_lost:,}; they are <unk> in the text"]  # fmt: skip
 
-    def text_lines(self, inputs: Sequence[str], form: str) -> Iterator[EncodedLine]:
+    def _text_parts(self, inputs: Sequence[str]) -> Iterator[_Part]:
         from volt.counting.inputs import find_inputs
 
         size = len(self._tokenizer)
-        tokens = self._tokenizer.printed if form == "tokens" else map(str, range(size))
+        tokens = self._tokenizer.printed if self._form == "tokens" else map(str, range(size))
         id_of = {token.encode(): i for i, token in enumerate(tokens)}
-        unfinished = False
         for source in find_inputs(inputs):
-            number = 0
+            number = 1
             with source.open() as stream:
-                for line in stream:
-                    number += 1
-                    words = line.removesuffix(b"\n").split(b" ")
+                for text, end in _line_parts(stream):
                     try:
-                        ids = [id_of[word] for word in words if word]
+                        ids = [id_of[word] for word in text.split(b" ") if word]
                     except KeyError as error:
                         raise InputError(
                             f"{source.name}, line {number}: "
-                            f"{error.args[0].decode(errors='replace')!r} is not one of the "
-                            f"vocabulary's {form}"
+                            f"{error.args[0].decode(errors='replace')[:LONGEST_SHOWN]!r} is not "
+                            f"one of the vocabulary's {self._form}"
                         ) from None
-                    before = b"\n" if unfinished else b""
-                    unfinished = not line.endswith(b"\n")
-                    yield before, ids, b"" if unfinished else b"\n"
+                    yield _Part(ids, end)
+                    number += end is not None
 
 
-def _npy_lines(names: Sequence[str]) -> Iterator[EncodedLine]:
+def _line_parts(stream: BinaryIO) -> Iterator[tuple[bytes, bytes | None]]:
+    """Lines and their ends. A long line comes in parts, which are cut at a space."""
+    rest = b""
+    while read := stream.readline(BLOCK):
+        text = rest + read
+        rest = b""
+        if text.endswith(b"\n"):
+            yield text[:-1], b"\n"
+        elif len(read) < BLOCK:
+            yield text, b""
+        else:
+            cut = text.rfind(b" ") + 1
+            text, rest = text[:cut], text[cut:]
+            if len(rest) > LONGEST_TOKEN:
+                rest, text = b"", text + rest  # it is not one, which is said by who looks it up
+            yield text, None
+            if not rest and not stream.peek(1):  # type: ignore[attr-defined]
+                yield b"", b""
+    if rest:
+        yield rest, b""
+
+
+def _npy_parts(names: Sequence[str]) -> Iterator[_Part]:
     for path in map(Path, names):
         ids, offsets = _npy_arrays(path)
         for start in range(0, len(offsets) - 1, 100_000):
             bounds = offsets[start : start + 100_001].tolist()
             if bounds != sorted(bounds):
                 raise InputError(f"{offsets_path(path)}: offsets out of order")
-            some = ids[bounds[0] : bounds[-1]].tolist()
             for begin, end in pairwise(bounds):
-                yield b"", some[begin - bounds[0] : end - bounds[0]], b"\n"
+                last = max(begin, end - 1) // BLOCK * BLOCK if end - begin > BLOCK else begin
+                for place in range(begin, last, BLOCK):
+                    yield _Part(ids[place : min(place + BLOCK, last)], None)
+                yield _Part(ids[last:end], b"\n")
 
 
 def _npy_arrays(path: Path) -> list[NDArray[Any]]:
@@ -133,16 +189,18 @@ def _npy_arrays(path: Path) -> list[NDArray[Any]]:
     arrays = []
     for file, kind in ((path, np.uint32), (offsets_path(path), np.uint64)):
         try:
-            array = np.load(file, mmap_mode="r", allow_pickle=False)
+            if file.exists() and not file.is_file():
+                raise ValueError
+            array = np.lib.format.open_memmap(file, mode="r")
         except OSError as error:
             raise InputError(f"cannot read {file}: {error.strerror or error}") from error
-        except ValueError:  # whose words tell how to load it unsafely
+        except (ValueError, EOFError, SyntaxError, TokenError):  # of a header that is damaged
             raise InputError(
                 f"{file} is not a NumPy file of numbers as volt encode --as npy writes it"
             ) from None
         if array.ndim != 1 or array.dtype != kind:
             raise InputError(f"{file}: no list of {np.dtype(kind).name}")
-        arrays.append(array)
+        arrays.append(np.asarray(array))
     ids, offsets = arrays
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(ids):
         raise InputError(f"{offsets_path(path)} does not belong to {path}")

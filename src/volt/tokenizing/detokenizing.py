@@ -90,28 +90,33 @@ class Decoder:
             return b"".join(self.decoded_pieces(ids, skip_special))
         array = as_array(ids)
         if skip_special and len(array):
-            array = self._without_special(array)
+            array = self.without_special(array)
+        found = self.joined(array)
+        spaced = self.vocabulary.drops_space and len(array)
+        return found.removeprefix(b" ") if spaced and not self.names[int(array[0])] else found
+
+    def joined(self, array: NDArray[Any]) -> bytes:
+        """The pieces of the ids, one after the other."""
         joined = self._native.join(array)
         if isinstance(joined, int):
             self._refuse(int(array[joined]))
         found: bytes = joined  # type: ignore[assignment]
-        spaced = self.vocabulary.drops_space and len(array)
-        return found.removeprefix(b" ") if spaced and not self.names[int(array[0])] else found
+        return found
 
-    def _checked(self, array: NDArray[Any]) -> NDArray[Any]:
+    def checked(self, array: NDArray[Any]) -> NDArray[Any]:
         wrong = np.flatnonzero((array < 0) | (array >= len(self.vocabulary)))
         if len(wrong):
             self._refuse(int(array[wrong[0]]))
         return array
 
-    def _without_special(self, array: NDArray[Any]) -> NDArray[Any]:
-        kept: NDArray[Any] = array[~self._special_mask[self._checked(array)]]
+    def without_special(self, array: NDArray[Any]) -> NDArray[Any]:
+        kept: NDArray[Any] = array[~self._special_mask[self.checked(array)]]
         return kept
 
     def decoded_pieces(self, ids: TokenIds, skip_special: bool) -> list[bytes]:
         """For each id, the bytes it adds to the text."""
         array = as_array(ids)
-        ids = (self._without_special(array) if skip_special else self._checked(array)).tolist()
+        ids = (self.without_special(array) if skip_special else self.checked(array)).tolist()
         state = WordState(self)
         if self.vocabulary.rule.mode.loses_spaces:
             return [state.piece(i) for i in ids]
@@ -213,6 +218,24 @@ class DecodeStream:
                 if not self._decoder.names[token_id]:
                     piece = piece.removeprefix(b" ")
         text = self._bytes.decode(piece)
+        self._kept = bool(self._bytes.getstate()[0])
+        return text
+
+    def push_many(self, ids: TokenIds) -> str:
+        """The text that some more ids complete: what `push` returns for each of them, joined."""
+        array = as_array(ids)
+        if self._skipped and len(array):
+            array = self._decoder.without_special(array)
+        if not len(array):
+            return ""
+        if self._words is not None:
+            found = b"".join(map(self._words.piece, self._decoder.checked(array).tolist()))
+        else:
+            found = self._decoder.joined(array)
+            if self._first and not self._decoder.names[int(array[0])]:
+                found = found.removeprefix(b" ")
+            self._first = False
+        text = self._bytes.decode(found)
         self._kept = bool(self._bytes.getstate()[0])
         return text
 
