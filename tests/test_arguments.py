@@ -29,36 +29,48 @@ METHODS = {
     "decode": {"ids": [1], "errors": "replace"},
     "decode_batch": {"batch": [[1]], "errors": "replace"},
     "decode_bytes": {"ids": [1]},
+    "decode_stream": {"skip_special": False},
     "decode_with_losses": {"ids": [1]},
     "encode": {"text": "low", "allowed_special": (), "dropout": 0.0, "seed": 0},
     "encode_array": {"text": "low", "allowed_special": ()},
     "encode_batch": {"texts": ["low"], "allowed_special": (), "dropout": 0.0, "seed": 0},
     "encode_file": {"path": __file__, "unit": None, "progress": None},
+    "encode_to_arrays": {"inputs": TEXT, "glob": "*", "unit": None},
+    "encode_to_text": {"inputs": TEXT, "form": "ids", "glob": "*", "unit": None},
     "encode_with_offsets": {"text": "low", "allowed_special": ()},
     "encode_words": {"counts": COUNTS},
     "id_to_token": {"token_id": 1},
+    "show": {"text": "low"},
     "special_names": {"allowed_special": ()},
     "token_to_id": {"token": "low"},
     "truncate": {"text": "low", "max_tokens": 3, "allowed_special": ()},
     "usage": {"counts": COUNTS},
+    "with_vocabulary": {"vocabulary": TOKENIZER.vocabulary},
 }
 FUNCTIONS = {
+    "Files": {"paths": [__file__]},
+    "Texts": {"strings": ["low"]},
     "Tokenizer": {"vocabulary": TOKENIZER.vocabulary, "threads": None},
     "candidates": {"inputs": TEXT, "threads": None},
     "compare": {"vocabularies": [TOKENIZER], "on": TEXT},
     "count": {"inputs": TEXT, "threads": None, "progress": None},
+    "count_partition": {"batch": ["low"], "pretokenizer": None, "unit": None},
     "count_to_file": {"inputs": TEXT, "output": "counts.tsv", "force": True},
     "encode_to_files": {"tokenizer": TOKENIZER, "inputs": TEXT, "path": "x.bin", "progress": None,
                         "force": True},
     "export": {"vocabulary": TOKENIZER.vocabulary, "to": "hf", "path": "x.json", "force": True},
+    "extend": {"tokenizer": TOKENIZER, "on": TEXT, "add": 2, "pretokenizer": None},
     "import_vocabulary": {"path": "x.json", "form": None},
     "join": {"parts": [TOKENIZER.vocabulary] * 2},
     "learn": {"inputs": TEXT, "size": 270, "threads": None, "progress": None},
     "learn_languages": {"texts": {"de": TEXT, "en": TEXT}},
+    "learn_scripts": {"inputs": TEXT, "size": None, "threads": None},
     "load": {"path": "volt.json", "threads": None},
     "load_candidates": {"path": "candidates.tsv"},
     "load_vocabulary": {"path": "volt.json"},
     "merge_counts": {"parts": [COUNTS], "min_count": 1},
+    "refit": {"tokenizer": TOKENIZER, "on": TEXT, "size": 265},
+    "search": {"inputs": COUNTS, "by": "muv", "sizes": [262]},
     "verify": {"first": "volt.json", "second": "volt.json", "on": TEXT},
 }  # fmt: skip
 CALLS = [(getattr(TOKENIZER, name), good) for name, good in METHODS.items()]
@@ -70,6 +82,36 @@ def place_name(value):
     return getattr(value, "__name__", value) if not isinstance(value, dict) else ""
 
 
+def run(call, arguments):
+    """Call it, and take all that it returns if it does so one by one."""
+    found = call(**arguments)
+    if inspect.isgenerator(found):
+        list(found)
+
+
+def test_no_public_call_is_left_out():
+    functions = {name for name in volt.__all__ if inspect.isfunction(getattr(volt, name))}
+    assert functions <= FUNCTIONS.keys()
+    methods = {name for name, _ in inspect.getmembers(type(TOKENIZER), inspect.isfunction)}
+    public = {name for name in methods if not name.startswith("_")}
+    assert public - METHODS.keys() == {"to_transformers"}  # which takes nothing
+
+
+@pytest.mark.filterwarnings("ignore::volt.VoltWarning")
+@pytest.mark.parametrize("name", ["count", "learn", "search"])
+def test_every_option_takes_its_type_or_names_itself(name, tmp_path, monkeypatch):
+    """Options are many; the calls share them."""
+    monkeypatch.chdir(tmp_path)
+    call, good = getattr(volt, name), FUNCTIONS[name]
+    for option in inspect.signature(call).parameters.keys() - good.keys():
+        for value in (Odd(), b"low", {"a": 1}, object, float("nan"), [None]):
+            try:
+                run(call, {**good, option: value})
+            except VoltError as error:
+                assert isinstance(error, TypeError | ValueError)
+                assert option in str(error), (option, value, str(error))
+
+
 @pytest.mark.filterwarnings("ignore::volt.VoltWarning")
 @pytest.mark.parametrize("call,good,name", PLACES, ids=place_name)
 def test_the_error_names_the_parameter(call, good, name, tmp_path, monkeypatch):
@@ -77,10 +119,10 @@ def test_the_error_names_the_parameter(call, good, name, tmp_path, monkeypatch):
     TOKENIZER.vocabulary.save("volt.json")
     for value in WRONG:
         with suppress(VoltError):  # every other error fails the test
-            call(**{**good, name: value})
+            run(call, {**good, name: value})
     of_text = name in ("inputs", "on") or (call.__name__ == "encode_file" and name == "path")
     with pytest.raises(VoltError, match="input 1" if of_text else f"`{name}`") as found:
-        call(**{**good, name: Odd()})
+        run(call, {**good, name: Odd()})
     assert isinstance(found.value, TypeError | ValueError)
 
 
