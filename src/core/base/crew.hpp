@@ -18,7 +18,7 @@ namespace volt {
 class Crew {
  public:
   explicit Crew(unsigned size)
-      : call_(call_at_work()), failures_(size), threads_(start_threads(size, [this](unsigned i) { serve(i); })) {}
+      : failures_(size), threads_(start_threads(size, [this](unsigned i) { serve(i); })) {}
   ~Crew() {
     {
       std::lock_guard lock(mutex_);
@@ -37,6 +37,7 @@ class Crew {
     poll();
     {
       std::lock_guard lock(mutex_);
+      call_ = call_at_work();  // a crew may live longer than the call that made it
       work_ = std::ref(work);
       left_.store(static_cast<unsigned>(threads_.size()));
       ++round_;
@@ -58,20 +59,20 @@ class Crew {
     }
   }
   void serve(unsigned index) {
-    Call::helped() = call_;
     for (unsigned seen = 0;;) {
       {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return round_ != seen; });
         seen = round_;
         if (stopping_) return;
+        Call::helped() = call_;
       }
       attempt(index);
       left_.fetch_sub(1, std::memory_order_release);
     }
   }
 
-  Call* const call_;
+  Call* call_ = nullptr;  // that the work is for
   std::mutex mutex_;
   std::condition_variable wake_;
   std::function<void(unsigned)> work_;

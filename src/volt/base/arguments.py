@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 from volt.base.errors import ArgumentTypeError, SettingsError, VoltError
 
 F = TypeVar("F", bound=Callable[..., Any])
-PYTHONS_OWN = (TypeError, AttributeError, UnicodeEncodeError)
+PYTHONS_OWN = (TypeError, AttributeError, UnicodeEncodeError, OverflowError)
 """What Python raises when it gets an argument that it can't use."""
 
 
@@ -57,6 +57,15 @@ def check_arguments(
             raise SettingsError(f"`{name}` does not fit into 64 bits: {value}") from None
         if not fits(value, _hint(function, parameter.annotation)):
             raise wrong_type(name, _shown(parameter.annotation), value) from None
+
+
+def check_given(hints: Mapping[str, Any], given: Mapping[str, Any], error: Exception) -> None:
+    """As `check_arguments`, for options, whose types are known."""
+    if isinstance(error, VoltError):
+        return
+    for name, value in given.items():
+        if name in hints and not fits(value, hints[name]):
+            raise wrong_type(name, _shown(hints[name]), value) from None
 
 
 def wrong_type(name: str, wanted: str, value: Any) -> ArgumentTypeError:
@@ -99,7 +108,12 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, Real) and not isinstance(value, bool)
     if hint is int:
         return hasattr(value, "__index__") and not isinstance(value, bool)
-    return not isinstance(hint, type) or isinstance(value, hint)
+    if not isinstance(hint, type):
+        return True
+    try:
+        return isinstance(value, hint)
+    except TypeError:  # a protocol that can't be asked for
+        return True
 
 
 def _fits_generic(value: Any, origin: Any, inner: tuple[Any, ...]) -> bool:

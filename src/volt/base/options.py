@@ -24,7 +24,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
-from volt.base.arguments import names_arguments
+from volt.base.arguments import PYTHONS_OWN, check_given, names_arguments
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
@@ -428,7 +428,11 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
         def call(*args: Any, **given: Any) -> Any:
             for name in given.keys() - own.keys() - known.keys():
                 raise SettingsError(unknown_option(name, [*known, *own], gone))
-            return checked(*args, **given)
+            try:
+                return checked(*args, **given)
+            except PYTHONS_OWN as error:
+                check_given(hints, given, error)
+                raise
 
         hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
         middle = [
