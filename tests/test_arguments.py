@@ -114,7 +114,8 @@ def test_the_error_names_the_parameter(call, good, name, tmp_path, monkeypatch):
     for value in WRONG:
         with suppress(VoltError):  # every other error fails the test
             run(call, {**good, name: value})
-    of_text = name in ("inputs", "on") or (call.__name__ == "encode_file" and name == "path")
+    text_of = {"encode_file": "path", "count_partition": "batch"}
+    of_text = name in ("inputs", "on") or text_of.get(call.__name__) == name
     with pytest.raises(VoltError, match="input 1" if of_text else f"`{name}`") as found:
         run(call, {**good, name: Odd()})
     assert isinstance(found.value, TypeError | ValueError)
