@@ -72,7 +72,7 @@ def test_what_is_saved_is_what_was_loaded(pretokenizer, roles, tmp_path):
     for file in (tmp_path / "b").iterdir():
         before = (tmp_path / "a" / file.name).read_text(encoding="utf-8")
         after = file.read_text(encoding="utf-8")
-        if file.suffix != ".json":
+        if file.name != "tokenizer_config.json":
             assert before == after
             continue
         said, saved = json.loads(before), json.loads(after)

@@ -57,7 +57,7 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     return {
         path / "vocab.json": (json.dumps(vocabulary.ids, ensure_ascii=False) + "\n").encode(),
         path / "merges.txt": "".join(f"{line}\n" for line in lines).encode(),
-        path / CONFIG: as_json(config(vocabulary) | {"tokenizer_class": "GPT2Tokenizer"}, 2),
+        path / CONFIG: as_json(config(vocabulary) | {"tokenizer_class": "GPT2Tokenizer"}),
     }
 
 

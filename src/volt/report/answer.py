@@ -268,9 +268,9 @@ def _auto(found: Mapping[str, Any]) -> str | None:
     if one is None or one["size"] is None:
         return None
     quality = found.get("quality")
-    if found["size"] != one["size"] and quality and len(quality["splits"]) == 1:
-        # One part of the text is measured where the size is given, five where it is asked for.
-        return f"would choose about {one['size']:,}; without `size` it says it more exactly"
+    if reason(found) == "size" and quality and len(quality["splits"]) == 1:
+        # Where the size is given, quality is measured on one split only.
+        return f"would choose about {one['size']:,} (run it without `size` to be sure)"
     return f"would choose {one['size']:,}: {CHEAPEST}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import chain
 from pathlib import Path
@@ -247,7 +248,12 @@ def _own_rule(steps: list[dict[str, Any]], before: list[dict[str, Any]], kind: s
 
 
 def _named_steps(steps: list[dict[str, Any]]) -> str:
-    names = [str(step.get("type"))[:40] for step in steps[:8]]
+    """Steps by name; one that splits with what it splits at."""
+    names = []
+    for step in steps[:8]:
+        how = {key: step[key] for key in ("pattern", "behavior", "invert") if key in step}
+        told = json.dumps(how, ensure_ascii=False) if step.get("type") == "Split" else ""
+        names.append(f"{str(step.get('type'))[:40]} {told}".rstrip()[:300])
     return " + ".join(names) + (" + ..." if len(steps) > 8 else "") or "none"
 
 

@@ -77,22 +77,23 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
 
 def write(vocabulary: Vocabulary, path: Path) -> Files:
     """A folder that `AutoTokenizer.from_pretrained` loads; or PATH.json, `tokenizer.json` alone."""
-    tokenizer = as_json(tokenizer_data(vocabulary))
+    # As the library writes it, so that save_pretrained gives back the same bytes.
+    tokenizer = json.dumps(tokenizer_data(vocabulary), ensure_ascii=False, indent=2).encode()
     if path.suffix == ".json":
         return {path: tokenizer}
     files = {
         path / "tokenizer.json": tokenizer,
-        path / "tokenizer_config.json": as_json(config(vocabulary), 2),
-        path / "special_tokens_map.json": as_json(role_tokens(vocabulary), 2),
-        path / "generation_config.json": as_json(generation(vocabulary), 2),
+        path / "tokenizer_config.json": as_json(config(vocabulary)),
+        path / "special_tokens_map.json": as_json(role_tokens(vocabulary)),
+        path / "generation_config.json": as_json(generation(vocabulary)),
     }
     if vocabulary.roles.chat is not None:
         files[path / TEMPLATE] = vocabulary.roles.chat.encode()
     return files
 
 
-def as_json(data: Any, indent: int = 1) -> bytes:
-    return (json.dumps(data, ensure_ascii=False, indent=indent) + "\n").encode()
+def as_json(data: Any) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
