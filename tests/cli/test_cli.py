@@ -87,8 +87,8 @@ def test_count_writes_counts_on_stdout_and_words_about_them_on_stderr(tmp_path):
     assert result.returncode == 0
     assert result.stdout == written(volt.count(path, max_word_length=4, min_count=2))
     assert result.stderr.decode().splitlines() == [
-        "2 lines, 2 words, 1 types",
-        "1 words longer than 4 characters were cut",
+        "2 lines, 2 words, 1 type",
+        "1 word longer than 4 characters was cut",
         "1 '\\u2581' in the text left to byte tokens",
         "4 words (66.667%) of rare types were left out",
     ]

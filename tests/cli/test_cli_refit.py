@@ -1,16 +1,20 @@
 """volt refit and volt extend, as users call them."""
 
 import json
+import math
 import os
 import random
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import volt
+from volt.adapting.checkpoint import BYTES_OF
 
 
 def run(*arguments: str | Path, seed: str = "0") -> subprocess.CompletedProcess[str]:
@@ -80,6 +84,86 @@ def test_extend(folder: Path, tmp_path: Path) -> None:
     assert told["after"]["tokens"] < told["before"]["tokens"]
     assert "700 tokens -> 725; the old ones have their ids" in done.stderr
     assert np.load(tmp_path / "out" / "id_map.npy").tolist() == list(range(700))
+
+
+def test_what_is_told_last_is_the_next_command_and_it_works(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "one.txt").read_text(encoding="utf-8").splitlines()
+    records = tmp_path / "records.jsonl"
+    records.write_text("".join(json.dumps({"said": line}) + "\n" for line in lines))
+    for command, text, more in (
+        ("refit", folder / "one.txt", ("--size", "500")),
+        ("extend", records, ("--add", "20", "--field", "said")),
+    ):
+        out = tmp_path / f"the {command}"
+        done = run(command, folder / "hf", "--on", text, *more, "-o", out)
+        assert done.returncode == 0, done.stderr
+        assert "each token by its frequency alone" in " ".join(done.stderr.split())
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith("next: volt compare ")
+        done = run(*shlex.split(last.removeprefix("next: volt ")))
+        assert done.returncode == 0, done.stderr
+        assert "bits/byte" in done.stdout and f"the {command}" in done.stdout
+
+
+def test_counts_are_no_text_to_compare_on(folder: Path, tmp_path: Path) -> None:
+    counts = tmp_path / "counts"
+    done = run("count", folder / "one.txt", "--pretokenizer", "byte-level", "-o", counts)
+    assert done.returncode == 0, done.stderr
+    done = run("refit", folder / "hf", "--on", counts, "--size", "500", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(
+        f"next: volt compare {folder / 'hf'} {tmp_path / 'out'} --on TEXT\n"
+    )
+
+
+def test_that_nothing_was_removed_is_said(folder: Path, tmp_path: Path) -> None:
+    small = run("refit", folder / "hf", "--on", folder / "old.txt", "--size", "400",
+                "-o", tmp_path / "small")  # fmt: skip
+    assert "nothing was removed" not in small.stderr and "700 tokens -> 400" in small.stderr
+    again = run("refit", tmp_path / "small", "--on", folder / "old.txt", "--size", "400",
+                "-o", tmp_path / "again")  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert again.stderr.startswith("nothing was removed: 400 tokens before and after\n")
+    assert "->" not in again.stderr.split("tokens per line")[0]
+
+
+def test_the_cost_is_that_of_the_model_to_be_cut(folder: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text('{"vocab_size": 700}', encoding="utf-8")
+
+    def tell(body: str, *more: str) -> dict[str, Any]:
+        """`body` is the type of a matrix of 64 times 300."""
+        numbers = {
+            "model.embed_tokens.weight": ("F32", [700, 64]), "lm_head.weight": ("F32", [700, 64]),
+            "model.layer.weight": (body, [64, 300]), "model.norm.weight": ("F16", [64]),
+            "model.mask": ("F32", [1, 1, 8, 8]), "model.position_ids": ("I64", [1, 9]),
+        }  # fmt: skip
+        header, end = {}, 0
+        for name, (dtype, shape) in numbers.items():
+            size = BYTES_OF[dtype] * math.prod(shape)
+            header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, end + size]}
+            end += size
+        text = json.dumps(header).encode()
+        data = len(text).to_bytes(8, "little") + text + bytes(end)
+        (model / "model.safetensors").write_bytes(data)
+        done = run("refit", folder / "hf", "--on", folder / "one.txt", "--model", model, "--json",
+                   "--force", "-o", tmp_path / "out", *more)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        told: dict[str, Any] = json.loads(done.stdout)
+        return told | {"stderr": " ".join(done.stderr.split())}
+
+    told = tell("F32")
+    assert told["cost"]["model"] | {"name": ""} == {"name": "", "body": 19_264, "width": 64}
+    assert "19,264 parameters outside the embeddings, width 64; --for-model" in told["stderr"]
+    assert "yours?" not in told["stderr"]
+    assert f"model:{19_264}:64" in told["signature"]
+    named = tell("F32", "--for-model", "base")
+    assert named["cost"]["model"]["body"] == 44_000_000
+    assert "outside the embeddings" not in named["stderr"]
+    packed = tell("I32")
+    assert packed["cost"]["model"]["body"] == 44_000_000
+    assert "its parameters can't be counted" in packed["stderr"]
 
 
 def test_errors_leave_nothing(folder: Path, tmp_path: Path) -> None:

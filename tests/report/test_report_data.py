@@ -9,8 +9,10 @@ import pytest
 
 import volt
 from volt import _core
+from volt.cli.info import diagnostics
 from volt.report.compact import packed, packed_excerpt, packed_signed
 from volt.report.data import collect, every_token_count, file_figures, load_report
+from volt.report.facts import facts
 from volt.report.page import (
     MOST_BYTES,
     Material,
@@ -76,6 +78,29 @@ def test_the_corpus_is_measured_in_words_and_bytes(mode):
     expected = {"metaspace": size + len(lines), "whitespace": size - spaces, "byte-level": size}
     assert figures["bytes"] == expected[mode]
     assert figures["unknown_characters"] == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_spaces_between_words_nothing_is_told_per_word(mode, tmp_path):
+    """Not in report.json, which the page shows, nor on the terminal, nor by volt info."""
+    draw = random.Random(1)
+    japanese = ["".join(draw.choices("日本語のかなとカナ漢字", k=20)) for _ in range(200)]
+    words = ["".join(draw.choices("가나다라마바사아자차", k=3)) for _ in range(200)]
+    korean = [" ".join(draw.choices(words, k=6)) for _ in range(100)]
+    for lines, has_words in (
+        (japanese, False), (korean, True), (japanese + corpus(1), False),
+        (japanese[:3] + corpus(1), True),
+    ):  # fmt: skip
+        result = volt.learn([lines], size=200 if mode == "whitespace" else 320, pretokenizer=mode)
+        report = collect(result)
+        assert bool(report["corpus"]["spaced_words"]) == has_words
+        assert [bool(one["words"]) for one in report["files"]] in ([], [has_words])
+        shown = facts(result.vocabulary, result.summary(), report)
+        assert ("tokens per word" in [one.name for one in shown]) == has_words
+        result.save(tmp_path / "out", force=True)
+        told = diagnostics(load_material(tmp_path / "out"))
+        assert (told["tokens_per_word"] is not None) == has_words
+        assert told["bytes_per_token"] > 0
 
 
 @pytest.mark.parametrize("unknown", ["byte", "unk"])

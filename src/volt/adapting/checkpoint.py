@@ -48,6 +48,9 @@ BYTES_OF = {
 }  # fmt: skip
 STORED_AS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np.uint16}
 """NumPy has no bfloat16: the upper half of a float32."""
+FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
+PACKED = ("I32", "U32", "I16", "U16", "I8", "U8")
+"""What quantised matrices are stored in, often several parameters to a number."""
 LONGEST_HEADER = 100_000_000
 BLOCK = 1 << 24
 
@@ -124,6 +127,21 @@ class Checkpoint:
     """The vocabulary's size by config.json. Those after the tokenizer's tokens are padding."""
     special_ids: set[int]
     """Tokens that the settings name. They have to stay."""
+
+    @property
+    def for_model(self) -> str | None:
+        """PARAMS:WIDTH, as `for_model` takes it: the parameters outside the embeddings, and the
+        embedding width. None where they can't be counted: several are packed into one number."""
+        width, body = 0, 0
+        for tensor in (one for file in self.files for one in file.tensors):
+            if tensor.name in self.tables:
+                if is_called(tensor.name, INPUT_NAMES) and len(tensor.shape) == 2:
+                    width = tensor.shape[1 - self.tables[tensor.name]]
+            elif tensor.dtype in PACKED and len(tensor.shape) == 2:
+                return None
+            elif tensor.dtype in FLOATS and tensor.shape[:2] != (1, 1):  # (1, 1, n, n) is a mask
+                body += math.prod(tensor.shape)
+        return f"{body}:{width}" if 0 < width < 10**6 and 0 < body <= 10**15 else None
 
     def write(
         self,

@@ -172,8 +172,10 @@ def refit(
 
     `model` is the folder of a Hugging Face checkpoint that uses this tokenizer: its matrices are
     cut to the new vocabulary when the result is saved. `pattern` is how the tokenizer cuts text, if
-    its files do not say it. With `residues`, only tokens go that the text makes, but never shows.
+    its files do not say it. Unless `for_model` is given, the cost of a size is that of `model`.
+    With `residues`, only tokens go that the text makes, but never shows.
     """
+    named = "for_model" in options
     settings = ChoiceSettings.take(options)
     if settings.profile in ("literal", "released"):
         raise SettingsError(
@@ -219,6 +221,8 @@ def refit(
         return refitted(left.vocabulary, left.id_map, details, rerouted=left.rerouted)
 
     pinned |= _stays_spelled(old, messages)
+    if checkpoint is not None and settings.size is None and not named:
+        settings = _for_checkpoint(settings, checkpoint, messages)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
     found = _candidates(old, counts, pinned, threads, progress)
@@ -239,6 +243,25 @@ def refit(
     return refitted(
         *restrict(old, kept, wanted), choice_fields(choice, settings) | pins, choice=choice
     )
+
+
+def _for_checkpoint(
+    settings: ChoiceSettings, checkpoint: Checkpoint, messages: list[str]
+) -> ChoiceSettings:
+    """The cost of a size is that of the model to be cut."""
+    found = checkpoint.for_model
+    if found is None:
+        messages.append(
+            f"{checkpoint.folder}: its parameters can't be counted, so the cost is that of "
+            f"`for_model={settings.for_model}`; name its size with `for_model`"
+        )
+        return settings
+    body, _, width = found.partition(":")
+    messages.append(
+        f"the cost is that of {checkpoint.folder}: {int(body):,} parameters outside the "
+        f"embeddings, width {int(width):,}; `for_model` names another"
+    )
+    return replace(settings, for_model=found)
 
 
 def of_whole(

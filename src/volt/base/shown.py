@@ -38,6 +38,15 @@ def shown_line(text: str) -> str:
     return shown(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
+def plural(number: float, one: str, many: str = "") -> str:
+    """
+    >>> plural(1, "line"), plural(1200, "line"), plural(0, "entry", "entries")
+    ('1 line', '1,200 lines', '0 entries')
+    """
+    said = f"{number:,.0f}"
+    return f"{said} {one if said == '1' else many or one + 's'}"
+
+
 def json_text(data: Any, **options: Any) -> str:
     """JSON that can be written as UTF-8 and printed on a terminal. What `shown` escapes is escaped
     as JSON does it; half of a surrogate pair, which is not text, becomes what `shown` makes of it.

@@ -7,6 +7,7 @@ from typing import Any
 
 import volt
 from volt.base.errors import SettingsError
+from volt.base.shown import plural
 from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
@@ -37,8 +38,9 @@ def candidates(
 
 
 def candidates_summary(found: volt.Candidates) -> list[str]:
-    what = "merges" if found.exact else "candidates"
-    lines = [f"{found.alphabet_size:,} symbols, {found.merges:,} {what}, {len(found):,} tokens"]
+    what = "merge" if found.exact else "candidate"
+    symbols, made = plural(found.alphabet_size, "symbol"), plural(found.merges, what)
+    lines = [f"{symbols}, {made}, {plural(len(found), 'token')}"]
     if found.left_out:
         lines.append(f"{found.left_out:,} rare characters left out of the alphabet (--coverage)")
     return lines

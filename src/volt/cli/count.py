@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import volt
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import option, options_of
+from volt.base.shown import plural
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
@@ -108,19 +109,28 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
     """What was counted and, where anything was, what was lost."""
     totals = counts.totals
     words = totals.words / counts.unit
-    read = f"{totals.lines:,} lines"
+    read = plural(totals.lines, "line")
     if totals.documents:
-        read = f"{totals.documents:,} document{'s' * (totals.documents != 1)}, {read}"
-    lines = [f"{read}, {words:,.0f} words, {len(counts):,} types"]
+        read = f"{plural(totals.documents, 'document')}, {read}"
+    lines = [f"{read}, {plural(words, 'word')}, {plural(len(counts), 'type')}"]
     longest = counts.rule.max_word_length
     if totals.cut_words:
-        lines.append(f"{totals.cut_words:,} words longer than {longest} characters were cut")
+        long = f"longer than {longest} characters"
+        lines.append(plural(totals.cut_words, f"word {long} was cut", f"words {long} were cut"))
     if totals.reserved:
         lines.append(f"{totals.reserved / counts.unit:,.0f} '▁' in the text left to byte tokens")
     if totals.replaced:
-        lines.append(f"{totals.replaced:,} invalid UTF-8 sequences were replaced")
+        invalid = "invalid UTF-8 sequence"
+        lines.append(
+            plural(totals.replaced, f"{invalid} was replaced", f"{invalid}s were replaced")
+        )
     if totals.skipped_lines:
-        lines.append(f"{totals.skipped_lines:,} lines with invalid UTF-8 were skipped")
+        invalid = "with invalid UTF-8"
+        lines.append(
+            plural(
+                totals.skipped_lines, f"line {invalid} was skipped", f"lines {invalid} were skipped"
+            )
+        )
     if isinstance(counts, volt.WordCounts) and counts.sample is not None:
         lines += counts.sample.lines()
     if totals.pruned_words:

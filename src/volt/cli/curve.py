@@ -8,6 +8,7 @@ import volt
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import named, open_file
 from volt.base.options import anything, option, path
+from volt.base.shown import plural
 from volt.base.table import text_table
 from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
@@ -72,7 +73,7 @@ def curve(
         say(run.quiet, f"{left_out} sizes outside {smallest:,} to {largest:,} left out")
     if asked.output is not None:
         table.save(asked.output)
-        say(run.quiet, f"{len(table):,} rows in {asked.output}")
+        say(run.quiet, f"{plural(len(table), 'row')} in {asked.output}")
 
 
 def _is_candidates(name: str) -> bool:

@@ -18,6 +18,7 @@ from volt.base.options import (
     text,
     whole,
 )
+from volt.base.shown import plural
 from volt.cli.arguments import REPLACE, Quiet
 from volt.cli.command import HELP_FLAGS, command
 from volt.cli.console import print_json, progress_for, say
@@ -106,7 +107,7 @@ def get(asked: GetCommand, shown: Quiet) -> None:
         progress=progress_for(shown.quiet),
     )
     counts = ", ".join(f"{split} {lines:,}" for split, lines in result.lines.items())
-    left_out = f"; cleaning left out {result.dropped:,} pairs" if result.dropped else ""
+    left_out = f"; cleaning left out {plural(result.dropped, 'pair')}" if result.dropped else ""
     say(shown.quiet, f"{counts} lines{left_out}")
     say(shown.quiet, *(f"note: {message}" for message in result.messages))
     say(shown.quiet, f"written to {asked.output}")
@@ -121,7 +122,7 @@ def clean(asked: CleanCommand, shown: Quiet) -> None:
         asked.source, asked.target, *asked.output, minimum=asked.minimum, maximum=asked.maximum,
         ratio=asked.ratio or None, force=asked.force,
     )  # fmt: skip
-    say(shown.quiet, f"{done.kept:,} of {done.pairs:,} pairs kept")
+    say(shown.quiet, f"{done.kept:,} of {plural(done.pairs, 'pair')} kept")
 
 
 data = click.Group(

@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Literal
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import Settings, one_of, option, text
+from volt.base.shown import plural
 from volt.cli.arguments import File, Folder, Model, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
 from volt.cli.console import progress_for, refuse, say
@@ -114,9 +115,10 @@ def _write_files(
         force=target.force, **options,
     )  # fmt: skip
     after = "" if found.eos is None else f", eos {found.eos} after each"
+    tokens, texts = plural(found.tokens, "token"), plural(found.documents, "text")
     say(
         quiet,
-        f"{found.tokens:,} tokens ({found.dtype}) of {found.documents:,} texts{after}",
+        f"{tokens} ({found.dtype}) of {texts}{after}",
         *(f"wrote {file}" for file in found.files),
     )
 

@@ -7,10 +7,11 @@ from typing import Literal
 
 import volt
 from volt.base.options import Settings, choice, option, path, size, whole
+from volt.base.shown import plural
 from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import command
 from volt.cli.console import progress_for
-from volt.cli.refit import fitting_texts, tell_refit
+from volt.cli.refit import fitting_texts, next_command, tell_refit
 from volt.settings import MOST, ReadSettings
 
 
@@ -43,5 +44,5 @@ def extend(
         threads=run.threads, progress=progress_for(run.quiet),
     )  # fmt: skip
     stays = "as many were taken out" if asked.swap else "the old ones have their ids"
-    head = f"{result.before.size:,} tokens -> {result.after.size:,}; {stays}"
-    tell_refit(result, [head], target, run)
+    head = f"{plural(result.before.size, 'token')} -> {result.after.size:,}; {stays}"
+    tell_refit(result, [head], next_command(tokenizer, reading, target), target, run)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import volt
 from volt.base.options import argument, one_of, option, path
+from volt.base.shown import plural
 from volt.cli.arguments import Folder, Pattern, Told, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -40,7 +41,7 @@ def import_(asked: ImportCommand, shown: Told) -> None:
     from volt.verification import verify_conversion
 
     verified = verify_conversion(vocabulary, asked.file, form, asked.pattern)
-    say(shown.quiet, f"{len(vocabulary):,} tokens, {rule}, {how}", *messages, verified)
+    say(shown.quiet, f"{plural(len(vocabulary), 'token')}, {rule}, {how}", *messages, verified)
     if shown.json:
         print_json(
             {

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import volt
 from volt.base.errors import SettingsError
+from volt.base.lines import Line
 from volt.base.options import Settings, option
+from volt.base.shown import plural
 from volt.cli.arguments import Folder, Run, TokenizerInput
-from volt.cli.command import command
-from volt.cli.console import print_json, progress_for, say
+from volt.cli.command import Given, command
+from volt.cli.console import print_json, progress_for, say, say_lines
+from volt.counting.inputs import find_inputs
 from volt.settings import ChoiceSettings, ReadSettings
 
 if TYPE_CHECKING:
@@ -31,26 +35,33 @@ def refit(
     reading: ReadSettings,
     target: Folder,
     run: Run,
+    given: Given,
 ) -> None:
     """Shrink a tokenizer to the tokens that fit a text, and a model with it."""
+    chosen = vars(settings)
+    if "for_model" not in given:  # the model that is cut says it, if there is one
+        chosen = {name: value for name, value in chosen.items() if name != "for_model"}
     result = volt.refit(
         tokenizer.tokenizer, fitting_texts(tokenizer, target), model=tokenizer.model,
-        form=tokenizer.form, pattern=tokenizer.pattern, residues=asked.residues, **vars(settings),
+        form=tokenizer.form, pattern=tokenizer.pattern, residues=asked.residues, **chosen,
         **vars(reading), threads=run.threads,
         progress=progress_for(run.quiet),
     )  # fmt: skip
     stays = "every special token, byte and character stays: what could be encoded still can"
     engine = result.original.engine
     kept = [] if engine is not None and engine.whole else [stays]  # a note says what is lost
-    tell_refit(result, [*answer_lines(result), *kept], target, run)
+    following = next_command(tokenizer, reading, target)
+    tell_refit(result, [*answer_lines(result), *kept], following, target, run)
 
 
 def answer_lines(result: RefitResult) -> list[str]:
     """The sizes before and after, and why."""
     from volt.report.answer import answer
 
+    before = plural(result.before.size, "token")
+    same = [] if result.dropped else [f"nothing was removed: {before} before and after"]
     if result.choice is None:  # only residues went, or what the text does not use
-        return [f"{result.before.size:,} tokens -> {result.after.size:,}"]
+        return same or [f"{before} -> {result.after.size:,}"]
     told = answer(result.choice.summary())
     if result.choice.reason == "size":
         told = replace(told, rows=())
@@ -58,7 +69,7 @@ def answer_lines(result: RefitResult) -> list[str]:
         rows = [row for row in told.rows if row[0] != "merges"]
         told = replace(told, why="every token that the text uses", rows=tuple(rows))
     head, *reasons = told.lines
-    return [f"{result.before.size:,} tokens -> {head}", *reasons]
+    return [*same, *([head] if same else [f"{before} -> {head}"]), *reasons]
 
 
 def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> volt.Files:
@@ -70,8 +81,10 @@ def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> volt.Files:
     return texts
 
 
-def tell_refit(result: RefitResult, head: list[str], target: Folder, run: Run) -> None:
-    """Save it, and say what it is."""
+def tell_refit(
+    result: RefitResult, head: list[str], following: str, target: Folder, run: Run
+) -> None:
+    """Save it, and say what it is and which command may follow."""
     messages = [*result.messages, *result.save(target.output, force=target.force)]
     files = [path.name for path in Path(target.output).iterdir()]
     names = sorted(name for name in files if not name.startswith("."))
@@ -84,10 +97,33 @@ def tell_refit(result: RefitResult, head: list[str], target: Folder, run: Run) -
             f"tokens per line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}"
         )
     nats = before.entropy_per_character, after.entropy_per_character
-    lines.append(f"nats per character: {nats[0]:.4f} -> {nats[1]:.4f}")
+    shown = f"{nats[0]:.4f} -> {nats[1]:.4f}"
+    lines.append(f"nats per character: {shown} (each token by its frequency alone)")
     if after.unknown:
         # Unknown text looks cheap: without this line the figures above would flatter.
         shares = f"{before.unknown:.2%} -> {after.unknown:.2%}"
         lines.append(f"characters it has no token for: {shares} of the tokens")
     lines += [f"note: {message}" for message in messages]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
+    say_lines(run.quiet, [Line(f"next: {following}", "bold")])
+
+
+def next_command(tokenizer: TokenizerInput, reading: ReadSettings, target: Folder) -> str:
+    """Old and new side by side on the first text, read as it was; counts are no text."""
+    from volt.counting.counts import COUNTS_HEAD
+
+    first = [*tokenizer.on, *tokenizer.files][0]
+    plain = first != "-" and reading.input_format not in ("counts", "pairs")
+    if plain and Path(first).is_file():
+        (one,) = find_inputs(volt.Files([first]))
+        with one.open_file() as stream:
+            plain = stream.read(len(COUNTS_HEAD)) != COUNTS_HEAD
+    words = ["volt", "compare", tokenizer.tokenizer, target.output, "--on"]
+    words.append(first if plain else "TEXT")
+    if plain and reading.glob != "*":
+        words += ["--glob", reading.glob]
+    if plain and reading.input_format != "auto":
+        words += ["--input-format", reading.input_format]
+    words += [word for name in reading.field if plain for word in ("--field", name)]
+    words += [] if tokenizer.pattern is None else ["--pattern", tokenizer.pattern]
+    return shlex.join(words)

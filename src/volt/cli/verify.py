@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import volt
 from volt.base.lines import WIDTH, Line
 from volt.base.options import argument, file_list, option, path
+from volt.base.shown import plural
 from volt.cli.arguments import Pattern, Told
 from volt.cli.command import command
 from volt.cli.console import print_json, say
@@ -43,8 +44,8 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Told) -> None:
     else:
         what = "tokens" if asked.texts else "ids"
         number, equal = found.documents, found.equal
-        print(f"{'the same' if found.same else 'different'} {what}: {equal:,} of {number:,} texts "
-              f"are equal ({found.tokens:,} tokens)")  # fmt: skip
+        print(f"{'the same' if found.same else 'different'} {what}: {equal:,} of "
+              f"{plural(number, 'text')} are equal ({plural(found.tokens, 'token')})")  # fmt: skip
         if found.given and not found.same:
             print(f"  of your text {found.equal_given:,} of {found.given:,}, of the built-in texts "
                   f"{equal - found.equal_given:,} of {number - found.given:,}")  # fmt: skip

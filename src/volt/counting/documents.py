@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError, VoltWarning
+from volt.base.shown import plural
 
 BATCH = 1 << 22
 """Bytes of text in a batch, about."""
@@ -85,9 +86,9 @@ def tell_left_out(name: str, skipped: int, nulls: int) -> None:
     """A warning about records that are not text."""
     left_out = []
     if skipped:
-        left_out.append(f"{skipped:,} record{'s' * (skipped > 1)} that can't be read")
+        left_out.append(f"{plural(skipped, 'record')} that can't be read")
     if nulls:
-        left_out.append(f"{nulls:,} null{'s' * (nulls > 1)}")
+        left_out.append(plural(nulls, "null"))
     if left_out:
         message = f"{name}: left out {' and '.join(left_out)}"
         warnings.warn(message, VoltWarning, stacklevel=3)

@@ -45,6 +45,21 @@ TINY_RATE = 1e-6
 """Added to rates that are compared: a token that one text has once tells nothing."""
 
 
+UNSPACED_BYTES = (
+    (0xE0, 0xE0, 0xB8, 0xBF),  # Thai, Lao, Tibetan
+    (0xE1, 0xE1, 0x80, 0x82),  # Burmese
+    (0xE1, 0xE1, 0x9E, 0x9F),  # Khmer
+    (0xE3, 0xE3, 0x81, 0x83),  # Kana
+    (0xE3, 0xE3, 0x90, 0xBF),  # Han, here and below
+    (0xE4, 0xE9, 0x80, 0xBF),
+    (0xF0, 0xF0, 0xA0, 0xB3),
+)
+"""First and second bytes, from and to, of characters whose script has no spaces between words."""
+MOST_UNSPACED = 0.25
+"""Of the bytes of a text. With more of them, tokens per word would say little: words between spaces
+are not counted, and what is measured by them is not shown."""
+
+
 def collect(result: LearnResult) -> dict[str, Any]:
     """Plain data, the same for the same text and file names."""
     return {
@@ -113,11 +128,12 @@ def corpus_figures(
     frequencies = vocabulary.columns.frequencies.tolist()
     unknown = sum(frequencies[number] for number in vocabulary.unknown_starts)
     weights = counts.counts.astype(np.int64)
-    sizes = np.diff(counts.offsets.astype(np.int64))
+    offsets = counts.offsets.astype(np.int64)
+    sizes = np.diff(offsets)
     spaced = weights
     if counts.rule.pretokenizer == "metaspace":
         # `▁` is three bytes and stands for one; it only ever starts a word.
-        marked = counts.text[counts.offsets[:-1].astype(np.int64)] == 0xE2
+        marked = counts.text[offsets[:-1]] == 0xE2
         marked &= _starts_with(counts, "▁".encode())
         spaced = weights * (marked & (sizes > 3))
         sizes = sizes - 2 * marked
@@ -127,18 +143,37 @@ def corpus_figures(
     words = int(spaced.sum())
     if counts.rule.mode.byte_level:
         words += counts.totals.lines * unit
+    size = int((weights * sizes).sum())
+    word_of = np.searchsorted(offsets, unspaced_places(counts.text), side="right") - 1
+    if not _has_spaces(int(weights[word_of].sum()), size):
+        words = 0
     return {
         "lines": counts.totals.lines,
         "words": _number(int(weights.sum()), unit),
         "types": len(counts),
         "spaced_words": _number(words, unit),
         "characters": _number(candidates.curve.characters, unit),
-        "bytes": _number(int((weights * sizes).sum()), unit),
+        "bytes": _number(size, unit),
         "tokens": _number(sum(frequencies), unit),
         "unknown_characters": _number(unknown, unit),
         "alphabet": candidates.alphabet_size,
         "merges": candidates.merges,
     }
+
+
+def unspaced_places(text: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Where UTF-8 has characters of scripts without spaces between words."""
+    found = np.zeros(len(text), bool)
+    for first, last, low, high in UNSPACED_BYTES:
+        leads, after = text[:-1], text[1:]
+        found[:-1] |= (first <= leads) & (leads <= last) & (low <= after) & (after <= high)
+    return np.flatnonzero(found)
+
+
+def _has_spaces(characters: float, size: float) -> bool:
+    """Whether words stand between spaces: so many characters of other scripts, of three bytes each,
+    in so many bytes of text."""
+    return 3 * characters <= MOST_UNSPACED * size
 
 
 def _starts_with(counts: WordCounts, start: bytes) -> NDArray[np.bool_]:
@@ -358,7 +393,9 @@ def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     texts = lines
     if tokenizer.vocabulary.rule.reads == "document":
         texts = ["".join(line + "\n" for line in lines)]
-    words = Counter(word for line in lines for word in line.split())
+    text = "\n".join(lines).encode()
+    spaced = _has_spaces(len(unspaced_places(np.frombuffer(text, np.uint8))), len(text))
+    words = Counter(word for line in lines for word in line.split() if spaced)
     prefix = " " if tokenizer.vocabulary.rule.mode.byte_level else ""
     alone = tokenizer.encode_batch([prefix + word for word in words])
     single = sum(count for count, ids in zip(words.values(), alone, strict=True) if len(ids) == 1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from volt.base.shown import plural
 from volt.proposing.tokens import KINDS
 from volt.report.answer import share
 from volt.tokenizing.vocabulary import Vocabulary
@@ -41,7 +42,7 @@ def facts(
 def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]:
     counted = {kind: len(vocabulary.of_kind(kind)) for kind in KINDS}
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in counted.items() if count)
-    found = [Fact("vocabulary", f"{len(vocabulary):,} tokens", kinds)]
+    found = [Fact("vocabulary", plural(len(vocabulary), "token"), kinds)]
     if vocabulary.scaffolds:
         found.append(Fact("scaffolds", f"{vocabulary.scaffolds:,}", "others are made from them"))
     if vocabulary.hidden:
@@ -59,8 +60,9 @@ def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]
 def _text(corpus: Mapping[str, Any]) -> list[Fact]:
     found = []
     if corpus["lines"]:
-        found.append(Fact("text", f"{corpus['lines']:,} lines", f"{corpus['words']:,.0f} words"))
-    if corpus["spaced_words"]:  # none in text of white space
+        words = plural(corpus["words"], "word")
+        found.append(Fact("text", plural(corpus["lines"], "line"), words))
+    if corpus["spaced_words"]:  # none in white space, and in scripts without spaces
         per_word = corpus["tokens"] / corpus["spaced_words"]
         found.append(Fact("tokens per word", f"{per_word:.2f}", "words between spaces"))
     if corpus["tokens"]:

@@ -37,7 +37,7 @@ const VoltFiles = (() => {
     const parallel = files.length > 1 && files[0].parallel;
     say("files-lead", "Measured on the first lines of each file" +
       (files.every((one) => one.sampled_lines === one.lines) ? ", which are all of them. " : ` (${files.map((one) => whole(one.sampled_lines)).filter((n, i, all) => all.indexOf(n) === i).slice(0, 4).join(", ")} lines). `) +
-      "Words are what stands between spaces. " +
+      (files.every((one) => one.words) ? "Words are what stands between spaces. " : "Words are what stands between spaces; scripts without spaces have none. ") +
       (files.length > 1 ? (parallel ? "Parity is how many tokens a file takes against the first one, on the same lines." : "Parity is tokens per line against the first file; the files differ in their number of lines, so they may not say the same.") : ""));
     const body = find("file-table").tBodies[0];
     for (const one of files) {
@@ -53,16 +53,17 @@ const VoltFiles = (() => {
     }
   }
   async function drawFiles() {
-    if (files.length < 2) {
+    const shown = files.filter((one) => one.words || files[0].parallel);
+    if (shown.length < 2) {
       find("chart-files").hidden = true;
       return;
     }
-    const names = labels(files.map((one) => visible(one.name).replaceAll("␣", " ")));
+    const names = labels(shown.map((one) => visible(one.name).replaceAll("␣", " ")));
     // On the same lines parity says more: words are not the same thing in all languages.
     const [title, value] = files[0].parallel
       ? ["parity: tokens against the first file", (one) => one.parity ?? 0]
-      : ["tokens per word", (one) => (one.words ? one.tokens / one.words : 0)];
-    await draw("chart-files", VoltCharts.files(files.map((one, i) => ({
+      : ["tokens per word", (one) => one.tokens / one.words];
+    await draw("chart-files", VoltCharts.files(shown.map((one, i) => ({
       label: names[i], value: value(one), tip: `${names[i]}\n${title} ${fixed(value(one))}`,
     })), title));
   }

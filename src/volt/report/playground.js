@@ -8,6 +8,8 @@ const VoltPlayground = (() => {
   const { bpe } = VoltVocabulary;
   const { Encoder, bpePool } = VoltEncoder;
   const ROWS = 300;
+  // Scripts without spaces between words: tokens per word would say little.
+  const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}]/u;
 
   const table = VoltWords.classTable(VoltPacked.unpack(data.classes[1]));
   const encoders = [];
@@ -61,7 +63,7 @@ const VoltPlayground = (() => {
 
   function panel({ name, encoder }) {
     let place = 0;
-    const lines = cut(encoder), words = text().split(/\s+/).filter((word) => word).length;
+    const lines = cut(encoder), words = UNSPACED.test(text()) ? 0 : text().split(/\s+/).filter((word) => word).length;
     const all = lines.flat();
     const span = (one) => make("span", shown(one.token, encoder.rule), {
       class: `t${place++ % 5}${one.strange ? " unknown" : ""}`, title: `id ${one.id}, characters ${one.start} to ${one.end}, bytes ${hex(one.bytes)}`,
