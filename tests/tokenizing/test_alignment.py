@@ -1,6 +1,7 @@
 """Offsets are places in the text as it was given, whatever a normalizer makes of it."""
 
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,62 @@ def test_every_character_comes_from_where_it_was(form, text):
         )
     starts = [start for start, _ in spans]
     assert starts == sorted(starts)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKC", "NFD", "NFKD"])
+@given(texts | st.text("①Ⅳﬁﬀ½㎏a e\u0301\u0316가ᄀ\u1161\u11a8", max_size=200))
+def test_alignment_is_as_fine_as_the_places_at_which_a_text_can_be_cut(form, text):
+    def normalize(some):
+        return unicodedata.normalize(form, some)
+
+    made = normalize(text)
+    places = [
+        place for place in range(1, len(text))
+        if normalize(text[:place]) + normalize(text[place:]) == made
+    ]  # fmt: skip
+    spans = original_spans(text, made, normalize, [(i, i + 1) for i in range(len(made))])
+    at = 0
+    for first, last in pairwise([0, *places, len(text)]):
+        for _ in normalize(text[first:last]):
+            assert first <= spans[at][0] <= spans[at][1] <= last
+            at += 1
+    assert at == len(made)
+
+
+STUCK = "\u0301\u0316"
+
+
+@pytest.mark.parametrize("parts", [("①Ⅳ", "", ""), ("", STUCK, ""), ("½" * 6, STUCK * 2, "ﬁ")])
+def test_work_does_not_grow_with_the_square_of_the_text(parts):
+    """Characters normalized in all, also around a long part that can't be cut."""
+
+    def work_of(times):
+        work = 0
+
+        def normalize(some):
+            nonlocal work
+            work += len(some)
+            return unicodedata.normalize("NFKC", some)
+
+        text = parts[0] * times + "a" + parts[1] * times + parts[2] * times
+        made = unicodedata.normalize("NFKC", text)
+        spans = original_spans(text, made, normalize, [(i, i + 1) for i in range(len(made))])
+        if parts[2]:
+            assert spans[:6] == [(0, 1)] * 3 + [(1, 2)] * 3
+            assert spans[-2:] == [(len(text) - 1, len(text))] * 2
+        return work
+
+    assert work_of(2000) < 8 * work_of(500)
+
+
+@pytest.mark.parametrize("text", ["①Ⅳ", "ﬁﬀ", "½¼", "ⅣⅣⅣ", "㎏①"])
+def test_neighbours_that_expand_have_a_span_each(text):
+    tok = volt.learn([["low 1 IV fi ff kg"] * 5], size=280, normalize="nfkc").tokenizer
+    ids, spans = tok.encode_with_offsets(text)
+    assert {end - start for start, end in spans} <= {0, 1}
+    assert spans[-1] == (len(text) - 1, len(text))
+    assert len(ids) == len(spans)
+    assert tok.truncate(text, tok.count(text[0])) == text[0]
 
 
 def test_long_texts_are_aligned_place_by_place():
