@@ -182,6 +182,20 @@ def test_what_cannot_be_done_is_said(metaspace, arguments, text, message):
     assert message in result.stderr.decode()
 
 
+def test_npy_has_no_eos(metaspace, tmp_path):
+    """It is plain: asking for eos is refused, and `token_bytes.npy` is not written."""
+    (tmp_path / "text").write_text("low\n\nlow\n")
+    arguments = ["-m", metaspace, tmp_path / "text", "--as", "npy", "-o", tmp_path / "ids.npy"]
+    result = run("encode", *arguments, "--document-eos")
+    assert result.returncode == 2
+    assert "`npy` has no eos after documents" in result.stderr.decode()
+    assert [path.name for path in tmp_path.iterdir()] == ["text"]
+    assert run("encode", *arguments, "--no-document-eos").returncode == 0
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"text", "ids.npy", "ids.offsets.npy"}
+    assert len(np.load(tmp_path / "ids.offsets.npy")) == 4
+
+
 def test_a_missing_or_damaged_vocabulary(tmp_path):
     assert b"cannot read" in run("encode", "-m", tmp_path, input=b"").stderr
     (tmp_path / "volt.json").write_text('{"format": 1')

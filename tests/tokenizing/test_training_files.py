@@ -142,6 +142,14 @@ def test_an_eos_before_each_place(documents, rest):
     assert found.tolist() == [i for some in documents for i in [*some, 0]] + [5] * rest
 
 
+def test_an_eos_is_not_left_out_of_npy_silently(tmp_path):
+    with pytest.raises(SettingsError, match="`npy` has no eos after documents"):
+        encode_to_files(
+            tokenizer("metaspace"), [["low"]], tmp_path / "x.npy", "npy", document_eos=True
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
 class Killed(BaseException):
     pass
 

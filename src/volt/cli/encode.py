@@ -31,7 +31,7 @@ def forms() -> tuple[str, ...]:
 @dataclass(frozen=True, kw_only=True)
 class IdForm(Settings, group="Output"):
     form: str = option("tokens", "How ids are written", one_of(forms), flag="as")
-    document_eos: bool = option(True, "Token files: put eos after every document.")
+    document_eos: bool = option(True, "Token files except npy: put eos after every document.")
     resume: bool = option(
         False, "Token files: keep what is done if the run is stopped, and go on with it."
     )
@@ -76,7 +76,9 @@ def encode(
     if form.form in ("tokens", "ids"):
         _write_text(tokenizer, inputs, options, form, target)
     else:
-        _write_files(tokenizer, inputs, options, form, target, run.quiet)
+        wanted = form.document_eos if "document_eos" in given else None
+        options |= {"form": form.form, "document_eos": wanted, "resume": form.resume}
+        _write_files(tokenizer, inputs, options, target, run.quiet)
 
 
 def _with_spark(
@@ -103,17 +105,11 @@ def _one_field(fields: Sequence[str]) -> str:
 
 
 def _write_files(
-    tokenizer: volt.Tokenizer,
-    inputs: Stdin,
-    options: dict[str, Any],
-    form: IdForm,
-    target: File,
-    quiet: bool,
+    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], target: File, quiet: bool
 ) -> None:
     found = volt.encode_to_files(
-        tokenizer, inputs.files, target.output or "", **vars(form),
-        force=target.force, **options,
-    )  # fmt: skip
+        tokenizer, inputs.files, target.output or "", force=target.force, **options
+    )
     after = "" if found.eos is None else f", eos {found.eos} after each"
     tokens, texts = plural(found.tokens, "token"), plural(found.documents, "text")
     say(

@@ -336,18 +336,20 @@ def encode_to_files(
     path: str | os.PathLike[str],
     form: str = "bin",
     *,
-    document_eos: bool = True,
+    document_eos: bool | None = None,
     resume: bool = False,
     force: bool = False,
     progress: Progress | None = None,
     **options: Any,
 ) -> Encoded:
-    """Write token files for training: `bin` (nanoGPT), `megatron`, `datatrove` or `npy`, and beside
-    them `token_bytes.npy`, the bytes of text that each token stands for.
+    """Write token files for training: `bin` (nanoGPT), `megatron` or `datatrove`, and beside them
+    `token_bytes.npy`, the bytes of text that each token stands for; or `npy`, the bare ids.
 
-    An eos follows every document, except in `npy`, and documents without a token are left out.
-    With `resume`, what is done is kept if the run is stopped, and the next run with `resume` goes
-    on with it. Other options are those of `Tokenizer.encode_to_arrays`.
+    An eos follows every document, unless `document_eos` is False, and documents without a token are
+    left out. `npy` has every document, no eos (`document_eos=True` is an error) and no
+    `token_bytes.npy`. With `resume`, what is done is kept if the run is stopped, and the next run
+    with `resume` goes on after the last file that was finished, or after the last 64 MB of a file
+    of lines. Other options are those of `Tokenizer.encode_to_arrays`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -370,13 +372,7 @@ def encode_to_files(
         [sources] if settings.dropout else [[one] for one in input_parts(sources, reads == "line")]
     )
     dtype = kind.dtype(len(tokenizer))
-    name = tokenizer.vocabulary.role("eos") if kind.ends and document_eos else None
-    eos = None if name is None else tokenizer.vocabulary.ids[name]
-    if kind.ends and document_eos and eos is None:
-        raise SettingsError(
-            "the vocabulary has no eos to put after documents: learn with `eos`, or set "
-            "`document_eos=False`"
-        )
+    eos = _eos(tokenizer, kind, document_eos)
     if resume and any(one.path is None for one in sources):
         raise SettingsError("`resume` needs files: what was read from stdin is gone")
     task = ""
@@ -394,6 +390,21 @@ def encode_to_files(
         )
         _place(partial, kind, found, ends, table if new_table else None)
     return found
+
+
+def _eos(tokenizer: Tokenizer, kind: TrainingForm, wanted: bool | None) -> int | None:
+    """The id to put after every document."""
+    if wanted and not kind.ends:
+        raise SettingsError(f"`{kind.name}` has no eos after documents: leave `document_eos` out")
+    if wanted is False or not kind.ends:
+        return None
+    name = tokenizer.vocabulary.role("eos")
+    if name is None:
+        raise SettingsError(
+            "the vocabulary has no eos to put after documents: learn with `eos`, or set "
+            "`document_eos=False`"
+        )
+    return tokenizer.vocabulary.ids[name]
 
 
 def _encode_parts(
