@@ -257,7 +257,47 @@ def test_ids_in_settings_follow_their_tokens(tokenizer: Path, tmp_path: Path) ->
     generation = json.loads((tmp_path / "out" / "model" / "generation_config.json").read_text())
     assert generation["pad_token_id"] == now
     assert generation["bad_words_ids"] == [[5], [now]] and generation["suppress_tokens"] == [7]
-    assert any("suppress_tokens: 1 entries" in message for message in messages)
+    assert any("suppress_tokens: 1 entry" in message for message in messages)
+
+
+def test_every_id_of_the_generation_settings(tokenizer: Path, tmp_path: Path) -> None:
+    """Beside the tokenizer and in the model, and whether or not there is a model."""
+    vocabulary = learned("byte-level")
+    last = len(vocabulary) - 1
+    folder = tmp_path / "old"
+    saved(gpt2, folder, len(vocabulary))
+    shutil.copytree(tokenizer, folder, dirs_exist_ok=True)
+    id_map = volt.refit(folder, ON, size=300).id_map
+    kept = int(np.flatnonzero((id_map >= 0) & (id_map != np.arange(last + 1)))[-1])
+    gone = int(np.flatnonzero(id_map < 0)[0])
+    edit(
+        folder / "generation_config.json",
+        eos_token_id=[2, 3], suppress_tokens=[gone, kept], begin_suppress_tokens=[kept, gone],
+        bad_words_ids=[[kept, gone], [kept]], lang_to_id={"<|en|>": kept, "<|de|>": 2},
+        task_to_id={"translate": 2}, forced_decoder_ids=[[1, None], [2, kept]],
+        sequence_bias=[[[kept, gone], 1.5], [[kept], -2.5]], force_words_ids=[[kept], [[2]]],
+        other_ids=[kept, last], max_new_tokens=last, temperature=0.5,
+    )  # fmt: skip
+    for model in (None, folder):
+        out = tmp_path / f"out-{model is None}"
+        result = volt.refit(folder, ON, model=model, size=300)
+        messages = result.save(out)
+        now, two, three = (int(result.id_map[i]) for i in (kept, 2, 3))
+        assert result.id_map[gone] == -1 and now not in (-1, kept)
+        for place in (out, out / "model") if model else (out,):
+            found = json.loads((place / "generation_config.json").read_text(encoding="utf-8"))
+            assert found["eos_token_id"] == [two, three]
+            assert found["suppress_tokens"] == found["begin_suppress_tokens"] == [now]
+            assert found["bad_words_ids"] == [[now]]
+            assert found["lang_to_id"] == {"<|en|>": now, "<|de|>": two}
+            assert found["task_to_id"] == {"translate": two}
+            assert found["forced_decoder_ids"] == [[1, None], [2, now]]
+            assert found["sequence_bias"] == [[[now], -2.5]]
+            assert found["force_words_ids"] == [[now], [[two]]]
+            assert found["other_ids"] == [kept, last] and found["max_new_tokens"] == last
+        told = [one for one in messages if one.startswith("generation_config.json")]
+        assert len(told) == 5 and sum("1 entry with dropped tokens" in one for one in told) == 4
+        assert any("other_ids stays as it is" in one for one in told)
 
 
 def test_a_tokenizer_of_another_format(tmp_path: Path) -> None:
@@ -353,7 +393,7 @@ def rewrite(folder: Path, **changes: Any) -> None:
         ({"eos_token_id": [1, "x"]}, "eos_token_id: 'x' is not a token"),
         ({"decoder_vocab_size": 12}, "one vocabulary for both sides"),
         ({"text_config": {"vocab_size": 50}}, "a model inside the model"),
-        ({"sequence_bias": [[[1], 2.0]]}, "does not know how to renumber"),
+        ({"sequence_bias": {"(1,)": 2.0}}, "does not know how to renumber"),
     ],
 )
 def test_settings_that_do_not_fit(

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +25,7 @@ from numpy.typing import NDArray
 from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, copy_file, keep_mode, open_file, parse_json, read_json
 from volt.base.schema import fixed, rows, table, text, whole
+from volt.foreign.settings_ids import ID_KEY, renumbered
 from volt.formats import huggingface
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -54,10 +54,6 @@ PACKED = ("I32", "U32", "I16", "U16", "I8", "U8")
 LONGEST_HEADER = 100_000_000
 BLOCK = 1 << 24
 
-ID_KEY = re.compile(r"_token_(id|ids|index)$")
-LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids")
-"""Settings that name tokens; what names a dropped one has no more use."""
-REFUSED = ("force_words_ids", "forced_decoder_ids", "sequence_bias")
 TOKENIZER_FILES = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
     "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "tokenizer.vocab", "spiece.model",
@@ -162,8 +158,8 @@ class Checkpoint:
                 _write_json(target / INDEX, {**self.index, "metadata": metadata})
             for name, data in ((CONFIG, self.config), (GENERATION, self.generation)):
                 if data is not None:
-                    renumbered = _renumber(data, rows.id_map, name, messages)
-                    _write_json(target / name, _with_size(renumbered, self.rows, len(vocabulary)))
+                    new = renumbered(data, lambda i, *_: int(rows.id_map[i]), name, messages)
+                    _write_json(target / name, _with_size(new, self.rows, len(vocabulary)))
             for name, content in (tokenizer_files or self._tokenizer(vocabulary)).items():
                 (target / name).write_bytes(content)
             messages += self._copy_others(target)
@@ -286,25 +282,20 @@ def _vocabulary_size(config: dict[str, Any], file: Path) -> int:
 
 
 def _named_ids(data: dict[str, Any], tokens: int, file: Path) -> set[int]:
-    """The tokens that settings name by their id; -1 and null name none."""
+    """The tokens that settings name by their id, and that have to stay."""
     found: set[int] = set()
-    for key, value in data.items():
-        if isinstance(value, dict):
-            found |= _named_ids(value, tokens, file)
-        if key in REFUSED and value:
-            raise InputError(f"{file}: {key}: volt does not know how to renumber it; take it out")
-        if not ID_KEY.search(key) and key not in LISTS:
-            continue
-        for number in _flat(value):
-            if number is None or number == -1:
-                continue
-            if type(number) is not int or not 0 <= number < tokens:
-                raise InputError(
-                    f"{file}: {key}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 "
-                    f"to {tokens - 1}"
-                )
-            if key not in LISTS:
-                found.add(number)
+
+    def note(number: Any, where: str, required: bool) -> int:
+        if type(number) is not int or not 0 <= number < tokens:
+            raise InputError(
+                f"{where}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 to "
+                f"{tokens - 1}"
+            )
+        if required:
+            found.add(number)
+        return number
+
+    renumbered(data, note, str(file), [])
     return found
 
 
@@ -500,32 +491,6 @@ def _to_bfloat16(values: NDArray[np.float64]) -> NDArray[np.uint16]:
     """The nearest, and of two as near the even one."""
     bits = values.astype(np.float32).view(np.uint32)
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-
-
-def _renumber(
-    data: dict[str, Any], id_map: NDArray[np.int64], name: str, messages: list[str]
-) -> dict[str, Any]:
-    def new(value: Any) -> Any:
-        if isinstance(value, list):
-            return [new(one) for one in value]
-        return value if value is None or value == -1 else int(id_map[value])
-
-    renumbered: dict[str, Any] = {}
-    for key, value in data.items():
-        if isinstance(value, dict):
-            value = _renumber(value, id_map, name, messages)
-        elif ID_KEY.search(key) or (key in LISTS and value is not None):
-            value = new(value)
-        if key in LISTS and value:
-            usable = [one for one in value if all(number >= 0 for number in _flat(one))]
-            if len(usable) < len(value):
-                messages.append(
-                    f"{name}: {key}: {len(value) - len(usable)} entries with dropped tokens taken "
-                    "out"
-                )
-            value = usable
-        renumbered[key] = value
-    return renumbered
 
 
 def _with_size(data: dict[str, Any], rows: int, size: int) -> dict[str, Any]:

@@ -145,10 +145,11 @@ class RefitResult:
                     files = self.original.rewritten(self.vocabulary, self.change)
                     files.pop("generation_config.json", None)  # the model has its own
                 new = NewRows(self.id_map, self.parts, self.init)
-                messages += self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
-            told = {**self.summary(), "messages": [*self.messages, *messages]}
-            summary = json_text(told, indent=2)
-            (temporary / "refit.json").write_text(summary + "\n", encoding="utf-8")
+                told = self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
+                messages = [*dict.fromkeys([*messages, *told])]  # both may have the same settings
+            summary = {**self.summary(), "messages": [*self.messages, *messages]}
+            text = json_text(summary, indent=2) + "\n"
+            (temporary / "refit.json").write_text(text, encoding="utf-8")
         return messages
 
 

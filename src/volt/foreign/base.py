@@ -47,6 +47,8 @@ class Change:
     added: list[Added] = field(default_factory=list)
     rerouted: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     """Merges that are replaced: the old pair, and the pair that makes the same token instead."""
+    notes: list[str] = field(default_factory=list)
+    """What to know about the files, once they are rewritten."""
 
     @property
     def kept(self) -> int:

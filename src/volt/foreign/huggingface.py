@@ -19,6 +19,7 @@ from volt.foreign.base import Change, Engine, by_id
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging, whole_words
 from volt.foreign.json_text import JsonText, dumped, laid_out
+from volt.foreign.settings_ids import renumbered
 from volt.formats.huggingface.file import tokenizer_json
 from volt.formats.huggingface.folder import (
     ADDED,
@@ -30,7 +31,6 @@ from volt.formats.huggingface.folder import (
 from volt.formats.reasons import UNKNOWN_PENALTY
 
 MAP, GENERATION = "special_tokens_map.json", "generation_config.json"
-ID_KEY = re.compile(r"_token_id$")
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 """Files that name tokens by their text, so that they stay as they are."""
 
@@ -336,17 +336,19 @@ def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | 
 
 
 def _renumbered_ids(file: Path, change: Change) -> bytes:
-    """Settings that name tokens by their ids: numbers and lists of them."""
+    """Settings that name tokens by their ids; the others stay as they are written."""
+
+    def new_id(number: Any, where: str, required: bool) -> int:
+        if not required and type(number) is int and 0 <= number < len(change.id_map):
+            return int(change.id_map[number])
+        return change.new_id(number, where)
+
     text = read_text(file)
-    parse_json(str(file), text, table({}))
+    data = parse_json(str(file), text, table({}))
+    new = renumbered(data, new_id, file.name, change.notes)
     source = JsonText(text)
-    spans = {}
-    for key, span, _ in source.children(()):
-        value = json.loads(text[slice(*span)])
-        numbers = value if isinstance(value, list) else [value]
-        if ID_KEY.search(str(key)) and all(type(one) is int for one in numbers) and numbers:
-            new = [change.new_id(one, f"{file}: {key}") for one in numbers]
-            spans[span] = dumped(new if isinstance(value, list) else new[0])
+    spans = {span: dumped(new[str(key)]) for key, span, _ in source.children(())
+             if new[str(key)] != data[str(key)]}  # fmt: skip
     return source.with_spans(spans).encode()
 
 

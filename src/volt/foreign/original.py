@@ -51,7 +51,7 @@ class Original:
         if self.engine is not None:
             for name, data in self.rewritten(vocabulary, change).items():
                 (folder / name).write_bytes(data)
-            return []
+            return change.notes
         if self.form is None or self.path is None:
             return []
         name = self.path.name if self.path.is_file() and self.form != "gpt2" else ""
