@@ -92,7 +92,18 @@ def test_tiktoken(encodings):
         lambda one: one.decode([ours.tokenizer.token_to_id("Ã")], errors="strict"),
     ):
         same(ours, real, call)
+    # It has no `<|endoftext|>`, for which tiktoken raises a KeyError: here it is the eos.
     assert ours.eot_token == ours.tokenizer.token_to_id("</s>")
+
+
+def test_the_end_of_text_of_tiktoken(tmp_path):
+    tiktoken = pytest.importorskip("tiktoken")
+    tok = learned("byte-level:cl100k", eos="<|endoftext|>")
+    path = tmp_path / "ranks"
+    volt.export(tok.vocabulary, "tiktoken", path)
+    settings = json.loads(settings_path(path).read_text(encoding="utf-8"))
+    real = tiktoken.Encoding("x", mergeable_ranks={bytes([i]): i for i in range(256)}, **settings)
+    assert Encoding(tok).eot_token == real.eot_token == tok.token_to_id("<|endoftext|>")
 
 
 # --------------------------------------------------------------------------------------- tokenizers
@@ -102,8 +113,15 @@ def fields(encoding):
     return {
         name: getattr(encoding, name)
         for name in ("ids", "type_ids", "tokens", "offsets", "attention_mask",
-                     "special_tokens_mask", "sequence_ids")
-    } | {"length": len(encoding)}  # fmt: skip
+                     "special_tokens_mask", "sequence_ids", "n_sequences")
+    } | {
+        "length": len(encoding),
+        "chars": [encoding.token_to_chars(i) for i in range(len(encoding) + 1)],
+        "tokens of chars": [
+            [encoding.char_to_token(i, sequence) for i in range(40)] for sequence in (0, 1, 2)
+        ],
+        "overflowing": [fields(one) for one in encoding.overflowing],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("roles", [{}, {"add_bos": True, "add_eos": True}], ids=["none", "both"])
@@ -122,23 +140,48 @@ def test_tokenizers(pretokenizer, roles, tmp_path):
             mine = ours.encode(text, other, add_special_tokens=special)
             theirs = real.encode(text, other, add_special_tokens=special)
             assert fields(mine) == fields(theirs)
-            assert mine.n_sequences == theirs.n_sequences
-    for one in (ours, real):
-        one.enable_truncation(17)
-        one.enable_padding(direction="left", pad_id=0, pad_token="<pad>", pad_to_multiple_of=4)
-    for batch in (TEXTS, pairs):
-        mine, theirs = ours.encode_batch(batch), real.encode_batch(batch)
-        assert [one.ids for one in mine] == [one.ids for one in theirs]
-        assert [one.attention_mask for one in mine] == [one.attention_mask for one in theirs]
+    assert ours.padding is real.padding is ours.truncation is real.truncation is None
+    few = [*TEXTS[:6], *TEXTS[7:10]]
+    for most, direction in ((17, "left"), (6, "right"), (4, "left")):
+        for one in (ours, real):
+            one.enable_truncation(most)
+            one.enable_padding(
+                direction=direction, pad_id=0, pad_token="<pad>", pad_to_multiple_of=4
+            )
+        assert ours.padding == real.padding
+        assert ours.truncation == real.truncation
+        for batch in (few, list(zip(few, few[::-1], strict=True))):
+            mine, theirs = ours.encode_batch(batch), real.encode_batch(batch)
+            assert list(map(fields, mine)) == list(map(fields, theirs))
+            assert most == 17 or any(one.overflowing for one in mine)
+        for batch in (TEXTS, pairs):
+            ids = [one.ids for one in real.encode_batch_fast(batch)]
+            assert [one.ids for one in ours.encode_batch_fast(batch)] == ids
     for one in (ours, real):
         one.no_truncation()
         one.no_padding()
+    assert ours.encode_special_tokens is real.encode_special_tokens is False
+    for one in (ours, real):
+        one.encode_special_tokens = True
+    # In metaspace text tokenizer.json never puts a space before a name at the start.
+    for text in [*(PLAIN if pretokenizer == "metaspace" else TEXTS), "bade<s> bade</s>"]:
+        assert fields(ours.encode(text)) == fields(real.encode(text))
+    for one in (ours, real):
+        one.encode_special_tokens = False
     ids = [one.ids for one in real.encode_batch(TEXTS)]
     # In whitespace text volt puts a space between a special token and a word, too.
     for skip in (True,) if pretokenizer == "whitespace" else (True, False):
         assert ours.decode_batch(ids, skip) == real.decode_batch(ids, skip)
     assert ours.get_vocab() == real.get_vocab()
-    assert ours.get_vocab_size() == real.get_vocab_size()
+    assert ours.get_vocab(with_added_tokens=False) == real.get_vocab(with_added_tokens=False)
+    for added in (True, False):
+        assert ours.get_vocab_size(added) == real.get_vocab_size(added)
+    names = ("content", "single_word", "lstrip", "rstrip", "normalized", "special")
+    mine, theirs = (
+        {number: [getattr(token, name) for name in names] for number, token in some.items()}
+        for some in (ours.get_added_tokens_decoder(), real.get_added_tokens_decoder())
+    )
+    assert mine == theirs
     for number in (0, 5, len(tok) - 1, len(tok)):
         assert ours.id_to_token(number) == real.id_to_token(number)
     assert ours.token_to_id("<s>") == real.token_to_id("<s>")

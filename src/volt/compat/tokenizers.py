@@ -9,15 +9,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import volt
 from volt.formats.huggingface.folder import ANY_INPUT
-from volt.tokenizing.calling import Call, Row, encoded_rows
+from volt.tokenizing.calling import Call, Row, lengths_that_fit, room_for
 
 Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A special token, as `tokenizers.AddedToken`."""
+
+    content: str
+    single_word: bool = False
+    lstrip: bool = False
+    rstrip: bool = False
+    normalized: bool = True
+    special: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,9 +45,29 @@ class Encoding:
     sequence_ids: list[int | None] = field(default_factory=list)
     n_sequences: int = 1
     overflowing: list[Encoding] = field(default_factory=list)
+    """What truncation cut off, in pieces of the same length."""
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first token that stands for a character of a text; of any, if there is no such text,
+        as in the real library."""
+        anywhere = sequence_index >= self.n_sequences
+        places = enumerate(zip(self.sequence_ids, self.offsets, strict=True))
+        return next(
+            (
+                number for number, (sequence, (start, end)) in places
+                if (anywhere or sequence == sequence_index) and start <= char_pos < end
+            ),
+            None,
+        )  # fmt: skip
+
+    def token_to_chars(self, token_index: int) -> Span | None:
+        """The characters that a token stands for; nothing for one that was added."""
+        if token_index >= len(self) or self.sequence_ids[token_index] is None:
+            return None
+        return self.offsets[token_index]
 
 
 class Tokenizer:
@@ -87,21 +119,36 @@ class Tokenizer:
             self.truncation["max_length"] if self.truncation else None,
             True,
         )
-        found: list[Encoding] = []
-        for one in input:
-            texts, pairs = ([one], None) if isinstance(one, str) else ([one[0]], [one[1]])
-            (row,) = encoded_rows(self.tokenizer, texts, pairs, how)
-            found.append(self._encoding(row, 1 if pairs is None else 2))
-        return self._padded(found)
+        return self._padded([self._encoded((x,) if isinstance(x, str) else x, how) for x in input])
 
     encode_batch_fast = encode_batch
 
-    def _encoding(self, row: Row, sequences: int) -> Encoding:
+    def _encoded(self, texts: Sequence[str], how: Call) -> Encoding:
+        """A text or a pair, cut, with what was cut off."""
+        before, after = self.tokenizer.vocabulary.around if how.special else ([], [])
+        room = room_for(self.tokenizer, how, (len(before) + len(after)) * len(texts))
+        parts = [
+            self.tokenizer.encode_with_offsets(text, allowed_special=how.allowed) for text in texts
+        ]
+        keep = lengths_that_fit([len(ids) for ids, _ in parts], room)
+        found: list[Encoding] = []
+        for kind, ((ids, spans), length) in enumerate(zip(parts, keep, strict=True)):
+            pieces = []
+            for start, end in _pieces(len(ids), length):
+                row = Row()
+                row.add(before, kind)
+                row.add(ids[start:end], kind, spans[start:end])
+                row.add(after, kind)
+                pieces.append(self._encoding(row))
+            found.append(replace(pieces[0], overflowing=pieces[1:]))
+        return found[0] if len(found) == 1 else _joined(*found)
+
+    def _encoding(self, row: Row) -> Encoding:
         tokens = self.tokenizer.tokens
         kinds = zip(row.special, row.types, strict=True)
         return Encoding(
             row.ids, row.types, [tokens[i] for i in row.ids], row.spans, [1] * len(row.ids),
-            row.special, [None if special else kind for special, kind in kinds], sequences,
+            row.special, [None if special else kind for special, kind in kinds],
         )  # fmt: skip
 
     def _padded(self, batch: list[Encoding]) -> list[Encoding]:
@@ -111,7 +158,7 @@ class Tokenizer:
         length = about["length"] or max(map(len, batch), default=0)
         multiple = about["pad_to_multiple_of"] or 1
         length = -(-length // multiple) * multiple
-        return [_pad(one, length - len(one), about) for one in batch]
+        return [_pad(one, length, about) for one in batch]
 
     # ------------------------------------------------------------------------------------- decode
 
@@ -142,6 +189,16 @@ class Tokenizer:
 
     def id_to_token(self, id: int) -> str | None:
         return self.tokenizer.tokens[id] if 0 <= id < len(self.tokenizer) else None
+
+    def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
+        """The special tokens by their ids."""
+        from volt.formats.huggingface import tokenizer_data
+
+        listed = tokenizer_data(self.tokenizer.vocabulary)["added_tokens"]
+        return {
+            one["id"]: AddedToken(**{name: one[name] for name in one if name != "id"})
+            for one in listed
+        }
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         before, after = self.tokenizer.vocabulary.around
@@ -203,9 +260,29 @@ class Tokenizer:
             stream.write(self.to_str(pretty).encode())
 
 
-def _pad(one: Encoding, missing: int, about: dict[str, Any]) -> Encoding:
-    if missing <= 0:
-        return one
+def _pieces(length: int, most: int) -> list[Span]:
+    """What is kept of a text, and what is cut off: all of it, if nothing is kept."""
+    step = most or max(length, 1)
+    starts = range(most, length, step)
+    return [(0, most), *((start, min(start + step, length)) for start in starts)]
+
+
+def _joined(one: Encoding, other: Encoding) -> Encoding:
+    """A pair. As in the real library, every piece of a text goes with every piece of the other."""
+    over = []
+    for piece in one.overflowing:
+        over += [_joined(piece, some) for some in (other, *other.overflowing)]
+    over += [_joined(one, some) for some in other.overflowing]
+    return Encoding(
+        one.ids + other.ids, one.type_ids + other.type_ids, one.tokens + other.tokens,
+        one.offsets + other.offsets, one.attention_mask + other.attention_mask,
+        one.special_tokens_mask + other.special_tokens_mask,
+        one.sequence_ids + other.sequence_ids, one.n_sequences + other.n_sequences, over,
+    )  # fmt: skip
+
+
+def _pad(one: Encoding, length: int, about: dict[str, Any]) -> Encoding:
+    missing = max(length - len(one), 0)
 
     def filled(values: list[Any], filler: Any) -> list[Any]:
         more = [filler] * missing
@@ -216,4 +293,5 @@ def _pad(one: Encoding, missing: int, about: dict[str, Any]) -> Encoding:
         filled(one.tokens, about["pad_token"]), filled(one.offsets, (0, 0)),
         filled(one.attention_mask, 0), filled(one.special_tokens_mask, 1),
         filled(one.sequence_ids, None), one.n_sequences,
+        [_pad(piece, length, about) for piece in one.overflowing],
     )  # fmt: skip

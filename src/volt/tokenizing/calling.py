@@ -88,7 +88,7 @@ def encoded_rows(
     """The rows of texts, cut but not padded."""
     before, after = tokenizer.vocabulary.around if how.special else ([], [])
     around = (len(before) + len(after)) * (1 if pairs is None else 2)
-    room = _room(tokenizer, how, around)
+    room = room_for(tokenizer, how, around)
     first = _encoded(tokenizer, texts, how)
     second = None if pairs is None else _encoded(tokenizer, pairs, how)
     rows = []
@@ -104,7 +104,7 @@ def encoded_rows(
     return rows
 
 
-def _room(tokenizer: Tokenizer, how: Call, around: int) -> int | None:
+def room_for(tokenizer: Tokenizer, how: Call, around: int) -> int | None:
     """How many tokens of text fit."""
     if not how.truncation:
         return None
