@@ -47,6 +47,64 @@ def test_differences_are_shown_with_their_context(pair, tmp_path):
     assert volt.verify(*pair, tmp_path / "text", texts=True).same
 
 
+def exchanged(name, folder, one, other):
+    """A tokenizer.json, and one with the ids of two tokens exchanged."""
+    data = json.loads(hugging_face(name))
+    (folder / "a.json").write_text(json.dumps(data))
+    vocab = data["model"]["vocab"]
+    if isinstance(vocab, list):
+        place = {token: i for i, (token, _) in enumerate(vocab)}
+        i, k = place[one], place[other]
+        vocab[i], vocab[k] = vocab[k], vocab[i]
+    else:
+        vocab[one], vocab[other] = vocab[other], vocab[one]
+    (folder / "b.json").write_text(json.dumps(data))
+    return folder / "a.json", folder / "b.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens"),
+    [("gpt2", "QZ"), ("llama2", "qz"), ("bert", "qz"), ("t5", "QZ"), ("llama3", "QZ")],
+)
+def test_ten_lines_of_a_file_are_shown(name, tokens, tmp_path):
+    """Line 3 of every five has a token that differs: 20 in all, of which ten are shown."""
+    pair = exchanged(name, tmp_path, *tokens)
+    lines = ["The  man", "and the   hat", f"of {tokens[0]} {{}} is", "", "to the end\tof it"]
+    text = "".join("\n".join(lines).format(i) + "\n" for i in range(20))
+    (tmp_path / "text").write_text(text)
+    found = volt.verify(*pair, tmp_path / "text")
+    shown = [one for one in found.differences if one.document == 0]
+    assert [one.line for one in shown] == [5 * i + 3 for i in range(MOST_SHOWN)]
+    assert len(shown) == len(found.differences)
+    for i, one in enumerate(shown):
+        assert f"of {tokens[0]} {i} is" in one.text
+        assert one.first != one.second
+
+
+def test_the_line_is_right_where_spaces_are_dropped(tmp_path):
+    """BERT's tokens are shorter than the text, and in small letters."""
+    pair = exchanged("bert", tmp_path, "q", "z")
+    before = "The    man\t and  The   hat.\n" * 200
+    (tmp_path / "text").write_text(before + "See   The    letter Q   here\n" + before)
+    found = volt.verify(*pair, tmp_path / "text")
+    first, second = found.differences[:2]
+    assert (first.document, first.line) == (0, 201) and "letter Q" in first.text
+    assert second.document > 0
+
+
+def test_a_difference_over_a_line_end_is_one(tmp_path):
+    """Line ends that one of the two puts together."""
+    data = json.loads(hugging_face("gpt2"))
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    vocab, merges = data["model"]["vocab"], data["model"]["merges"]
+    vocab["ĊĊ"] = len(vocab)
+    merges.append(["Ċ", "Ċ"] if isinstance(merges[0], list) else "Ċ Ċ")
+    (tmp_path / "b.json").write_text(json.dumps(data))
+    (tmp_path / "text").write_text("one\ntwo\n\n\nthree\n\n\n\nfour\n")
+    found = volt.verify(tmp_path / "a.json", tmp_path / "b.json", tmp_path / "text")
+    assert [one.line for one in found.differences if one.document == 0] == [2, 5]
+
+
 def test_a_conversion_is_verified(tmp_path):
     plain = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
     (tmp_path / "a.model").write_bytes(sentencepiece_model("bpe", **plain))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from volt.base.errors import VoltError
@@ -20,6 +22,7 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 MOST_SHOWN = 10
+LINE = re.compile(r"[^\n]*\n|[^\n]+")
 AROUND = 3
 """Tokens before and after a difference that are shown."""
 
@@ -111,8 +114,8 @@ def verify_engines(
         if a == b:
             equal += 1
             equal_given += number < given
-        elif len(differences) < MOST_SHOWN:
-            differences.append(_difference(number, text, one, other, left, right, texts))
+        elif (most := MOST_SHOWN - len(differences)) > 0:
+            differences += _differences(number, text, one, other, left, right, texts, most)
     return Verification(len(every), equal, sum(map(len, mine)), given, equal_given, differences)
 
 
@@ -122,22 +125,79 @@ def shown(engine: Engine, ids: Sequence[int]) -> list[bytes]:
     return [data if (data := plain[i]) is not None else (names[i] or "").encode() for i in ids]
 
 
-def _difference(
+def _differences(
     number: int, text: str, one: Engine, other: Engine, left: list[int], right: list[int],
-    texts: bool,
-) -> Difference:  # fmt: skip
-    a, b = (shown(one, left), shown(other, right)) if texts else (left, right)
-    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
-              min(len(a), len(b)))  # fmt: skip
-    before = b"".join(shown(one, left[:at])).decode(errors="replace")
-    place = min(len(before), len(text))
-    return Difference(
-        document=number,
-        line=text.count("\n", 0, place) + 1,
-        text=text[max(0, place - 30) : place + 30],
-        first=_named(one, left, at),
-        second=_named(other, right, at),
-    )
+    texts: bool, most: int,
+) -> Iterator[Difference]:  # fmt: skip
+    """The first ones of a document, at most one in a line: after it, the comparison goes on where
+    both have a token that begins a line."""
+    lines = LINE.findall(text) or [text]
+    mine, theirs = _line_starts(one, left, lines), _line_starts(other, right, lines)
+    if mine is None or theirs is None:  # then the lines by themselves, if these differ
+        cut, other_cut = one.encode_batch(lines), other.encode_batch(lines)
+        mine, theirs = [0], [0]
+        pairs = zip(cut, other_cut, strict=True)
+        if any((shown(one, x) != shown(other, y)) if texts else x != y for x, y in pairs):
+            mine, theirs = _ends(cut), _ends(other_cut)
+            left, right = [*chain(*cut)], [*chain(*other_cut)]
+    cuts = [(0, 0, 0)]
+    cuts += [(i, x, y) for i, (x, y) in enumerate(zip(mine, theirs, strict=True))
+             if i and x is not None and y is not None]  # fmt: skip
+    cuts.append((len(lines), len(left), len(right)))
+    for (line, i, k), (end, next_i, next_k) in pairwise(cuts):
+        parts = left[i:next_i], right[k:next_k]
+        a, b = (shown(one, parts[0]), shown(other, parts[1])) if texts else parts
+        if a == b:
+            continue
+        if not most:
+            return
+        most -= 1
+        at = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
+                  min(len(a), len(b)))  # fmt: skip
+        first = sum(map(len, lines[:line]))
+        place = first + _place("".join(lines[line:end]), shown(one, parts[0][:at]))
+        yield Difference(
+            document=number,
+            line=text.count("\n", 0, place) + 1,
+            text=text[max(0, place - 30) : place + 30],
+            first=_named(one, left, i + at),
+            second=_named(other, right, k + at),
+        )
+
+
+def _line_starts(engine: Engine, ids: list[int], lines: list[str]) -> list[int | None] | None:
+    """The token that each line begins with, None where a token goes over the line end. None if that
+    can't be told: the tokens are not the text, nor those of the lines one by one."""
+    pieces, data = shown(engine, ids), "".join(lines).encode()
+    whole = b"".join(pieces)
+    if whole in (data, b" " + data):
+        before = len(whole) - len(data)  # some add a space before the text
+        token_at = {size: i for i, size in enumerate(accumulate(map(len, pieces)), 1)}
+        ends = accumulate((len(line.encode()) for line in lines[:-1]), initial=before)
+        return [token_at.get(end) for end in ends]
+    alone = engine.encode_batch(lines)
+    return _ends(alone) if [*chain(*alone)] == ids else None
+
+
+def _ends(cuts: Sequence[list[int]]) -> list[int | None]:
+    return [*accumulate(map(len, cuts[:-1]), initial=0)]
+
+
+def _place(text: str, pieces: Sequence[bytes]) -> int:
+    """Where in a text the tokens before a place end. Spaces and marks may be missing in it, and
+    letters may have been made small."""
+    before, data = b"".join(pieces), text.encode()
+    for spelled in (before, before[1:]):
+        if data.startswith(spelled) and (spelled is before or before[:1] == b" "):
+            return len(spelled.decode(errors="ignore"))
+    small = text.lower() if len(text.lower()) == len(text) else text
+    place = 0
+    for piece in pieces:
+        name = piece.decode(errors="ignore").strip(" \0")
+        found = max(text.find(name, place), small.find(name, place))
+        if found >= 0:
+            place = found + len(name)
+    return place
 
 
 def _named(engine: Engine, ids: list[int], at: int) -> list[str]:
