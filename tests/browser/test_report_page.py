@@ -481,7 +481,7 @@ def test_a_folder_of_an_imported_vocabulary_has_a_page_too(learned, open_page, t
     path = tmp_path / "report.html"
     path.write_bytes(make_page(load_material(tmp_path)))
     page = open_page(path)
-    assert "was not learned here" in page.text("#answer-why")
+    assert "has no choices.json" in page.text("#answer-why")
     assert "no curve" in page.text("#sizes-lead")
     assert "no curve" in page.text("#paper-lead")
     assert len(page.query_selector_all("#cuts .cut-panel")) == 1
