@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import numpy as np
 import pytest
@@ -257,6 +258,29 @@ def test_a_new_script_is_learned(tmp_path):
     result = volt.extend(tmp_path / "u.model", [text], 14)
     after = open_original(tmp_path / "u.model").changed(result.change)
     assert before.unknown_id not in after.encode(text[0])
+
+
+def test_wordpiece_learns_a_new_script_at_every_size(tmp_path):
+    """A word with an unknown character is unknown as a whole: before its characters are there, no
+    merge gives a new token."""
+    path = tmp_path / "tokenizer.json"
+    path.write_text(hugging_face("bert"))
+    size = open_engine(path).engine.size
+    text = "კატა სახლი წიგნი ქალაქი მდინარე მთა ზღვა ხე ბავშვი\n" * 9
+    with pytest.raises(volt.InputError, match=r"only [0-9]+ new tokens .* is 500,") as error:
+        volt.extend(path, [[text]], 500)
+    most = int(re.search("only ([0-9]+) new", str(error.value))[1])
+    unknown = []
+    for add in (1, 8, 16, 26, 30, most):
+        result = volt.extend(path, [[text]], add)
+        assert result.after.size == size + add
+        unknown.append(result.after.unknown)
+    assert unknown[0] > unknown[-1] == 0
+    result.save(tmp_path / "new")
+    after = open_engine(tmp_path / "new").engine
+    assert after.unknown_id not in after.encode(text)
+    with pytest.raises(volt.InputError, match=rf"only {most} new tokens .* is {most + 1},"):
+        volt.extend(path, [[text]], most + 1)
 
 
 def test_swap_keeps_the_size(tmp_path):

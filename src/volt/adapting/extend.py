@@ -124,16 +124,12 @@ def extend(
         messages.append(LONGEST_MESSAGE)
     counts = count_for(original, on, options, threads, progress)
 
-    # 1. Room for the new tokens, and the characters that are new.
+    # 1. Room for the new tokens.
     old, id_map = _with_room(whole, counts, add if swap else 0, pinned, threads)
-    characters = new_characters(old, counts, add, min_frequency)
-    grown = _with_characters(old, characters)
 
-    # 2. The words in these tokens; what text never gives does not merge. Go on merging, and choose
-    # among what the merges make.
-    symbols = _in_symbols(Tokenizer(grown, threads=threads), counts)
-    left = add - len(characters)
-    parts = _new_parts(grown, symbols, left, min_frequency, threads, progress) if left else []
+    # 2. The characters that are new, and tokens made of these and the old ones.
+    characters, parts = _new(old, counts, add, min_frequency, threads, progress)
+    grown = _with_characters(old, characters)
 
     # 3. The new tokens after the old ones.
     new = _merged(grown, parts) if old.look_up is None else _pieces(grown, old.look_up, parts)
@@ -211,9 +207,36 @@ def _alone(old: Vocabulary, number: int, kept: set[int]) -> bool:
     return parents is None or {*parents} <= kept
 
 
-def new_characters(old: Vocabulary, counts: WordCounts, add: int, min_frequency: int) -> list[str]:
-    """Tokens for the characters of the text that the tokenizer lacks, the most frequent first: at
-    most half of the new tokens. None where the tokens are bytes."""
+def _new(
+    old: Vocabulary, counts: WordCounts, add: int, min_frequency: int, threads: int,
+    progress: Progress,
+) -> tuple[list[str], list[NewToken]]:  # fmt: skip
+    """The new tokens: characters, at most half of them unless there are too few others, and what
+    the merges make of the words in old tokens and these. What text never gives does not merge."""
+    every = new_characters(old, counts, min_frequency)
+    number = (add + 1) // 2
+    while True:
+        characters = every[:number]
+        left = add - len(characters)
+        parts: list[NewToken] = []
+        if left:
+            grown = _with_characters(old, characters)
+            symbols = _in_symbols(Tokenizer(grown, threads=threads), counts)
+            parts = _new_parts(grown, symbols, left, min_frequency, threads, progress)
+        missing = left - len(parts)
+        if not missing:
+            return characters, parts
+        if number >= len(every):
+            raise InputError(
+                f"the text has only {add - missing:,} new tokens that occur {min_frequency} times "
+                f"or more: lower `add`, which is {add:,}, or give more text"
+            )
+        number += missing
+
+
+def new_characters(old: Vocabulary, counts: WordCounts, min_frequency: int) -> list[str]:
+    """Tokens for the characters of the text that the tokenizer lacks, the most frequent first. None
+    where the tokens are bytes."""
     if old.rule.mode.byte_level:
         return []
     known = {old.marks.strip(token.text) for token in old.tokens if token.kind == "character"}
@@ -229,7 +252,7 @@ def new_characters(old: Vocabulary, counts: WordCounts, add: int, min_frequency:
     marked = old.marks in (WORD_END, INNER)
     tokens = [form for c in usual if c != SPACE_MARK
               for form in (old.marks.spell(c) if marked else [c])]  # fmt: skip
-    return [token for token in tokens if token not in old.ids][: (add + 1) // 2]
+    return [token for token in tokens if token not in old.ids]
 
 
 def _with_characters(old: Vocabulary, tokens: list[str]) -> Vocabulary:
@@ -303,7 +326,8 @@ def _new_parts(
     progress: Progress,
 ) -> list[NewToken]:
     """The tokens that lower entropy most: of twice as many merges as asked for, those whose merge
-    lowered the curve most, with what they are made from. In the order of the merges."""
+    lowered the curve most, with what they are made from. In the order of the merges; fewer if the
+    text has no more."""
     asked = RUN_ON * add
     while True:
         found = candidates(
@@ -326,14 +350,9 @@ def _new_parts(
                 usable[whole] = (whole, left, right), float(nats[merge] - nats[merge + 1])
                 made.add(whole)
                 taken.add(text)
-        if len(usable) >= add:
+        if len(usable) >= add or found.merges < asked:
             chosen = _lowering_most(usable, add)
             return [new for whole, (new, _) in usable.items() if whole in chosen]
-        if found.merges < asked:
-            raise InputError(
-                f"the text has only {len(usable):,} new tokens that occur {min_frequency} times or "
-                f"more: lower `add`, which is {add:,}, or give more text"
-            )
         asked += add
 
 
