@@ -2,6 +2,8 @@
 
 import csv
 import io
+import subprocess
+import sys
 
 import pytest
 
@@ -54,6 +56,25 @@ def test_kinds_with_other_lines_have_no_parity(folder):
     table = as_text(found)
     assert not any("parity" in line or "Gini" in line for line in table)
     assert sum(line.startswith("code: ") for line in table) == 2
+    assert found.messages == [
+        "no parity and Gini: no two kinds of text have as many lines: en 24 lines, code 2 lines"
+    ]
+
+
+def test_parity_is_over_the_kinds_with_as_many_lines(folder):
+    both = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
+    assert both.messages == []
+    found = compared(folder, ("code", "x.py"), ("en", "en.txt"), ("de", "de.txt"))
+    for row, alone in zip(found.rows, both.rows, strict=True):
+        assert [one.parity for one in row.kinds] == [None, *(one.parity for one in alone.kinds)]
+        assert (row.parity, row.gini) == (alone.parity, alone.gini)
+        assert row.parity is not None and row.gini is not None
+    note = "parity and Gini are over en, de, of 24 lines each; others have code 2 lines"
+    assert found.messages == found.summary()["messages"] == [note]
+    on = f"code={folder / 'x.py'},en={folder / 'en.txt'},de={folder / 'de.txt'}"
+    command = [sys.executable, "-m", "volt", "compare", str(folder / "a_1"), "--on", on]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert f"note: {note}" in " ".join(done.stderr.split()) and "Gini" in done.stdout
 
 
 def test_tables_fit_a_terminal(folder):

@@ -6,7 +6,7 @@ import math
 import os
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -19,7 +19,7 @@ from volt import _core
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.lines import WIDTH
 from volt.base.options import accepts
-from volt.base.shown import csv_cell, latex_cell
+from volt.base.shown import csv_cell, latex_cell, plural
 from volt.base.table import aligned
 from volt.counting.marks import BYTES, SPACE, Marks
 from volt.counting.reading import lines_of
@@ -94,6 +94,7 @@ class Comparison:
     words: int
     characters: int
     bytes: int
+    messages: list[str] = field(default_factory=list)
 
     def summary(self) -> dict[str, Any]:
         return asdict(self)
@@ -115,7 +116,7 @@ def compare(
 ) -> Comparison:
     """Encode the documents `on` with each tokenizer, of any toolkit.
 
-    `on` may name kinds of text: `{"code": ["a.py"], "en": ["a.txt"]}`. If these have the same
+    `on` may name kinds of text: `{"code": ["a.py"], "en": ["a.txt"]}`. Over those with the same
     number of lines, line by line the same in other languages, parity and Gini are measured.
     `pattern` is for files that do not say how they cut text.
     """
@@ -123,7 +124,7 @@ def compare(
         raise SettingsError("name at least one vocabulary")
     groups = read_groups(on, InputSettings(**options))
     documents = [*chain(*groups.values())]
-    lines = sum(map(len, _lines(groups).values()))
+    lines = {kind: len(one) for kind, one in _lines(groups).items()}
     words = Counter(word for document in documents for word in document.split())
     opened = [open_engine(path, pattern=pattern, texts=documents) for path in vocabularies]
     rows = [
@@ -131,8 +132,8 @@ def compare(
         for name, one in zip(_names(vocabularies), opened, strict=True)
     ]
     return Comparison(
-        rows, len(documents), lines, words.total(), sum(map(len, documents)),
-        sum(len(one.encode()) for one in documents),
+        rows, len(documents), sum(lines.values()), words.total(), sum(map(len, documents)),
+        sum(len(one.encode()) for one in documents), _without_parity(lines),
     )  # fmt: skip
 
 
@@ -149,6 +150,27 @@ def _names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 def _lines(groups: Groups) -> dict[str, list[str]]:
     return {name: [line for document in documents for line in lines_of(document)]
             for name, documents in groups.items()}  # fmt: skip
+
+
+def _parallel(lines: Mapping[str, int]) -> list[str]:
+    """The kinds of text that parity is measured over: the most that have the same number of lines,
+    of as many those of the first kind."""
+    number = max(lines.values(), key=[*lines.values()].count)
+    found = [kind for kind, one in lines.items() if one == number]
+    return found if len(found) > 1 else []
+
+
+def _without_parity(lines: Mapping[str, int]) -> list[str]:
+    """Which kinds of text have no parity, and why."""
+    parallel = _parallel(lines)
+    if len(lines) == len(parallel) or len(lines) < 2:
+        return []
+    left = ", ".join(f"{kind} {plural(number, 'line')}" for kind, number in lines.items()
+                     if kind not in parallel)  # fmt: skip
+    if not parallel:
+        return [f"no parity and Gini: no two kinds of text have as many lines: {left}"]
+    number = plural(lines[parallel[0]], "line")
+    return [f"parity and Gini are over {', '.join(parallel)}, of {number} each; others have {left}"]
 
 
 def compared(
@@ -195,8 +217,8 @@ def compared(
         unused=float((counts[spelled] == 0).mean()) if spelled else None,
         residues=_residues(subject, counts),
         overlap=overlap(first, subject),
-        parity=max(parities) if len(parities) > 1 else None,
-        gini=_gini([row.tokens for row in rows]) if len(parities) > 1 else None,
+        parity=max(parities, default=None),
+        gini=_gini([row.tokens for row in rows if row.parity is not None]) if parities else None,
         kinds=rows if len(rows) > 1 else [],
         messages=opened.messages,
     )
@@ -216,8 +238,8 @@ def _kind_rows(
     subject: Engine, found: dict[str, NDArray[np.int64]], groups: Groups,
     lines: dict[str, list[str]],
 ) -> list[KindRow]:  # fmt: skip
-    parallel = len(lines) > 1 and len({len(one) for one in lines.values()}) == 1
-    reference = len(next(iter(found.values())))
+    parallel = _parallel({kind: len(one) for kind, one in lines.items()})
+    reference = len(found[parallel[0]]) if parallel else 0
     return [
         KindRow(
             name=kind,
@@ -226,7 +248,7 @@ def _kind_rows(
             bits_per_byte=bits_per_byte(subject, lines[kind]),
             unknown=_share(ids, _unknown(subject), subject.size),
             partial=_share(ids, subject.partial_ids, subject.size),
-            parity=len(ids) / reference if parallel and reference else None,
+            parity=len(ids) / reference if kind in parallel and reference else None,
         )
         for kind, ids in found.items()
     ]

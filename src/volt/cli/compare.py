@@ -51,6 +51,7 @@ def compare(asked: CompareCommand, reading: InputSettings, shown: Told) -> None:
         print_json(comparison.summary())
     else:
         print(*as_text(comparison), sep="\n")
+    say(shown.quiet, *(f"note: {message}" for message in comparison.messages))
     for row in comparison.rows:
         say(shown.quiet, *(f"note: {row.name}: {message}" for message in row.messages))
     if asked.output is not None:
