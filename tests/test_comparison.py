@@ -181,3 +181,12 @@ def test_text_that_cannot_be_compared_on(folder, tmp_path):
         compare([folder / "metaspace"], [tmp_path / "bad"])
     with pytest.raises(volt.SettingsError, match="at least one"):
         compare([], [tmp_path / "empty"])
+
+
+def test_text_without_spaces_has_no_figures_per_word(folder, tmp_path):
+    text = tmp_path / "ja.txt"
+    text.write_text("東京で本を読みます\n昨日は雨が降りました 今日も\n", encoding="utf-8")
+    found = compare([folder / "metaspace"], [text])
+    assert found.words == 0
+    assert (found.rows[0].tokens_per_word, found.rows[0].single_token_words) == (None, None)
+    assert found.rows[0].tokens > 0

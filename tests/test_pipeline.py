@@ -180,7 +180,7 @@ def assert_consistent(result):
     for step in result.steps:
         assert found.alphabet_size < step.s <= len(found)
         assert step.size == len(build_vocabulary_of(result, step.kept))
-    muv = result.choice.verdict_of("muv")
+    muv = next(one for one in result.choices if one.criterion == "muv")
     best = max(result.steps[1:], key=lambda step: step.muv)
     assert (muv.size, muv.value) == (best.size, pytest.approx(best.muv))
     assert json.loads(json.dumps(result.summary(), allow_nan=False))["messages"] == result.messages

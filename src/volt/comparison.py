@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.errors import InputError, SettingsError, UnreadableError, VoltError
 from volt.base.lines import WIDTH
 from volt.base.options import accepts
 from volt.base.shown import csv_cell, latex_cell, plural
-from volt.base.table import aligned
+from volt.base.table import wrapped
 from volt.counting.marks import BYTES, SPACE, Marks
 from volt.counting.reading import lines_of
+from volt.counting.spaces import spaced
 from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
 from volt.foreign.opening import Opened, open_engine
@@ -61,6 +62,7 @@ class Compared:
     size: int
     tokens: int
     tokens_per_word: float | None
+    """None where the text has no spaces between words."""
     bytes_per_token: float | None
     bits_per_byte: float | None
     """Of held-out lines, under an interpolated Kneser-Ney model over the tokens of a line."""
@@ -125,7 +127,8 @@ def compare(
     groups = read_groups(on, InputSettings(**options))
     documents = [*chain(*groups.values())]
     lines = {kind: len(one) for kind, one in _lines(groups).items()}
-    words = Counter(word for document in documents for word in document.split())
+    has_words = spaced("".join(documents).encode())
+    words = Counter(word for document in documents for word in document.split() if has_words)
     opened = [open_engine(path, pattern=pattern, texts=documents) for path in vocabularies]
     rows = [
         compared(name, one, opened[0].engine, groups, words)
@@ -206,12 +209,12 @@ def compared(
         encoded_by=subject.library,
         size=subject.size,
         tokens=tokens,
-        tokens_per_word=tokens / words.total(),
+        tokens_per_word=tokens / words.total() if words else None,
         bytes_per_token=sum(len(one.encode()) for one in documents) / tokens,
         bits_per_byte=bits,
         renyi_efficiency=renyi,
         entropy_per_character=entropy * tokens / sum(map(len, documents)),
-        single_token_words=single / words.total(),
+        single_token_words=single / words.total() if words else None,
         unknown=_share(ids, _unknown(subject), subject.size),
         partial=_share(ids, subject.partial_ids, subject.size),
         unused=float((counts[spelled] == 0).mean()) if spelled else None,
@@ -285,6 +288,8 @@ def bits_per_byte(subject: Engine, lines: Sequence[str]) -> float | None:
 def _residues(subject: Engine, counts: NDArray[np.int64]) -> int | None:
     try:
         found = find_residues(subject.inner().vocabulary, counts)
+    except UnreadableError:
+        raise
     except VoltError:
         return None
     return None if found is None else len(found)
@@ -359,17 +364,7 @@ def _figure(row: Any, column: Column) -> str:
 
 def as_text(comparison: Comparison, width: int = WIDTH) -> list[str]:
     """Lines for a terminal. A table that is too wide goes on below, with the names again."""
-    lines: list[str] = []
-    for cells in tables(comparison):
-        names, *columns = zip(*cells, strict=True)
-        block = [names]
-        for column in columns:
-            wider = aligned([*zip(*block, column, strict=True)])
-            if len(block) > 1 and max(map(len, wider)) > width:
-                lines += [*aligned([*zip(*block, strict=True)]), ""]
-                block = [names]
-            block.append(column)
-        lines += [*aligned([*zip(*block, strict=True)]), ""]
+    lines = [line for cells in tables(comparison) for line in (*wrapped(cells, width), "")]
     return lines[:-1]
 
 

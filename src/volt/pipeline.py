@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
-from threading import Thread
 from typing import Any, cast
 
 import volt.proposing.sources  # noqa: F401, registers the sources
@@ -15,6 +14,7 @@ from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
+from volt.base.workers import start
 from volt.choosing.choice import Choice, choose_size
 from volt.choosing.size_problem import SizeProblem, proposed
 from volt.counting.count import counted, some_words
@@ -25,7 +25,7 @@ from volt.counting.sampling import compared_with_half
 from volt.foreign.source import content_name
 from volt.formats.patterns import pattern_notes
 from volt.ladder import Ladder, check_ladder, ladder_sizes
-from volt.proposing.base import Candidates, fixed_rows
+from volt.proposing.base import Candidates
 from volt.proposing.proposal import Proposal, propose
 from volt.result import LearnResult
 from volt.settings import (
@@ -63,8 +63,7 @@ def learn(
     settings = LearnSettings.take(options).with_profile()
     threads, progress = thread_count(threads), progress or Progress()
     # SciPy takes as long to import as transport to solve: begin while the words are counted.
-    with suppress(RuntimeError):  # no thread can be started: then later
-        Thread(target=import_module, args=("scipy.sparse",), daemon=True).start()
+    start(_import_scipy)
 
     if not isinstance(inputs, WordCounts):
         options["seed"] = settings.seed  # of the sample, too
@@ -78,6 +77,11 @@ def learn(
     before = _answer(half, settings, threads, Progress())
     whole, part = ([token.text for token in one.vocabulary.tokens] for one in (result, before))
     return replace(result, enough=compared_with_half(whole, part, settings.size is not None))
+
+
+def _import_scipy() -> None:
+    with suppress(Exception):  # told where it is needed
+        import_module("scipy.sparse")
 
 
 def _answer(
@@ -102,7 +106,7 @@ def _ladder(
 def _finish(
     choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
 ) -> LearnResult:
-    tokenizer = build_tokenizer(TokenizerPlan.of(choice, counts, settings, threads))
+    tokenizer = build_tokenizer(TokenizerPlan(choice, counts, settings, threads))
     source = content_name(settings.source)
     signature = learn_signature(source, counts, tokenizer.vocabulary, choice, settings)
     return LearnResult(
@@ -127,15 +131,8 @@ def candidates(
 
     Sizes on their curve are those of a vocabulary with these special tokens.
     """
-    settings = CandidateSettings.take(options)
     special = DEFAULT_SPECIAL if special is None else special
+    settings = LearnSettings(**vars(CandidateSettings.take(options)), special=special)
     threads, progress = thread_count(threads), progress or Progress()
     counts = counted(inputs, options, threads, progress)
-    return propose(
-        Proposal(
-            counts, settings.source, settings.encoding, settings.coverage,
-            settings.max_token_length, settings.min_frequency,
-            fixed_rows(counts.rule.pretokenizer, None, special), threads,
-            progress,
-        )
-    )  # fmt: skip
+    return propose(Proposal.of(counts, settings, threads, progress))

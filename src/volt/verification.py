@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, chain, pairwise
 from typing import Any
 
-from volt.base.errors import VoltError
+from volt.base.errors import UnreadableError, VoltError
 from volt.base.options import accepts
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
@@ -216,6 +216,8 @@ def verify_conversion(
     are equal, and where they are not."""
     try:
         own = open_engine(path, form=form, pattern=pattern, native=False).engine
+    except UnreadableError:
+        raise
     except VoltError as error:
         return f"not verified: {error}"
     if own.library == "volt":

@@ -105,7 +105,7 @@ def test_a_curve_equals_its_slow_twin(pretokenizer, order):
             if row >= len(again.curve):
                 assert math.isnan(score)
                 continue
-            tokens, offsets = cuts.at(row)
+            tokens, offsets = cuts(row)
             words = [tuple(tokens[a:b].tolist()) for a, b in pairwise(offsets.tolist())]
             train = dict(zip(words, held.train.tolist(), strict=True))
             model = reference.quality.KneserNey(train, size, order, ends)

@@ -405,6 +405,6 @@ def test_figures_of_real_text(volt_data: Callable[[str], Path]) -> None:
         assert solution.tokens <= solution.bound * (1 + above)
         inside = np.ones(len(found), bool)
         inside[found.alphabet_size :] = solution.inside
-        cuts = found.cut_words(inside, held, 2, False), merges.cuts(held, 2).at(tokens)
+        cuts = found.cut_words(inside, held, 2, False), merges.cuts(held, 2)(tokens)
         ours, theirs = (int((np.diff(cut[1]) * held.counts).sum()) for cut in cuts)
         assert ours <= theirs * (1 - fewer), size

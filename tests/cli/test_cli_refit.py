@@ -187,3 +187,17 @@ def test_errors_leave_nothing(folder: Path, tmp_path: Path) -> None:
         assert message in done.stderr and "Traceback" not in done.stderr
         assert not out.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "tokenizer.json"]
+
+
+def test_info_counts_residues_on_a_text_and_says_so_without_one(
+    folder: Path, tmp_path: Path
+) -> None:
+    file = next(folder.rglob("tokenizer.json"))
+    without = run("info", file)
+    assert "residues" in without.stdout and "--on FILE" in without.stdout
+    assert "residues" not in json.loads(run("info", file, "--json").stdout)
+    (tmp_path / "text").write_text("the old house and the cat\n" * 20)
+    found = run("info", file, "--on", tmp_path / "text", "--json")
+    row = volt.compare([file], tmp_path / "text").rows[0]
+    assert json.loads(found.stdout)["residues"] == row.residues is not None
+    assert "are counted on" not in found.stdout

@@ -62,6 +62,14 @@ def test_a_part_that_was_whole_already(tmp_path):
         assert download(f"{address}/a", tmp_path / "a", SHA) == SHA
 
 
+def test_the_mark_of_a_part_that_has_its_name_is_deleted(tmp_path):
+    """Killed between the renaming and the end."""
+    (tmp_path / "a").write_bytes(DATA)
+    (tmp_path / "a.part.tag").write_text("mark")
+    assert download("http://127.0.0.1:9/a", tmp_path / "a", SHA) == SHA
+    assert [one.name for one in tmp_path.iterdir()] == ["a"]
+
+
 @pytest.mark.parametrize("change", ["no ranges", "another file", "no tag"])
 def test_what_can_not_go_on_starts_anew(tmp_path, change):
     with serve() as (served, address):

@@ -15,6 +15,7 @@ import importlib
 import json
 import mmap
 import os
+import resource
 import signal
 import sys
 import threading
@@ -80,6 +81,11 @@ def become(request: dict[str, Any], shim: ctypes.CDLL, record: Record) -> None:
                 stream.write("\n".join(name for name in sys.modules if name not in before))
 
         atexit.register(tell)
+    if "memory" in request:
+        with open("/proc/self/statm") as stream:  # noqa: PTH123
+            pages = int(stream.read().split()[0])
+        most = pages * resource.getpagesize() + request["memory"]
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
     folder = os.fsencode(request["folder"])
     mode, when, fault = request["mode"], request["when"], request["fault"]
     if shim.watch(ctypes.c_void_p(record.address), folder, mode, ctypes.c_long(when), fault):

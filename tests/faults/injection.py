@@ -53,8 +53,11 @@ LASTING = {
     "full disk": (FULL_DISK, 28),
     "read-only disk": (READ_ONLY, 30),
     "no threads": (NO_THREADS, 0),
+    "little memory": (ONCE, 0),
 }
-"""A fault that stays, from one call on."""
+"""A fault that stays, from one call on. With little memory: the kilobytes that are left."""
+MEMORY = (64, 256, 1024, 4096, 8192, 12288, 16384, 32768, 65536)
+"""Kilobytes. The stack of a thread takes 8192."""
 
 ODD = "\udcff\x1b[31m\n;"
 """The beginning of a file name: not UTF-8, and nothing for a terminal."""
@@ -244,14 +247,18 @@ class Try:
         restore(self.folder, self.before, self.now)
         self.now = None
         mode, what = LASTING.get(fault, (ONCE, FAULTS.get(fault, 0)))
-        result = self.run(self.arguments, what, when, mode)
+        little = fault == "little memory"
+        limit = {"memory": when << 10} if little else {}
+        result = self.run(self.arguments, what, 0 if little else when, mode, **limit)
         found = self.now = tree(self.folder)
         wrong = [*self.bad_end(fault, result), *self.bad_files(fault, result, found)]
         if not wrong:
             wrong = self.bad_rerun(found)
-        call = result.calls[when] if when < len(result.calls) else ""
+        call = result.calls[when] if when < len(result.calls) and not little else ""
         end = f"exit {result.status}: {result.told[-400:]!r}"
-        return [f"{self}: {fault} at {when}, {call}: {one} [{end}]" for one in wrong], result.hit
+        return [f"{self}: {fault} at {when}, {call}: {one} [{end}]" for one in wrong], (
+            result.hit or little
+        )
 
     # What must be true
 
@@ -312,6 +319,8 @@ class Try:
         """Faults that stay, and from which call on."""
         yield "no threads", 0
         yield "read-only disk", 0
+        for left in (MEMORY[number] for number in spread(len(MEMORY), most)):
+            yield "little memory", left
         restore(self.folder, self.before)
         self.now = None
         calls = self.run(self.arguments, 0, 0, FULL_DISK).calls
@@ -332,6 +341,7 @@ class Try:
                 yield f"{self}: without {name} the output is another"
         if not self.case.writes_ or not any(word.startswith("out") for word in self.arguments):
             return
+        yield from self.bad_link()
         restore(
             self.folder, {n: data for n, data in self.before.items() if not self.case.writes(n)}
         )
@@ -346,6 +356,27 @@ class Try:
             yield f"{self}: with an odd name: exit {result.status}: {result.told[-300:]} {what}"
         if "\x1b" in result.told:
             yield f"{self}: an escape sequence is written"
+
+    def bad_link(self) -> Iterator[str]:
+        """The output is a link. It stays one, and the output is where it leads; or it is refused,
+        and all is as it was."""
+        name = next(word for word in self.arguments if word.startswith("out"))
+        if name not in self.before or not self.replaces:
+            return
+        linked = {_moved(one, name, "real"): data for one, data in self.before.items()}
+        linked[name] = "real"
+        restore(self.folder, linked)
+        result = self.run(self.arguments)
+        found = tree(self.folder)
+        made = {_moved(one, "real", name): data for one, data in found.items() if one != name}
+        if found.get(name) != "real":
+            yield f"{self}: a link as output is no link any more: {changes(linked, found)}"
+        elif result.status == self.case.status:
+            if self.outputs(made) != self.outputs(self.after):
+                what = changes(self.outputs(self.after), self.outputs(made))
+                yield f"{self}: the output is not where the link leads: {what}"
+        elif result.status != 2 or not result.told.startswith("volt: ") or found != linked:
+            yield f"{self}: a link as output: exit {result.status}: {result.told[-300:]}"
 
     def outputs(self, found: Tree) -> Tree:
         return self.case.same(
@@ -364,6 +395,11 @@ class Try:
 
 def is_temporary(name: str) -> bool:
     return TEMPORARY.fullmatch(name) is not None
+
+
+def _moved(path: str, place: str, to: str) -> str:
+    """A path at or below a place, after the place was renamed."""
+    return to + path.removeprefix(place) if path == place or path.startswith(f"{place}/") else path
 
 
 def changes(one: Tree, other: Tree) -> str:

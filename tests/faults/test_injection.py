@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 from cases import CASES, commands
-from injection import FAULTS, Server, Task, Tree, Try, places, work, workshop
+from injection import FAULTS, LASTING, Server, Task, Tree, Try, places, work, workshop
 
 FIRST = {case.command: case for case in reversed(CASES)}
 QUICK = [
@@ -39,6 +39,13 @@ def test_a_fault_at_a_few_calls(shop, command):
     assert report.injected >= min(CALLS, report.calls)
 
 
+@pytest.mark.parametrize("command", sorted(QUICK))
+def test_surroundings(shop, command):
+    """Threads, memory, disks, streams, names and links, a few of each."""
+    case = FIRST[command]
+    assert work(Task(case, bool(case.old), tuple(LASTING), False), *shop, 3).wrong == []
+
+
 def tried(shop: tuple[Server, Tree], name: str, fault: str, like: str) -> list[str]:
     """What is wrong after a fault at all calls that look like this."""
     server, template = shop
@@ -66,6 +73,8 @@ def tried(shop: tuple[Server, Tree], name: str, fault: str, like: str) -> list[s
         pytest.param("info", "SIGINT", r"(newfstatat|lseek) .*std", id="Ctrl-C at the beginning"),
         pytest.param("info", "EIO", r"lseek .*stderr", id="stderr that can't tell where it is"),
         pytest.param("data get", "SIGKILL", r"mkdir .*", id="what was unpacked is cleaned up"),
+        pytest.param("data get", "SIGTERM", r"rename .*part", id="the mark of a download"),
+        pytest.param("compare", "EIO", r"read .*config\.json", id="settings that can't be read"),
     ],
 )
 def test_what_went_wrong_once(shop, name, fault, call):

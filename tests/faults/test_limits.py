@@ -59,3 +59,24 @@ def test_threads_that_cannot_be_started_are_done_without(work, command, stacks):
     result = run(*arguments, cwd=work, **with_room_for(stacks))
     assert (result.returncode, result.stderr) == (0, b"")
     assert outputs(work) == expected
+
+
+@pytest.mark.parametrize("command", ["count", "learn", "encode"])
+def test_a_thread_that_never_begins_is_not_waited_for(work, command):
+    """The system has started it, but it had no memory for its first step: `Thread.start` would
+    wait for ever."""
+    program = (
+        "import _thread, threading\n"
+        "threading._start_new_thread = _thread.start_new_thread = lambda *_, **__: 1\n"
+        "threading._start_joinable_thread = lambda *_, **__: 1\n"
+        "import volt.base.workers; volt.base.workers.PATIENCE = 0.05\n"
+        "from volt.cli import main; main()"
+    )
+    assert run(*COMMANDS[command], cwd=work).returncode == 0
+    expected = outputs(work)
+    done = subprocess.run(
+        [VOLT.with_name("python"), "-c", program, *COMMANDS[command], "--force"],
+        cwd=work, capture_output=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert outputs(work) == expected

@@ -76,6 +76,28 @@ def test_rwkv_is_extended(tmp_path):
     assert swapped.after.size == before.size and swapped.dropped == 20
 
 
+@pytest.mark.parametrize("way", ["refit", "extend"])
+def test_the_folder_that_is_written_is_a_tokenizer(way, tmp_path):
+    """Whatever its file is called."""
+    rwkv = write_rwkv(tmp_path / "world.txt")
+    model = tmp_path / "odd.spm"
+    model.write_bytes(sentencepiece_model("char"))
+    for path, kind in ((rwkv, "rwkv"), (model, "sentencepiece")):
+        size = open_engine(path).engine.size
+        text = ["the and of the \u10d0\u10d1\u10d2 return\n" * 12]
+        result = volt.refit(path, [text], size=size - 4) if way == "refit" else (
+            volt.extend(path, [text], 2))  # fmt: skip
+        folder = tmp_path / kind
+        result.save(folder)
+        opened = open_engine(folder)
+        assert opened.engine.kind == kind and opened.engine.size == result.after.size
+        assert volt.verify(folder, folder / path.name).same
+        assert volt.compare([path, folder], [["the and of"]]).rows[1].size == result.after.size
+    (tmp_path / kind / "second.model").write_bytes(model.read_bytes())
+    with pytest.raises(VoltError, match="no tokenizer in this folder"):  # which of the two?
+        open_engine(tmp_path / kind)
+
+
 def test_the_words_of_rwkv_give_its_tokens(tmp_path):
     """Alone as in the text."""
     engine = open_engine(write_rwkv(tmp_path / "rwkv_vocab.txt")).engine

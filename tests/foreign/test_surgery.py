@@ -260,6 +260,34 @@ def test_a_new_script_is_learned(tmp_path):
     assert before.unknown_id not in after.encode(text[0])
 
 
+THAI = st.text("กขคงจชดตทนบปผมยรลวสหอะาิีุูเแโไ่้์", min_size=2, max_size=6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(THAI, min_size=3, max_size=9, unique=True), st.text("\n<>~{}[]", max_size=1))
+@pytest.mark.parametrize("name", ["llama2", "gemma", "bpe", "unigram"])
+def test_a_new_script_leaves_the_ids_of_other_text_alone(tmp_path_factory, name, words, ends):
+    """With byte fallback, a character of one byte is one token already, whether it has a token of
+    its own or not."""
+    folder = tmp_path_factory.mktemp("extend")
+    if name in ("llama2", "gemma"):
+        path = write(name, folder)
+    else:
+        path = folder / "s.model"
+        path.write_bytes(sentencepiece_model(name, byte_fallback=True))
+    result = volt.extend(path, [[f"{word}{ends}\n" * 3 for word in words]], 4)
+    before = open_engine(path, native=False).engine
+    after = result.original.changed(result.change)
+    thai = {*"".join(words)}
+    assert all(thai & {*one.text} for one in result.added)
+    for text in built_in()[:600]:
+        old, ids = before.encode(text), after.encode(text)
+        assert len(ids) <= len(old)
+        assert ids == old or thai & {*text}, text
+    for word in words:
+        assert len(after.encode(word)) <= len(before.encode(word))
+
+
 def test_wordpiece_learns_a_new_script_at_every_size(tmp_path):
     """A word with an unknown character is unknown as a whole: before its characters are there, no
     merge gives a new token."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
@@ -93,6 +94,23 @@ def test_exporter_and_page_agree(name, tmp_path):
                 volt.export(vocabulary, form, path)
             assert str(error.value) == reason
             assert not path.exists()
+
+
+@pytest.mark.parametrize("name", VOCABULARIES)
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_refusal_names_what_works_instead(form, name):
+    """A format that it names takes the vocabulary."""
+    vocabulary = VOCABULARIES[name]
+    reason = FORMATS[form].refuse(vocabulary)
+    if reason is None:
+        return
+    takers = [one.name for one in FORMATS.values()
+              if one.merge_rule and one.refuse(vocabulary) is None]  # fmt: skip
+    offered = re.search(r"; export to ([a-z0-9-]+) works$", reason)
+    assert offered is not None if takers else reason.endswith("volt encode takes it as it is")
+    assert reason.count("export to") == bool(takers)
+    if offered is not None:
+        assert offered[1] in takers
 
 
 def test_every_format_refuses_and_takes_some_of_them():

@@ -113,12 +113,20 @@ def fields(encoding):
     return {
         name: getattr(encoding, name)
         for name in ("ids", "type_ids", "tokens", "offsets", "attention_mask",
-                     "special_tokens_mask", "sequence_ids", "n_sequences")
+                     "special_tokens_mask", "sequence_ids", "n_sequences", "word_ids")
     } | {
         "length": len(encoding),
         "chars": [encoding.token_to_chars(i) for i in range(len(encoding) + 1)],
         "tokens of chars": [
             [encoding.char_to_token(i, sequence) for i in range(40)] for sequence in (0, 1, 2)
+        ],
+        "words of tokens": [encoding.token_to_word(i) for i in range(len(encoding) + 1)],
+        "words of chars": [
+            [encoding.char_to_word(i, sequence) for i in range(40)] for sequence in (0, 1, 2)
+        ],
+        "tokens of words": [
+            [call(i, sequence) for i in range(40)]
+            for sequence in (0, 1, 2) for call in (encoding.word_to_tokens, encoding.word_to_chars)
         ],
         "overflowing": [fields(one) for one in encoding.overflowing],
     }  # fmt: skip

@@ -36,6 +36,7 @@ def equal(vocabulary, other, text, **options):
     ids = tok.encode(text, **options)
     found = other.encode(text, add_special_tokens=False)
     assert found.ids == ids
+    assert found.word_ids == tok.encode_with_words(text, **options)[2]
     names = [token.replace("▁", " ") if token[0] == "<" else token for token in found.tokens]
     assert names == [tok.tokens[i] for i in ids]
     return ids

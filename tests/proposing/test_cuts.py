@@ -24,7 +24,7 @@ long_words = st.text("ab", min_size=33, max_size=60)
 
 def texts_at(candidates, cuts, row):
     """The words as texts of tokens; numbers after those of the candidates stay."""
-    tokens, offsets = cuts.at(row)
+    tokens, offsets = cuts(row)
     named = [candidates.tokens[t] if t < len(candidates) else t - len(candidates)
              for t in tokens.tolist()]  # fmt: skip
     return [named[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)]
@@ -75,7 +75,7 @@ def test_merges_cut_as_the_slow_twin(lines, others, pretokenizer, bytes_too, cov
 
 
 def frequencies(candidates, words, row):
-    tokens, offsets = candidates.cuts(words).at(row)
+    tokens, offsets = candidates.cuts(words)(row)
     weights = np.repeat(words.counts, np.diff(offsets).astype(np.int64))
     found = np.zeros(len(candidates), np.uint64)
     np.add.at(found, tokens, weights)
@@ -175,12 +175,13 @@ def test_damaged_arrays_are_refused():
     words = volt.count([["low lower"]])
     found = volt.candidates(words, merges=3, min_frequency=1)
     cuts = found.cuts(words)
+    tokens, offsets = cuts(found.merges)
     with pytest.raises(ValueError, match="not so many merges"):
-        cuts.at(found.merges + 1)
+        cuts(found.merges + 1)
     with pytest.raises(ValueError, match="does not exist yet"):
-        replace(cuts, left=cuts.left + 1000).at(0)
+        replace(found, left=found.left + 1000).undo_merges(tokens, offsets)(0)
     with pytest.raises(ValueError, match="span"):
-        replace(cuts, tokens=cuts.tokens[1:]).at(0)
+        found.undo_merges(tokens[1:], offsets)(0)
     with pytest.raises(ValueError, match="not valid UTF-8"):
         found.cuts(replace(words, text=words.text | 0x80))
     with pytest.raises(ValueError, match="no threads"):

@@ -242,7 +242,7 @@ def test_awkward_lines_are_handled_and_told(tmp_path):
     said = "\n".join(found.messages)
     assert "1 training pairs with an empty side left out" in said
     assert "unknown tokens in the test text" in said
-    assert "2 lines of the validation text are too long and cut" in said
+    assert "too long in the validation text, cut: 2 lines" in said
     assert "1 training pairs of 256 tokens or more left out" in said
     (place,) = (tmp_path / "out" / "runs").iterdir()
     lines = (place / "test.txt").read_text(encoding="utf-8").split("\n")

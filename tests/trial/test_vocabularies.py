@@ -166,5 +166,5 @@ def test_what_cuts_text_otherwise_is_another_vocabulary():
 def test_a_damaged_file_is_refused(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(random.Random(0).randbytes(200))
-    with pytest.raises(InputError, match="SentencePiece" if name == "x.model" else "not JSON"):
+    with pytest.raises(InputError, match="SentencePiece" if name == "x.model" else "invalid UTF-8"):
         make_vocabulary(str(path), LINES)

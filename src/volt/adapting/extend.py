@@ -38,14 +38,14 @@ from volt.adapting.refit import (
     signed,
 )
 from volt.adapting.whole import kept_tokens, new_tokens, what_is_new
-from volt.adapting.words import documents_of, used_words
+from volt.adapting.words import FittingText, documents_of, used_words
 from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
-from volt.counting.marks import INNER, SPACE_MARK, WORD_END
+from volt.counting.marks import BYTE_TOKENS, INNER, SPACE_MARK, WORD_END
 from volt.counting.words import WordRule
 from volt.foreign.base import Added
 from volt.foreign.inner import ROUNDING
@@ -105,7 +105,9 @@ def extend(
     check_at_least("add", add, 1)
     threads = thread_count(threads)
     progress = progress or Progress()
-    original = readable(tokenizer, form, pattern)
+    text = FittingText(on, options)
+    original = readable(tokenizer, form, pattern, text)
+    on, options = text.on, text.options
     whole = original.vocabulary
     messages = list(original.messages)
     checkpoint = None if model is None else open_model(model, original, messages)
@@ -236,12 +238,15 @@ def _new(
 
 def new_characters(old: Vocabulary, counts: WordCounts, min_frequency: int) -> list[str]:
     """Tokens for the characters of the text that the tokenizer lacks, the most frequent first. None
-    where the tokens are bytes."""
+    where the tokens are bytes. A character that one byte token spells, a line end for example, is
+    one token already: it gets no other, so that text of other scripts keeps its ids."""
     if old.rule.mode.byte_level:
         return []
     known = {old.marks.strip(token.text) for token in old.tokens if token.kind == "character"}
     if old.marks is INNER:  # longest match: a character inside a token is not new
         known = {c for token in old.tokens if token.kind in SPELLED for c in token.text}
+    if old.unknown == "byte":
+        known |= {chr(byte) for byte in range(0x80) if BYTE_TOKENS[byte] in old.ids}
     found: Counter[str] = Counter()
     for word, number in counts.items():
         for character in word:

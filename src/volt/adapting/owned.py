@@ -23,7 +23,7 @@ from volt.base.progress import Report
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN, byte_of
 from volt.proposing.base import Entries, Frequencies, Ids, Mask
-from volt.proposing.cuts import Cut, Cuts, MergeCuts
+from volt.proposing.cuts import Cut, Cuts
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.pieces import PieceCandidates, measure_pieces
 from volt.proposing.tokens import SPELLED, Token
@@ -68,7 +68,7 @@ class OwnedMerges(MergeCandidates):
         """As the vocabulary encodes them: its own ranks decide, not the order of the candidates."""
         ids, offsets = Tokenizer(self.vocabulary, threads=threads).encode_words(words)
         tokens = _numbers(self.vocabulary, self)[ids]
-        return MergeCuts(tokens, offsets, self.left, self.right, self.alphabet_size)
+        return self.undo_merges(tokens, offsets)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

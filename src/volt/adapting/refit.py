@@ -36,13 +36,13 @@ from volt.adapting.owned import (
     token_frequencies,
 )
 from volt.adapting.residues import without_residues
-from volt.adapting.words import Fit, count_words, documents_of, fit_engine, used_words
+from volt.adapting.words import Fit, FittingText, count_words, documents_of, fit_engine, used_words
 from volt.base.checks import thread_count
-from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.errors import InputError, SettingsError, UnreadableError, VoltError
 from volt.base.options import accepts
 from volt.base.output import atomic_folder, write_array
 from volt.base.progress import Progress
-from volt.base.shown import json_text
+from volt.base.shown import json_text, plural
 from volt.choosing.choice import Choice, choose_size, fixed_choice
 from volt.choosing.entropy import entropy_per_length
 from volt.choosing.size_problem import SizeProblem
@@ -187,7 +187,9 @@ def refit(
     progress = progress or Progress()
 
     # 1. The tokenizer, the model that uses it, the words of the text.
-    original = readable(tokenizer, form, pattern)
+    text = FittingText(on, options)
+    original = readable(tokenizer, form, pattern, text)
+    on, options = text.on, text.options
     old = _with_last_pairs(original.vocabulary)
     messages = list(original.messages)
     checkpoint = None if model is None else open_model(model, original, messages)
@@ -303,8 +305,14 @@ def measured_by_library(
     )
 
 
-def readable(tokenizer: AnyTokenizer, form: str | None, pattern: str | None = None) -> Original:
-    original = open_original(tokenizer, form, pattern)
+def readable(
+    tokenizer: AnyTokenizer, form: str | None, pattern: str | None, text: FittingText
+) -> Original:
+    """The tokenizer. Whether volt encodes as it does is checked on the text, too; what can't be
+    read twice is kept."""
+    original = open_original(tokenizer, form, pattern, text.look)
+    if not original.exact:
+        text.keep()
     if original.vocabulary.hidden:
         raise SettingsError(
             f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding split) "
@@ -329,6 +337,8 @@ def open_model(
         return checkpoint
     try:
         theirs = open_engine(file, native=False).engine.names
+    except UnreadableError:
+        raise
     except VoltError as error:
         messages.append(f"that the tokenizer is the model's was not checked: {error}")
         return checkpoint
@@ -482,8 +492,8 @@ def _stays_spelled(old: Vocabulary, messages: list[str]) -> frozenset[int]:
     if found:
         number, form = next(iter(found.items()))
         messages.append(
-            f"{len(found):,} tokens stay, such as {old.tokens[number].text!r}: no other token has "
-            f"their characters ({form!r})"
+            f"{plural(len(found), 'token')} kept, such as {old.tokens[number].text!r}: no other "
+            f"token has these characters ({form!r})"
         )
     return frozenset(found)
 

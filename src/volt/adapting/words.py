@@ -13,9 +13,11 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import options_of
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.objects import Texts
 from volt.foreign.base import Engine
-from volt.foreign.documents import read_documents
+from volt.foreign.documents import look_at, read_documents
 from volt.foreign.inner import Inner
+from volt.foreign.opening import MOST_CHECKED
 from volt.settings import CountSettings
 
 USABLE = ("glob", "min_count", "on_invalid", "input_format", "field")
@@ -44,6 +46,27 @@ def documents_of(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]
         if name not in USABLE and getattr(settings, name) != getattr(defaults, name):
             raise SettingsError(f"the tokenizer cuts the text itself: `{name}` does not go with it")
     return read_documents(on, settings)
+
+
+class FittingText:
+    """A text that a tokenizer is fitted to, as inputs and options of `count`."""
+
+    def __init__(self, on: WordCounts | Text | Iterable[Text], options: dict[str, Any]) -> None:
+        self.on, self.options = on, options
+
+    def look(self) -> list[str]:
+        """Its first documents, or its words, for the check of the encoder."""
+        settings = CountSettings(**self.options)
+        self.on, texts = look_at(self.on, settings, MOST_CHECKED)
+        if settings.weights is not None and not isinstance(self.on, WordCounts):
+            weights = [one.weight for one in self.on]  # a folder is several inputs now
+            self.options = {**self.options, "weights": weights}
+        return texts
+
+    def keep(self) -> None:
+        """Read it once. An engine encodes it more than once."""
+        if not isinstance(self.on, WordCounts):
+            self.on = [Texts(documents_of(self.on, self.options))]
 
 
 def used_words(engine: Engine, documents: list[str], min_count: int) -> Counter[str]:

@@ -11,6 +11,11 @@ class InputError(VoltError):
     """Text or a file that cannot be read as what it should be."""
 
 
+class UnreadableError(InputError):
+    """A file that the system can't read: an error also where one that makes no sense is only left
+    out."""
+
+
 class SettingsError(VoltError, ValueError):
     """An option that makes no sense, or that contradicts what an artifact was made with."""
 

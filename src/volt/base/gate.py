@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from volt.base.errors import InputError
+from volt.base.errors import InputError, UnreadableError
 from volt.base.schema import Schema, check
 
 Place = str | os.PathLike[str]
@@ -44,7 +44,8 @@ def reading(path: Place) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+        why = error.strerror or error
+        raise UnreadableError(f"cannot read {os.fspath(path)}: {why}") from error
 
 
 def open_file(path: Place, most: int | None = None) -> BinaryIO:

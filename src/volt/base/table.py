@@ -23,6 +23,21 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
+def wrapped(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The same in lines of at most that width: columns that do not fit go on below, after the first
+    column again."""
+    names, *columns = zip(*rows, strict=True)
+    lines: list[str] = []
+    block = [names]
+    for column in columns:
+        wider = aligned([*zip(*block, column, strict=True)])
+        if len(block) > 1 and max(map(len, wider)) > width:
+            lines += [*aligned([*zip(*block, strict=True)]), ""]
+            block = [names]
+        block.append(column)
+    return lines + aligned([*zip(*block, strict=True)])
+
+
 def text_table(columns: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]]) -> list[str]:
     """The head and the rows as lines of text. A column is its head and the format of its values;
     None and NaN are shown as a dash.

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
+import _thread
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
-from contextlib import suppress
-from threading import Thread
+from threading import Lock
 from typing import TypeVar
 
 from volt import _core
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+PATIENCE = 5.0
+"""Seconds in which a thread has to begin."""
+
+
+def start(function: Callable[[], object]) -> Callable[[], None] | None:
+    """Run a function in a thread of its own. Returns how to wait for its end; None if there is no
+    such thread: the system refuses it, or it has no memory to begin with. For that one
+    `threading.Thread.start` would wait for ever."""
+    claim, begun, ended = Lock(), Lock(), Lock()
+    begun.acquire()
+    ended.acquire()
+
+    def run() -> None:
+        if claim.acquire(blocking=False):
+            begun.release()
+            try:
+                function()
+            finally:
+                ended.release()
+
+    def wait() -> None:
+        with ended:
+            pass
+
+    try:
+        _thread.start_new_thread(run, ())
+    except RuntimeError:
+        return None
+    if not begun.acquire(timeout=PATIENCE) and claim.acquire(blocking=False):
+        return None
+    return wait
 
 
 def begin(task: Callable[[], Result]) -> Future[Result]:
@@ -25,9 +58,7 @@ def begin(task: Callable[[], Result]) -> Future[Result]:
         except BaseException as error:
             future.set_exception(error)
 
-    try:
-        Thread(target=run, daemon=True).start()
-    except RuntimeError:  # no thread can be started
+    if start(run) is None:
         run()
     return future
 
@@ -47,6 +78,7 @@ def side_by_side(
     the largest are not all worked on, and in memory, at once.
     """
     todo = deque(enumerate(items))
+    number = len(todo)
     results: dict[int, Result] = {}
     errors: list[BaseException] = []
 
@@ -61,23 +93,24 @@ def side_by_side(
             except BaseException as error:
                 errors.append(error)
 
-    others = [Thread(target=work, args=(todo.pop,), daemon=True) for _ in range(threads - 1)]
-    started = []
-    for thread in others:
-        with suppress(RuntimeError):  # no thread can be started: the others do it
-            thread.start()
-            started.append(thread)
+    waits: list[Callable[[], None]] = []
+    for _ in range(min(threads, number) - 1):
+        if (wait := start(lambda: work(todo.pop))) is None:
+            break  # those that are there do it
+        waits.append(wait)
     try:
         work(todo.popleft)
         _stop_if(errors)
-        for thread in started:
-            thread.join()
+        for wait in waits:
+            wait()
     except BaseException:  # a signal while they are waited for
         todo.clear()
         _core.stop_all()
-        for thread in started:
-            thread.join()
+        for wait in waits:
+            wait()
         raise
     if errors:
         raise errors[0]
-    return [results[place] for place in range(len(results))]
+    if len(results) < number:
+        raise MemoryError("a thread had no memory to say what went wrong")
+    return [results[place] for place in range(number)]

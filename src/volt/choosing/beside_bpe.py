@@ -66,7 +66,7 @@ def beside_bpe(
     for held in part.parts:
         cuts = (
             selected.cut_words(inside, held.words, threads, byte_fallback),
-            merges.cuts(held.words, threads, byte_fallback).at(row),
+            merges.cuts(held.words, threads, byte_fallback)(row),
         )
         lengths = [np.diff(cut[1].astype(np.int64)) for cut in cuts]
         tokens += [int((one * held.held.astype(np.int64)).sum()) for one in lengths]

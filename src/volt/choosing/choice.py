@@ -39,7 +39,7 @@ from volt.choosing.selection import Selectable, SelectionSolution
 from volt.choosing.size_problem import SizeProblem
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
 from volt.choosing.splits import number_of_splits, split
-from volt.choosing.steps import PushedStep, SizeStep, StepsProblem, push_steps
+from volt.choosing.steps import SizeStep, StepsProblem, push_steps
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
 from volt.settings import ChoiceSettings
 
@@ -114,10 +114,7 @@ class Choice:
     @property
     def verdict(self) -> Verdict | None:
         """What the criterion that decided says."""
-        return self.verdict_of(self.criterion)
-
-    def verdict_of(self, criterion: str) -> Verdict | None:
-        return next((one for one in self.verdicts if one.criterion == criterion), None)
+        return next((one for one in self.verdicts if one.criterion == self.criterion), None)
 
     @property
     def range(self) -> tuple[int, int] | None:
@@ -170,7 +167,7 @@ class Choice:
             "price": self.price,
             "quality": None if self.quality is None else self.quality.summary(),
             "cost": {
-                "model": self.model.summary(),
+                "model": asdict(self.model),
                 "lowest": self.cheapest,
                 "multiple_of": self.multiple_of,
             },
@@ -203,7 +200,9 @@ def choose_size(problem: SizeProblem) -> Choice:
     if profile.adapt is not None:
         problem = replace(problem, candidates=profile.adapt(problem.candidates))
     found = problem.candidates
-    given = None if settings.size is None else fixed_choice(found, settings.size, settings.rank)
+    given: Ids | None = None
+    if settings.size is not None:  # an error, before any work, if there is no such size
+        given = fill(found, found.ranking(settings.rank), settings.size)
     messages: list[str] = []
     steps_problem: StepsProblem | None = None
     try:
@@ -228,21 +227,17 @@ def choose_size(problem: SizeProblem) -> Choice:
         replace(judge(score), splits=_split_sizes(name, on_splits))
         for name, score in scores.items()
     ]
+    chosen = _chosen(evidence, scores[decided], settings.rank) if given is None else given
     choice = Choice(
-        found, np.zeros(0, np.int64), 0, decided, verdicts, steps, settings.length, model, quality,
+        found, chosen, settings.size or rows_of(found, chosen),
+        decided if given is None else "size", verdicts, steps, settings.length, model, quality,
         multiple_of=settings.multiple_of,
     )  # fmt: skip
-    if given is not None:
-        choice = replace(choice, chosen=given.chosen, size=given.size, criterion=given.criterion)
-    else:
-        chosen = _chosen(evidence, scores[decided], settings.rank)
-        size = rows_of(found, chosen)
-        choice = replace(choice, chosen=chosen, size=size)
-        choice = replace(choice, reason=_reason(choice))
-        verdict = choice.verdict
-        said = choice.reason in ("merges", "only")
-        if verdict is not None and verdict.size is not None and not said:
-            messages += [f"{size:,}: {doubt}" for doubt in verdict.doubts]
+    choice = replace(choice, reason=_reason(choice))
+    verdict = choice.verdict
+    said = choice.reason in ("merges", "only")
+    if verdict is not None and verdict.size is not None and not said:
+        messages += [f"{choice.size:,}: {doubt}" for doubt in verdict.doubts]
     if quality is None:
         messages.append(NOT_MEASURED)
     choice = replace(choice, messages=tuple(messages))
@@ -351,7 +346,7 @@ def _choices_of_split(
 ) -> dict[str, int | None]:
     """What each criterion chooses on one split. MUV goes by pushed-down entropies: transport is
     solved on the whole text only, and the other readings of the paper are not repeated."""
-    steps: list[PushedStep] = []
+    steps: list[SizeStep] = []
     if settings.profile in (None, "paper"):
         with suppress(VoltError):  # too small for two sizes
             steps = push_steps(_steps_problem(again, settings, PROFILES["paper"])[0])

@@ -7,8 +7,7 @@ corpus once. A larger vocabulary makes the text shorter and the model larger.
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,9 +26,6 @@ class Model:
     """Parameters outside the embeddings."""
     width: int
     """Embedding width: parameters per row."""
-
-    def summary(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 MODELS: Registry[Model] = Registry(

@@ -174,7 +174,7 @@ def _score_part(problem: QualityProblem, part: HeldOut) -> Floats:
     rows = problem.sizes - problem.sizes[0] if found.exact else np.arange(len(problem.sizes))
 
     def score(place: int) -> float:
-        cut, size = cuts.at(int(rows[place])), int(problem.sizes[place])
+        cut, size = cuts(int(rows[place])), int(problem.sizes[place])
         return held_out_bits(part, cut, size, problem.order, ends) / held_bytes
 
     reached = np.flatnonzero(rows < len(found.curve))

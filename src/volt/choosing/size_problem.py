@@ -10,7 +10,7 @@ from volt.base.progress import Progress
 from volt.choosing.selection import selectable
 from volt.choosing.splits import Split
 from volt.counting.counts import WordCounts
-from volt.proposing.base import Candidates, has_byte_tokens
+from volt.proposing.base import Candidates, resolve_unknown
 from volt.proposing.pieces import LearnedPieces
 from volt.proposing.proposal import Proposal, propose
 from volt.settings import ChoiceSettings, LearnSettings
@@ -50,12 +50,12 @@ class SizeProblem:
             plain = replace(settings, select="merges", candidates="bpe", encoding="merge")
             return proposed(part, plain, threads)
 
-        byte_tokens = has_byte_tokens(
-            counts.rule.pretokenizer, settings.unknown, settings.special, settings.unknown_token
+        unknown = resolve_unknown(
+            counts.rule.mode, settings.unknown, settings.special, settings.unknown_token
         )
         return cls(
             candidates, settings, counts, lambda part: proposed(part, settings, threads),
-            byte_tokens, threads, progress, merges if settings.selects else None,
+            unknown == "byte", threads, progress, merges if settings.selects else None,
         )  # fmt: skip
 
 

@@ -90,30 +90,21 @@ class StepsProblem:
     """Tokens that get less than this share of the mass they ask for are dropped."""
 
 
-@dataclass(frozen=True, eq=False)
-class PushedStep:
-    """One size of S without transport: what a split is judged by."""
-
-    size: int
-    s: int
-    kept: Ids = field(repr=False)
-    entropy: float
-    muv: float | None = None
-
-
-def push_steps(problem: StepsProblem) -> list[PushedStep]:
-    """The entropies of the frequencies that the tokens of each size have, without transport."""
+def push_steps(problem: StepsProblem) -> list[SizeStep]:
+    """The entropies of the frequencies that the tokens of each size have, without transport: what
+    a split is judged by. All tokens are kept."""
     found, alphabet = problem.candidates, problem.candidates.alphabet_size
     sets = [token_set(found, problem.ranking[: s - alphabet]) for s in problem.s]
-    steps: list[PushedStep] = []
+    steps: list[SizeStep] = []
     for s, at in zip(problem.s, found.frequencies_at(sets), strict=True):
         entropy = entropy_per_length(at.frequency, found.lengths[at.tokens], problem.length)
         utility = utility_of(s, entropy, steps)
-        steps.append(PushedStep(rows_of(found, at.tokens), s, at.tokens, entropy, utility))
+        size, every = rows_of(found, at.tokens), np.ones(len(at.tokens), bool)
+        steps.append(SizeStep(size, s, at.tokens, every, entropy, utility))
     return steps
 
 
-def utility_of(s: int, entropy: float, before: Sequence[SizeStep | PushedStep]) -> float | None:
+def utility_of(s: int, entropy: float, before: Sequence[SizeStep]) -> float | None:
     """M_t by Eq. 1; the first size has none."""
     return -(entropy - before[-1].entropy) / (s - before[-1].s) if before else None
 

@@ -113,24 +113,17 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
     if totals.documents:
         read = f"{plural(totals.documents, 'document')}, {read}"
     lines = [f"{read}, {plural(words, 'word')}, {plural(len(counts), 'type')}"]
-    longest = counts.rule.max_word_length
-    if totals.cut_words:
-        long = f"longer than {longest} characters"
-        lines.append(plural(totals.cut_words, f"word {long} was cut", f"words {long} were cut"))
-    if totals.reserved:
-        lines.append(f"{totals.reserved / counts.unit:,.0f} '▁' in the text left to byte tokens")
-    if totals.replaced:
-        invalid = "invalid UTF-8 sequence"
-        lines.append(
-            plural(totals.replaced, f"{invalid} was replaced", f"{invalid}s were replaced")
-        )
-    if totals.skipped_lines:
-        invalid = "with invalid UTF-8"
-        lines.append(
-            plural(
-                totals.skipped_lines, f"line {invalid} was skipped", f"lines {invalid} were skipped"
-            )
-        )
+    long = f"longer than {counts.rule.max_word_length} characters"
+    left = "'▁' in the text left to byte tokens"
+    lost = [
+        (totals.cut_words, f"word {long} was cut", f"words {long} were cut"),
+        (totals.reserved / counts.unit, left, left),
+        (totals.replaced, "invalid UTF-8 sequence was replaced",
+         "invalid UTF-8 sequences were replaced"),
+        (totals.skipped_lines, "line with invalid UTF-8 was skipped",
+         "lines with invalid UTF-8 were skipped"),
+    ]  # fmt: skip
+    lines += [plural(number, one, many) for number, one, many in lost if number]
     if isinstance(counts, volt.WordCounts) and counts.sample is not None:
         lines += counts.sample.lines()
     if totals.pruned_words:

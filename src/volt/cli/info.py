@@ -30,6 +30,11 @@ RARE = ("scaffolds", "hidden", "ids_without_token")
 """Left out of the list for people where there are none."""
 
 
+RESIDUES = "residues, tokens that always merge on, are counted on a text: --on FILE"
+"""Of somebody's tokenizer without a text. Where the text of a token stands alone, it is not merged
+on, so there is nothing to count before there is a text."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class InfoCommand(Pattern, group="Input"):
     tokenizer: str = argument(
@@ -49,11 +54,13 @@ def info(asked: InfoCommand) -> None:
     if asked.on:
         row = volt.compare([asked.tokenizer], volt.Files(asked.on), pattern=asked.pattern).rows[0]
         facts |= {shown: getattr(row, name) for name, shown in ON_TEXT.items()}
+    elif facts.get("merges"):
+        facts["notes"].append(RESIDUES)
     if asked.json:
         print_json(facts)
         return
     for name, value in facts.items():
-        if value is None or (value == 0 and name in RARE):
+        if value is None or name == "merges" or (value == 0 and name in RARE):
             continue
         if isinstance(value, dict):
             value = ", ".join(f"{one:,} {kind}" for kind, one in value.items())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from volt.base.errors import SettingsError
+from volt.base.shown import plural
 from volt.base.table import text_table
 from volt.cli.console import print_json, say
 from volt.counting.objects import Files
@@ -120,9 +121,9 @@ def joined_lines(summary: dict[str, Any]) -> list[str]:
     ]
     if summary["moved"]:
         lines.append(
-            f"{summary['moved']:,} tokens were torn apart by merges of another vocabulary, and are "
-            f"merged after all others; that took {summary['added']:,} new scaffolds"
+            f"torn apart by merges of another vocabulary: {plural(summary['moved'], 'token')}, "
+            f"merged after all others; that took {plural(summary['added'], 'new scaffold')}"
         )
     if summary["unreachable"]:
-        lines.append(f"{summary['unreachable']:,} tokens are unreachable (see volt.json)")
+        lines.append(f"unreachable: {plural(summary['unreachable'], 'token')} (see volt.json)")
     return lines

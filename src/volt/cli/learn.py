@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import volt
 from volt.base.errors import SettingsError
 from volt.base.options import argument, file_list, many, option, path
+from volt.base.shown import plural
 from volt.cli.arguments import INPUTS, Folder, Run
 from volt.cli.command import Given, command
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
@@ -199,7 +200,7 @@ def _mismatch(source: list[tuple[str, int]], target: list[tuple[str, int]]) -> l
             f"warning: {len(source)} files on the source side, {len(target)} on the target side"
         ]
     return [
-        f"warning: {a} has {n:,} lines, {b} has {m:,}: they are not parallel"
+        f"warning: {a} has {plural(n, 'line')}, {b} has {m:,}: they are not parallel"
         for (a, n), (b, m) in zip(source, target, strict=True)
         if n != m
     ]

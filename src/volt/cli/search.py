@@ -104,8 +104,7 @@ def _by_training(
         print_json(found.plain())
     else:
         print(found.table(), flush=True)
-    figure = f"BLEU {found.value:.2f}" if found.by == "bleu" else f"{found.value:.4f} bits per byte"
-    say(run.quiet, f"{found.by}: {found.size:,} ({figure})")
+    say(run.quiet, f"{found.by}: {found.size:,} ({found.said})")
     say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and measuring")
     _tell_left_out(found.left_out, run.quiet)
     tell_trial(found.results, output, run.quiet)

@@ -43,6 +43,8 @@ class Encoding:
     attention_mask: list[int]
     special_tokens_mask: list[int]
     sequence_ids: list[int | None] = field(default_factory=list)
+    word_ids: list[int | None] = field(default_factory=list)
+    """The number of the word that each token is in; None for one that was added."""
     n_sequences: int = 1
     overflowing: list[Encoding] = field(default_factory=list)
     """What truncation cut off, in pieces of the same length."""
@@ -68,6 +70,36 @@ class Encoding:
         if token_index >= len(self) or self.sequence_ids[token_index] is None:
             return None
         return self.offsets[token_index]
+
+    def token_to_word(self, token_index: int) -> int | None:
+        """The word that a token is in."""
+        return self.word_ids[token_index] if token_index < len(self) else None
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The word that a character of a text is in."""
+        token = self.char_to_token(char_pos, sequence_index)
+        return None if token is None else self.token_to_word(token)
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
+        """The first token of a word, and the one after its last. If there is no such text, all
+        tokens are searched up to the first of a later word, as in the real library."""
+        anywhere = sequence_index >= self.n_sequences
+        found = []
+        for number, (word, sequence) in enumerate(
+            zip(self.word_ids, self.sequence_ids, strict=True)
+        ):
+            if not anywhere and sequence != sequence_index:
+                continue
+            if word is not None and word > word_index:
+                break
+            if word == word_index:
+                found.append(number)
+        return (found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Span | None:
+        """The characters of a word."""
+        tokens = self.word_to_tokens(word_index, sequence_index)
+        return tokens and (self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1])
 
 
 class Tokenizer:
@@ -128,27 +160,29 @@ class Tokenizer:
         before, after = self.tokenizer.vocabulary.around if how.special else ([], [])
         room = room_for(self.tokenizer, how, (len(before) + len(after)) * len(texts))
         parts = [
-            self.tokenizer.encode_with_offsets(text, allowed_special=how.allowed) for text in texts
+            self.tokenizer.encode_with_words(text, allowed_special=how.allowed) for text in texts
         ]
-        keep = lengths_that_fit([len(ids) for ids, _ in parts], room)
+        keep = lengths_that_fit([len(ids) for ids, _, _ in parts], room)
         found: list[Encoding] = []
-        for kind, ((ids, spans), length) in enumerate(zip(parts, keep, strict=True)):
+        for kind, ((ids, spans, words), length) in enumerate(zip(parts, keep, strict=True)):
             pieces = []
             for start, end in _pieces(len(ids), length):
                 row = Row()
                 row.add(before, kind)
                 row.add(ids[start:end], kind, spans[start:end])
                 row.add(after, kind)
-                pieces.append(self._encoding(row))
+                inside: list[int | None] = [None] * len(row.ids)
+                inside[len(before) : len(row.ids) - len(after)] = words[start:end]
+                pieces.append(self._encoding(row, inside))
             found.append(replace(pieces[0], overflowing=pieces[1:]))
         return found[0] if len(found) == 1 else _joined(*found)
 
-    def _encoding(self, row: Row) -> Encoding:
+    def _encoding(self, row: Row, words: list[int | None]) -> Encoding:
         tokens = self.tokenizer.tokens
         kinds = zip(row.special, row.types, strict=True)
         return Encoding(
             row.ids, row.types, [tokens[i] for i in row.ids], row.spans, [1] * len(row.ids),
-            row.special, [None if special else kind for special, kind in kinds],
+            row.special, [None if special else kind for special, kind in kinds], words,
         )  # fmt: skip
 
     def _padded(self, batch: list[Encoding]) -> list[Encoding]:
@@ -277,7 +311,8 @@ def _joined(one: Encoding, other: Encoding) -> Encoding:
         one.ids + other.ids, one.type_ids + other.type_ids, one.tokens + other.tokens,
         one.offsets + other.offsets, one.attention_mask + other.attention_mask,
         one.special_tokens_mask + other.special_tokens_mask,
-        one.sequence_ids + other.sequence_ids, one.n_sequences + other.n_sequences, over,
+        one.sequence_ids + other.sequence_ids, one.word_ids + other.word_ids,
+        one.n_sequences + other.n_sequences, over,
     )  # fmt: skip
 
 
@@ -292,6 +327,6 @@ def _pad(one: Encoding, length: int, about: dict[str, Any]) -> Encoding:
         filled(one.ids, about["pad_id"]), filled(one.type_ids, about["pad_type_id"]),
         filled(one.tokens, about["pad_token"]), filled(one.offsets, (0, 0)),
         filled(one.attention_mask, 0), filled(one.special_tokens_mask, 1),
-        filled(one.sequence_ids, None), one.n_sequences,
+        filled(one.sequence_ids, None), filled(one.word_ids, None), one.n_sequences,
         [_pad(piece, length, about) for piece in one.overflowing],
     )  # fmt: skip

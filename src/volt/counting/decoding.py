@@ -64,59 +64,59 @@ def position_of(stream: BinaryIO) -> int | None:
         return None
 
 
-class _WholeReader(io.RawIOBase):
-    """Fills the buffer it is given, where a pipe returns a few bytes at a time, so that `peek` sees
-    a whole head. Counts the bytes that it has read."""
+class _Reader(io.RawIOBase):
+    """Something to read from, which closes what it reads itself."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Any = None) -> None:
         self._stream = stream
-        self.given = 0
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        got = int(self._stream.readinto(buffer))  # type: ignore[attr-defined]
-        self.given += got
-        return got
-
     def close(self) -> None:
-        self._stream.close()
+        if self._stream is not None:
+            self._stream.close()
         super().close()
 
 
-class _CheckedReader(io.RawIOBase):
+class _WholeReader(_Reader):
+    """Fills the buffer it is given, where a pipe returns a few bytes at a time, so that `peek` sees
+    a whole head. Counts the bytes that it has read."""
+
+    given = 0
+
+    def readinto(self, buffer: Any) -> int:
+        got = int(self._stream.readinto(buffer))
+        self.given += got
+        return got
+
+
+class _CheckedReader(_Reader):
     """A decompressor that names the file when it fails, and that stops a decompression bomb."""
 
-    def __init__(self, stream: Any, packed: _WholeReader, name: str) -> None:
-        self._stream, self._packed, self._name = stream, packed, name
+    def __init__(self, unpacked: Any, packed: _WholeReader, name: str) -> None:
+        super().__init__(packed)
+        self._unpacked, self._name = unpacked, name
         self._made = 0
 
     @property
     def position(self) -> int:
-        return self._packed.given
-
-    def readable(self) -> bool:
-        return True
+        return int(self._stream.given)
 
     def readinto(self, buffer: Any) -> int:
         try:
-            made = int(self._stream.readinto(buffer))
+            made = int(self._unpacked.readinto(buffer))
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
             raise InputError(
                 f"{self._name}: the compressed data is damaged or cut short ({error})"
             ) from error
         self._made += made
-        if self._made > max(EXPANDED, MAX_RATIO * self._packed.given):
+        if self._made > max(EXPANDED, MAX_RATIO * self.position):
             raise InputError(
                 f"{self._name}: unpacks to more than {MAX_RATIO:,} times its size, which no text "
                 "does; if that is right, unpack it first"
             )
         return made
-
-    def close(self) -> None:
-        self._packed.close()
-        super().close()
 
 
 class _ZstandardReader:
@@ -295,15 +295,13 @@ class CleanText:
         return 0
 
 
-class BlockReader(io.RawIOBase):
+class BlockReader(_Reader):
     """Blocks of bytes as a stream."""
 
     def __init__(self, blocks: Iterator[bytes]) -> None:
+        super().__init__()
         self._blocks = blocks
         self._block = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
 
     def readinto(self, buffer: Any) -> int:
         while not self._block:
@@ -317,23 +315,17 @@ class BlockReader(io.RawIOBase):
         return size
 
 
-class NextBytes(io.RawIOBase):
+class NextBytes(_Reader):
     """The next bytes of a stream, so many of them."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
-        self._stream, self._left = stream, size
-
-    def readable(self) -> bool:
-        return True
+        super().__init__(stream)
+        self._left = size
 
     def readinto(self, buffer: Any) -> int:
-        got = int(self._stream.readinto(memoryview(buffer)[: self._left]))  # type: ignore[attr-defined]
+        got = int(self._stream.readinto(memoryview(buffer)[: self._left]))
         self._left -= got
         return got
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
 
 @functools.cache

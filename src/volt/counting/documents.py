@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError, VoltWarning
 from volt.base.shown import plural
+from volt.base.workers import start
 
 BATCH = 1 << 22
 """Bytes of text in a batch, about."""
@@ -200,10 +201,8 @@ def in_background(
         except BaseException as error:  # raised where the batches are used
             put(error)
 
-    reader = threading.Thread(target=read, daemon=True)
-    try:
-        reader.start()
-    except RuntimeError:  # no thread can be started
+    wait = start(read)
+    if wait is None:
         yield from batches()
         return
     try:
@@ -213,4 +212,4 @@ def in_background(
             yield item
     finally:
         stopped.set()
-        reader.join()
+        wait()

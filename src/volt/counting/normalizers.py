@@ -33,7 +33,6 @@ class Names(Protocol):
 
     def split(self, text: str) -> list[str]:
         """The text between names, and the names: every second item is one."""
-        ...
 
 
 UnicodeForm = Literal["NFC", "NFD", "NFKC", "NFKD"]

@@ -40,7 +40,7 @@ from volt.settings.samples import SampleSettings
 BUCKETS = 1 << 20
 """Hashes are summed up in so many ranges: a sample ends between two of them."""
 SHIFT = np.uint64(44)
-BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)B?", re.IGNORECASE)
+BYTES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,14 @@ class Sampling:
         return None if self.size is None else int(self.size * self.mix.get(group, Fraction(1)))
 
 
-def parse_bytes(value: Any) -> int:
-    """Bytes of text as people write them: 2G is 2 * 10**9.
+def parse_bytes(value: Any, kilo: int = 1000) -> int:
+    """Bytes as people write them: 2G of text is 2 * 10**9; of memory a kilo is 1024.
 
     >>> [parse_bytes(size) for size in (1000, "2G", "1.5MB", "10k")]
     [1000, 2000000000, 1500000, 10000]
     """
     found = BYTES.fullmatch(str(value).strip())
-    size = found and int(Fraction(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " "))
+    size = found and int(Fraction(found[1]) * kilo ** " KMGT".index(found[2].upper() or " "))
     if not size or isinstance(value, bool):
         raise ValueError(f"{value!r} is not a number of bytes such as 2G or 500M")
     return size

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ from volt.counting.count import CountPlan, plan_count
 from volt.counting.counts import CountsHeader, CountTotals
 from volt.counting.inputs import Text
 from volt.counting.reading import BlockEnd, Told
+from volt.counting.sampling import parse_bytes
 from volt.counting.words import WordRule
 from volt.settings import CountSettings, SpillSettings
 
@@ -145,10 +145,10 @@ def count_to_file(
 
 def memory_bytes(memory: int | str) -> int:
     """Bytes, from a number or a number followed by K, M, G or T (powers of 1024)."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", str(memory).strip(), re.I)
-    if not found:
-        raise SettingsError(f"`memory` is a size such as 4G or 512M, not {memory!r}")
-    size = int(Fraction(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " "))
+    try:
+        size = parse_bytes(memory, kilo=1024)
+    except ValueError:
+        raise SettingsError(f"`memory` is a size such as 4G or 512M, not {memory!r}") from None
     if size < LEAST_MEMORY:
         raise SettingsError(f"`memory` must be at least {LEAST_MEMORY >> 20}M, not {memory}")
     return size

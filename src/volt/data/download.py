@@ -34,14 +34,15 @@ def download(
     connection is cut or the program killed: the next try asks for the rest.
     """
     algorithm = checksum.partition(":")[0] if checksum else "sha256"
+    part = path.with_name(path.name + ".part")
     if path.exists():
+        _forget(part)  # the run that put it there may have been stopped before it could
         found = file_checksum(path, algorithm)
         if checksum not in (None, found):
             raise InputError(
                 f"{path} has the checksum {found}, not {checksum}: remove it and try again"
             )
         return found
-    part = path.with_name(path.name + ".part")
     _fetch(address, part, progress or Progress())
     found = file_checksum(part, algorithm)
     if checksum not in (None, found):
@@ -163,7 +164,9 @@ def _tag(part: Path) -> Path:
 
 
 def _forget(part: Path) -> None:
-    _tag(part).unlink(missing_ok=True)
+    tag = _tag(part)
+    if tag.exists():  # on a disk that is read-only, one that is not there can't be deleted either
+        tag.unlink()
 
 
 @contextmanager

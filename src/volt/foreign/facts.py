@@ -11,6 +11,7 @@ from volt.foreign.base import Engine
 from volt.foreign.opening import open_engine
 from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
 
 MARKS = {SPACE: "▁", BYTES: "a letter per byte", INNER: "##", WORD_END: "</w>", UNMARKED: "none"}
 """How marks are shown to people."""
@@ -21,6 +22,7 @@ def tokenizer_facts(path: str | os.PathLike[str], pattern: str | None = None) ->
     opened = open_engine(path, pattern=pattern)
     engine = opened.engine
     texts = [data for data in engine.plain if data is not None]
+    inner = _inner(engine)
     return {
         "kind": engine.kind,
         "size": engine.size,
@@ -34,15 +36,16 @@ def tokenizer_facts(path: str | os.PathLike[str], pattern: str | None = None) ->
         "longest_token": max((len(data.decode(errors="replace")) for data in texts), default=0),
         "marks": MARKS[engine.marks],
         "unknown": None if engine.unknown_id is None else engine.names[engine.unknown_id],
-        "unreachable": _unreachable(engine),
+        "unreachable": None if inner is None else len(find_unreachable(Tokenizer(inner))),
+        "merges": None if inner is None else inner.look_up is None,
         "encoded_by": engine.library,
         "notes": opened.messages,
     }
 
 
-def _unreachable(engine: Engine) -> int | None:
-    """How many tokens no text gives; None where volt does not know the model inside."""
+def _inner(engine: Engine) -> Vocabulary | None:
+    """The model inside; None where volt does not know it."""
     try:
-        return len(find_unreachable(Tokenizer(engine.inner().vocabulary)))
+        return engine.inner().vocabulary
     except VoltError:
         return None

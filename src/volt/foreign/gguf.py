@@ -13,7 +13,14 @@ from volt.foreign.base import Engine
 from volt.foreign.gguf_file import read_fields
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.sentencepiece import SentencePiece
-from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, split_part
+from volt.formats.huggingface.folder import PLAIN_NAME
+from volt.formats.huggingface.parts import (
+    BYTES,
+    bert_parts,
+    in_sequence,
+    split_part,
+    whole_file,
+)
 from volt.formats.patterns import regular_expression
 from volt.formats.sentencepiece import BPE, UNIGRAM, new_model_proto
 from volt.tokenizing.roles import Roles
@@ -101,20 +108,15 @@ def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern:
 
 
 def _added(found: dict[str, Any], types: list[int]) -> list[dict[str, Any]]:
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     return [
-        {"id": i, "content": token, **flags, "special": kind != USER_TYPE}
+        {"id": i, "content": token, **PLAIN_NAME, "special": kind != USER_TYPE}
         for i, (token, kind) in enumerate(zip(found["tokens"], types, strict=True))
         if kind in (UNKNOWN_TYPE, CONTROL_TYPE, USER_TYPE) and token
     ]
 
 
 def _json(path: Path, found: dict[str, Any], types: list[int], parts: dict[str, Any]) -> Engine:
-    data = {
-        "version": "1.0", "truncation": None, "padding": None,
-        "added_tokens": _added(found, types), "normalizer": None, "pre_tokenizer": None,
-        "post_processor": None, "decoder": BYTE_LEVEL, **parts,
-    }  # fmt: skip
+    data = whole_file(_added(found, types), **parts)
     return HuggingFace(str(path), json.dumps(data, ensure_ascii=False, indent=2), "gguf")
 
 
@@ -131,7 +133,7 @@ def _bpe(path: Path, found: dict[str, Any], types: list[int], pattern: str | Non
     vocab: dict[str, int] = {}
     for number, token in enumerate(found["tokens"]):
         vocab.setdefault(token, number)
-    cuts = {"type": "Sequence", "pretokenizers": [split_part(pattern), BYTES]}
+    cuts = in_sequence([split_part(pattern), BYTES])
     model = {"type": "BPE", "ignore_merges": named in WHOLE_WORDS, "vocab": vocab,
              "merges": found.get("merges") or []}  # fmt: skip
     return _json(path, found, types, {"pre_tokenizer": cuts, "model": model})
@@ -145,11 +147,4 @@ def _word_piece(path: Path, found: dict[str, Any], types: list[int], pattern: An
             inside = not token.startswith(SPACE_MARK)
             token = "##" + token if inside else token.removeprefix(SPACE_MARK)
         vocab.setdefault(token, number)
-    normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
-                  "strip_accents": None, "lowercase": True}  # fmt: skip
-    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-             "max_input_chars_per_word": 100, "vocab": vocab}  # fmt: skip
-    decoder = {"type": "WordPiece", "prefix": "##", "cleanup": False}
-    cuts = {"type": "BertPreTokenizer"}
-    parts = {"normalizer": normalizer, "pre_tokenizer": cuts, "decoder": decoder, "model": model}
-    return _json(path, found, types, parts)
+    return _json(path, found, types, bert_parts(vocab))

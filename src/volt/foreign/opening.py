@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from volt.base.errors import InputError, VoltError
+from volt.base.errors import InputError, UnreadableError, VoltError
 from volt.base.gate import named, read_bytes
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
@@ -132,6 +132,8 @@ def _checked(own: Engine, said: str, texts: Sequence[str]) -> Opened:
                         f"texts{mine}")  # fmt: skip
                 return Opened(native, line)
             why = f"volt gives other ids for {difference[:60]!r}"
+    except UnreadableError:
+        raise
     except VoltError as error:
         why = str(error).removeprefix(f"{own.name}: ").removesuffix(f"; {INSTEAD}")
         why = f"not by volt: {why if len(why) <= LONGEST_REASON else why[:LONGEST_REASON] + ' ...'}"

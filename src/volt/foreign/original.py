@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -79,9 +80,13 @@ class Original:
 
 
 def open_original(
-    tokenizer: AnyTokenizer, form: str | None = None, pattern: str | None = None
+    tokenizer: AnyTokenizer,
+    form: str | None = None,
+    pattern: str | None = None,
+    texts: Callable[[], Sequence[str]] = list,
 ) -> Original:
-    """A tokenizer of any toolkit, to be refitted or extended."""
+    """A tokenizer of any toolkit, to be refitted or extended. `texts` are asked for if there are
+    two encoders to compare on them."""
     if isinstance(tokenizer, (Vocabulary, Tokenizer)):
         return read_tokenizer(tokenizer)
     path = named(tokenizer)
@@ -90,7 +95,7 @@ def open_original(
     kind = form or identify(path).kind
     if kind == "volt" or kind in NO_LIBRARY:
         return read_tokenizer(path, form)
-    opened = open_engine(path, form=form, pattern=pattern)
+    opened = open_engine(path, form=form, pattern=pattern, texts=texts())
     engine = opened.engine
     if isinstance(engine, Native):
         return Original(engine.vocabulary, path, kind, opened.messages, engine.behind)

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from volt.base.gate import named, read_bytes
+from volt.base.shown import plural
 from volt.counting.marks import Marks, converted
 from volt.counting.words import WordRule
 from volt.proposing.base import Candidates
@@ -41,8 +42,8 @@ def file_tokens(path: Path, rule: WordRule, marks: Marks) -> tuple[list[str], li
     whole = [text for text in texts if not rule.mode.cuts_inside(text)]
     if len(whole) < len(texts):
         messages.append(
-            f"{len(texts) - len(whole):,} tokens of {path.name} span two words of this text: "
-            "left out"
+            f"left out of {path.name}: {plural(len(texts) - len(whole), 'token')} across two words "
+            "of this text"
         )
     return whole, messages
 

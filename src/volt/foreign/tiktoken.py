@@ -21,8 +21,6 @@ from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.formats.tiktoken import read_ranks, settings_path
 from volt.tokenizing.schemas import MOST_TOKENS
 
-RANKS_SETTINGS = table({"pat_str": text(), "special_tokens": table({}, others=whole())})
-"""Beside a file of ranks."""
 _RANK = whole(0, MOST_TOKENS - 1)
 TEKKEN = table(
     {

@@ -15,7 +15,8 @@ from volt.foreign.huggingface import (
     rewritten_table,
 )
 from volt.formats.gpt2 import pair_data
-from volt.formats.huggingface.folder import CONFIG, settings_of
+from volt.formats.huggingface.folder import CONFIG, PLAIN_NAME, settings_of
+from volt.formats.huggingface.parts import bert_parts, whole_file
 
 
 def open_pair(folder: Path, pattern: str | None) -> HuggingFace:
@@ -69,23 +70,15 @@ class Bert(HuggingFace):
             lower = all(token == token.lower() for token in tokens if not token.startswith("["))
             said = "no token has a capital letter: text is lowercased" if lower else (
                 "tokens have capital letters: text is not lowercased")  # fmt: skip
-        normalizer = {
-            "type": "BertNormalizer", "clean_text": True,
-            "handle_chinese_chars": config.get("tokenize_chinese_chars", True) is not False,
-            "strip_accents": config.get("strip_accents"), "lowercase": lower,
-        }  # fmt: skip
-        flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+        chinese = config.get("tokenize_chinese_chars", True) is not False
+        accents = config.get("strip_accents")
+        parts = bert_parts(
+            vocab, handle_chinese_chars=chinese, strip_accents=accents, lowercase=lower
+        )
         special = [name for name in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if name in vocab]
-        data = {
-            "version": "1.0", "truncation": None, "padding": None,
-            "added_tokens": [{"id": vocab[name], "content": name, **flags, "special": True}
-                             for name in special],
-            "normalizer": normalizer, "pre_tokenizer": {"type": "BertPreTokenizer"},
-            "post_processor": None,
-            "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": False},
-            "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-                      "max_input_chars_per_word": 100, "vocab": vocab},
-        }  # fmt: skip
+        added = [{"id": vocab[name], "content": name, **PLAIN_NAME, "special": True}
+                 for name in special]  # fmt: skip
+        data = whole_file(added, **parts)
         super().__init__(str(file), json.dumps(data, ensure_ascii=False), "bert", file.parent)
         self.file = file
         self.messages.append(said)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError
+from volt.base.shown import plural
 from volt.counting.marks import (
     INNER,
     LETTER_BYTES,
@@ -423,9 +424,9 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
     if crossing:
         example = vocabulary.texts[crossing[0]]
         parsed.messages.append(
-            f"{len(crossing):,} tokens, such as {_brief(example)}, span two words, so no text "
-            "gives them"
-            + ("" if parsed.mode.byte_level else " in volt: text with them is cut otherwise")
+            f"{plural(len(crossing), 'token')} across two words, such as {_brief(example)}: no "
+            "text gives such a token"
+            + ("" if parsed.mode.byte_level else " in volt: text with it is cut otherwise")
         )
     fields = {"from": parsed.form, **words_fields(vocabulary), "size": len(vocabulary)}
     return vocabulary.noted(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
+from volt.base.shown import plural
 from volt.counting.words import PRETOKENIZERS, MergeRule, Pretokenizer
 from volt.formats.assembly import Parsed
 from volt.formats.merges import differing_tokens
@@ -54,16 +55,27 @@ class Format:
     """A path to write to, and how to use what is there, for the report."""
 
     def refuse(self, vocabulary: Vocabulary, *, checked: bool = False) -> str | None:
-        """Why the format can't express a vocabulary; None if it can. `checked`: will a text show
-        how many words the toolkit encodes differently?"""
-        return next(self._reasons(vocabulary, checked), None)
+        """Why the format can't express a vocabulary, and what works instead; None if it can.
+        `checked`: will a text show how many words the toolkit encodes differently?"""
+        reason = next(self._reasons(vocabulary, checked), None)
+        return None if reason is None else f"{reason}; {self._instead(vocabulary, checked)}"
+
+    def _instead(self, vocabulary: Vocabulary, checked: bool) -> str:
+        """A format with merges or scores that takes the vocabulary, which may not be learned
+        again: others may have made it."""
+        from volt.formats.registry import FORMATS
+
+        for form in FORMATS.values():
+            if form.merge_rule and next(form._reasons(vocabulary, checked), None) is None:
+                return f"export to {form.name} works"
+        return "volt encode takes it as it is"
 
     def _reasons(self, vocabulary: Vocabulary, checked: bool) -> Iterator[str]:
         mode, encoding = vocabulary.rule.mode, vocabulary.encoding
         if vocabulary.look_up is not None and encoding not in self.encodings:
             yield (
                 f"{self.toolkit} can't express the encoding {encoding}, which looks tokens up; "
-                f"export to {_formats_with(encoding)}, or learn merges (`select='merges'`)"
+                "learn merges (`select='merges'`)"
             )
         if not self.takes(mode):
             taken = next(name for name, other in PRETOKENIZERS.items() if self.takes(other))
@@ -75,7 +87,7 @@ class Format:
             yield (
                 f"{self.toolkit} can't express the split encoding: it has no tokens that are "
                 f"merged but never returned ({len(vocabulary.hidden):,} here); learn with "
-                f"`encoding='merge'`, or export to {_formats_with('split')}"
+                "`encoding='merge'`"
             )
         yield from self.refusals(vocabulary)
         if self.differs(vocabulary) and not checked and (other := differing_tokens(vocabulary)):
@@ -94,14 +106,6 @@ class Format:
 
     def merges_differently(self, tokens: list[str]) -> str:
         return (
-            f"{self.toolkit} merges {len(tokens):,} tokens, such as {tokens[0]!r}, from another "
-            "pair than they were learned from (rule concat)"
+            f"{self.toolkit} merges {plural(len(tokens), 'token')}, such as {tokens[0]!r}, from "
+            "another pair than in learning (rule concat)"
         )
-
-
-def _formats_with(encoding: Encoding) -> str:
-    """The names of the formats that can express an encoding."""
-    from volt.formats.registry import FORMATS
-
-    forms = [form for form in FORMATS.values() if form.merge_rule and encoding in form.encodings]
-    return " or ".join(form.name for form in forms)

@@ -67,6 +67,8 @@ FOLDER_FILES = (
     "dict.txt",
 )  # fmt: skip
 """The files of a folder that are looked at if it has none of the above."""
+FOLDER_ENDINGS = (".tiktoken", ".gguf", ".model", ".spm")
+"""Of files whose names may be any, one such file is taken, or one list that is known by content."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ def identify(path: Path) -> Identified:
         return _of_folder(path)
     if path.name == "volt.json":
         return Identified("volt", path)
-    if path.name == "vocab.json" and _beside(path, "source.spm").exists():
+    if path.name == "tokenizer.json":
+        return Identified("hf", path)
+    if path.name == "vocab.json" and path.with_name("source.spm").exists():
         return Identified("marian-mt", path)
     return Identified(_of_file(path), path)
 
@@ -122,7 +126,8 @@ def _of_folder(path: Path) -> Identified:
     for one, other in PAIRS:
         if not models and (path / one).exists() and (path / other).exists():
             return Identified("gpt2", path / one)
-    single = [*path.glob("*.tiktoken"), *path.glob("*.gguf"), *path.glob("*.model")]
+    single = [file for ending in FOLDER_ENDINGS for file in sorted(path.glob(f"*{ending}"))]
+    single += [file for file in sorted(path.glob("*.txt")) if _of_file(file) in ("rwkv", "bert")]
     named = [path / name for name in FOLDER_FILES if (path / name).exists()]
     for file in named or (single if len(single) == 1 else []):
         return Identified(_of_file(file), file)
@@ -134,7 +139,7 @@ def _of_folder(path: Path) -> Identified:
         )
     raise InputError(
         f"{path}: no tokenizer in this folder: no tokenizer.json, tokenizer.model, vocab.json with "
-        "merges.txt, tekken.json, vocab.txt or dict.txt"
+        "merges.txt, tekken.json, vocab.txt, dict.txt or RWKV vocabulary"
     )
 
 
@@ -153,7 +158,7 @@ def _of_file(path: Path) -> str:
         return "sentencepiece"
     if first.startswith(b"#version:") or path.name in ("merges.txt", "vocab.bpe"):
         # GPT-2 wrote its merges in the format of subword-nmt, with letters for bytes and no </w>.
-        numbered = any(_beside(path, pair[0]).exists() for pair in PAIRS)
+        numbered = any(path.with_name(pair[0]).exists() for pair in PAIRS)
         return "gpt2" if numbered and b"</w>" not in data else "subword-nmt"
     if b"\0" in head or _is_no_text(head):
         return "sentencepiece"
@@ -188,10 +193,6 @@ def _of_json(data: bytes) -> str:
         return "tekken"
     numbers = found.values() if isinstance(found, dict) and "model" not in found else ()
     return "gpt2" if numbers and all(type(number) is int for number in numbers) else "hf"
-
-
-def _beside(path: Path, name: str) -> Path:
-    return path.with_name(name)
 
 
 def _is_no_text(head: bytes) -> bool:

@@ -14,6 +14,7 @@ from volt.base.errors import SettingsError
 from volt.base.gate import named
 from volt.base.options import accepts
 from volt.base.output import atomic_files, claim
+from volt.base.shown import plural
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -110,8 +111,8 @@ def _differences(
     if pairs and (other := delayed_tokens(vocabulary)):
         found = None if counts is None else check_delayed(vocabulary, counts)
         messages.append(
-            f"{form.toolkit} may merge {len(other):,} tokens, such as {other[0]!r}, too early"
-            + ("; use `check` to count how often" if found is None else f"; {found} differ")
+            f"{form.toolkit} may merge {plural(len(other), 'token')}, such as {other[0]!r}, too "
+            "early" + ("; use `check` to count how often" if found is None else f"; {found} differ")
         )
     return messages, found
 

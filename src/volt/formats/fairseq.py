@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from volt.base.gate import read_lines
+from volt.base.shown import plural
 from volt.counting.marks import END_MARK
 from volt.formats import subword_nmt
 from volt.formats.assembly import Parsed
@@ -92,8 +93,8 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
         spaced = [text for text in vocabulary.texts if text.split() != [text]]
         if spaced:
             yield (
-                f"fairseq cuts at every white space: it never finds {len(spaced):,} tokens, such "
-                f"as {spaced[0]!r}"
+                f"fairseq cuts at every white space: it never finds "
+                f"{plural(len(spaced), 'token')}, such as {spaced[0]!r}"
             )
 
 

@@ -23,7 +23,14 @@ from volt.formats.huggingface.folder import (
     settings_of,
     with_names_beside,
 )
-from volt.formats.huggingface.parts import BYTE_LEVEL, BYTES, cutting_parts, split_part
+from volt.formats.huggingface.parts import (
+    BYTE_LEVEL,
+    BYTES,
+    cutting_parts,
+    in_sequence,
+    split_part,
+    whole_file,
+)
 from volt.formats.huggingface.read import parse
 from volt.formats.huggingface.write import as_json
 from volt.tokenizing.pairs import merge_list
@@ -53,12 +60,17 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 def write(vocabulary: Vocabulary, path: Path) -> Files:
     """A folder with the two files, and settings that name the class that reads them. Special tokens
     have their ids in `vocab.json`."""
-    lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
     return {
         path / "vocab.json": (json.dumps(vocabulary.ids, ensure_ascii=False) + "\n").encode(),
-        path / "merges.txt": "".join(f"{line}\n" for line in lines).encode(),
+        path / "merges.txt": merge_lines(vocabulary),
         path / CONFIG: as_json(config(vocabulary) | {"tokenizer_class": "GPT2Tokenizer"}),
     }
+
+
+def merge_lines(vocabulary: Vocabulary) -> bytes:
+    """The merges as subword-nmt and GPT-2 write them."""
+    lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def read(path: Path, pattern: str | None = None) -> Parsed:
@@ -104,11 +116,7 @@ def pair_data(folder: Path, pattern: str | None) -> PairData:
     unknown = model.get("unk_token")
     if unknown is not None and unknown not in vocab:
         model["unk_token"] = None
-    data = {
-        "version": "1.0", "truncation": None, "padding": None,
-        "added_tokens": _added(vocab, folder, settings), "normalizer": None, "pre_tokenizer": None,
-        "post_processor": None, "decoder": BYTE_LEVEL, **parts, "model": model,
-    }  # fmt: skip
+    data = whole_file(_added(vocab, folder, settings), **parts, model=model)
     return PairData(data, names, said)
 
 
@@ -120,8 +128,7 @@ def _parts(
         known = next((mode for mode in PRETOKENIZERS.values() if mode.byte_level
                       and pattern in (mode.name, mode.pattern)), None)  # fmt: skip
         steps = [split_part(pattern), BYTES] if known is None else cutting_parts(known)
-        cuts = steps[0] if len(steps) == 1 else {"type": "Sequence", "pretokenizers": steps}
-        return {"pre_tokenizer": cuts}, "the pattern is the one given"
+        return {"pre_tokenizer": in_sequence(steps)}, "the pattern is the one given"
     if names[0] == "encoder.json":
         return {"pre_tokenizer": BYTE_LEVEL}, "encoder.json and vocab.bpe: GPT-2's pattern"
     named = str(settings.get("tokenizer_class", ""))
@@ -131,8 +138,7 @@ def _parts(
     if kind in GPT2_CLASSES:
         return {"pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": prefix}}, said
     if kind in ("Qwen2", "Qwen3"):
-        steps = cutting_parts(PRETOKENIZERS["byte-level:qwen2"])
-        cuts = {"type": "Sequence", "pretokenizers": steps}
+        cuts = in_sequence(cutting_parts(PRETOKENIZERS["byte-level:qwen2"]))
         return {"normalizer": {"type": "NFC"}, "pre_tokenizer": cuts}, said
     if kind == "CLIP":
         return _clip(), said
@@ -147,19 +153,18 @@ def _parts(
 
 
 def _clip() -> Data:
-    steps = [
+    steps: list[Data] = [
         {"type": "NFC"},
         {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
         {"type": "Lowercase"},
     ]
-    cuts = [
-        {"type": "Split", "pattern": {"Regex": CLIP_PATTERN}, "behavior": "Removed",
-         "invert": True},
+    cuts: list[Data] = [
+        split_part(CLIP_PATTERN, "Removed") | {"invert": True},
         {**BYTE_LEVEL, "add_prefix_space": False, "use_regex": True},
-    ]  # fmt: skip
+    ]
     return {
-        "normalizer": {"type": "Sequence", "normalizers": steps},
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": cuts},
+        "normalizer": in_sequence(steps, "normalizers"),
+        "pre_tokenizer": in_sequence(cuts),
         "model": {"unk_token": "<|endoftext|>", "continuing_subword_prefix": "",
                   "end_of_word_suffix": "</w>", "fuse_unk": False},
     }  # fmt: skip

@@ -22,13 +22,13 @@ def normalization(vocabulary: Vocabulary, toolkit: str) -> Iterator[str]:
     if vocabulary.normalizer is not None:
         yield (
             f"a {toolkit} file can't say how text is normalized first "
-            f"({vocabulary.normalizer.summary}); export to the format it was imported from"
+            f"({vocabulary.normalizer.summary})"
         )
     form = vocabulary.rule.normalize
     if form != "none":
         yield (
             f"a {toolkit} file can't say that text is normalized first ({form}); "
-            "learn with `normalize='none'`, or export to hf"
+            "learn with `normalize='none'`"
         )
 
 
@@ -36,7 +36,7 @@ def whole_words(vocabulary: Vocabulary, toolkit: str) -> Iterator[str]:
     if vocabulary.whole_words:
         yield (
             f"{toolkit} only merges, and this vocabulary has tokens for whole words that no merges "
-            "lead to; export to hf or tiktoken"
+            "lead to"
         )
 
 
@@ -54,7 +54,7 @@ def symbols(vocabulary: Vocabulary, toolkit: str) -> Iterator[str]:
     if found:
         yield (
             f"a {toolkit} file has no place for symbols that are never split ({found[0]!r}); "
-            "export to hf, or learn without `symbols`"
+            "learn without `symbols`"
         )
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import InputError
+from volt.base.extras import need
 from volt.base.gate import read_bytes
 from volt.counting import normalizers
 from volt.counting.character_map import character_map
@@ -47,14 +48,7 @@ ADDS = LookUp(arithmetic="float32", restart="text")
 
 
 def _proto() -> Any:
-    try:
-        from sentencepiece import sentencepiece_model_pb2
-    except ImportError:
-        raise SettingsError(
-            "this needs the packages sentencepiece and protobuf: "
-            "pip install 'volt-vocab[sentencepiece]'"
-        ) from None
-    return sentencepiece_model_pb2
+    return need("sentencepiece.sentencepiece_model_pb2", "sentencepiece")
 
 
 def new_model_proto() -> Any:

@@ -17,9 +17,8 @@ from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.files import parsed_count, read_merges
-from volt.formats.gpt2 import HEAD
+from volt.formats.gpt2 import HEAD, merge_lines
 from volt.settings.roles import DEFAULT_SPECIAL
-from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.vocabulary import Vocabulary
 
 JOINER = "@@"
@@ -41,14 +40,13 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def write(vocabulary: Vocabulary, path: Path) -> Files:
-    lines = [HEAD, *(f"{left} {right}" for left, right in merge_list(vocabulary))]
     entries = [
         f"{written(token.text)} {token.frequency // vocabulary.unit}\n"
         for token in vocabulary.tokens
         if token.kind in ("character", "merged")
     ]
     return {
-        path: "".join(f"{line}\n" for line in lines).encode(),
+        path: merge_lines(vocabulary),
         vocabulary_path(path): "".join(entries).encode(),
     }
 

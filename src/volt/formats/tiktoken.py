@@ -15,6 +15,7 @@ from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import read_json, read_lines
+from volt.base.shown import plural
 from volt.counting.marks import byte_letters
 from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
@@ -46,8 +47,8 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
     if vocabulary.unreachable and not vocabulary.whole_words:
         example = vocabulary.tokens[vocabulary.unreachable[0]].text
         yield (
-            f"no merges lead to {len(vocabulary.unreachable):,} tokens, such as {example!r}: "
-            "tiktoken uses them for a word that is just that"
+            f"no merges lead to {plural(len(vocabulary.unreachable), 'token')}, such as "
+            f"{example!r}: tiktoken uses such a token for a word that is just that"
         )
 
 

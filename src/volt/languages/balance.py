@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.progress import Progress
+from volt.base.workers import side_by_side
 from volt.counting.combine import Weighted, combine
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
@@ -100,11 +100,7 @@ def _count_each(
     if not all(map(_is_small, texts)):
         yield from (count(text, threads=threads, **options) for text in texts)
         return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        yield from pool.map(lambda text: count(text, threads=1, **options), texts)
-    finally:
-        pool.shutdown(cancel_futures=True)
+    yield from side_by_side(lambda text: count(text, threads=1, **options), texts, threads)
 
 
 def _is_small(text: Text | Iterable[Text]) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.shown import plural
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
 from volt.languages.table import ownership, shares_of, spelled, usage
@@ -96,7 +97,9 @@ def raise_shares(
     chosen = np.flatnonzero(kept)
     chosen = chosen[chosen >= found.alphabet_size]
     listed = ", ".join(f"{code} from {share:.4f}" for code, share in raised.items())
-    message = f"raised to a share of {floor:g}: {listed}; {int((kept & ~started).sum()):,} tokens"
+    message = (
+        f"raised to a share of {floor:g}: {listed}; {plural((kept & ~started).sum(), 'token')}"
+    )
     return replace(
         result,
         tokenizer=tokenizer.with_vocabulary(measured),

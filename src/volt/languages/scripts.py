@@ -32,7 +32,7 @@ from volt.counting.inputs import Text
 from volt.languages.balance import count_languages
 from volt.languages.table import LanguageTable, language_table
 from volt.pipeline import learn
-from volt.proposing.base import fixed_rows
+from volt.proposing.proposal import Proposal
 from volt.result import LearnResult
 from volt.settings import GONE, CountSettings, LanguageSettings, LearnSettings
 from volt.tokenizing.tokenizer import Tokenizer
@@ -189,10 +189,7 @@ def _scaled(
     sizes: list[int], settings: LearnSettings, counts: WordCounts, share: Fraction
 ) -> list[int]:
     """The part of each size that a script gets; the fixed rows are needed by all."""
-    fixed = fixed_rows(
-        counts.rule.pretokenizer, settings.unknown, settings.special, settings.symbols,
-        settings.unknown_token,
-    )  # fmt: skip
+    fixed = Proposal.of(counts, settings, 1).rows
     scaled = sorted({fixed + max(1, int((size - fixed) * share)) for size in sizes})
     return scaled if len(scaled) > 1 else [fixed + 1, fixed + 2]
 

@@ -51,17 +51,6 @@ def fixed_rows(
     return len(special) + len(symbols) + len(spelled)
 
 
-def has_byte_tokens(
-    pretokenizer: str,
-    unknown: Unknown | None,
-    special: Sequence[str] = DEFAULT_SPECIAL,
-    unknown_token: str = UNKNOWN,
-) -> bool:
-    """Are unknown characters spelled in byte tokens?"""
-    mode = PRETOKENIZERS[pretokenizer]
-    return resolve_unknown(mode, unknown, special, unknown_token) == "byte"
-
-
 def resolve_unknown(
     mode: Pretokenizer,
     unknown: Unknown | None,
@@ -113,113 +102,91 @@ class Candidates(Protocol):
     @property
     def lengths(self) -> NDArray[np.uint32]:
         """Characters of text in each token (bytes in byte-level mode)."""
-        ...
 
     @property
     def alphabet_size(self) -> int:
         """Symbols before the first merge, `<unk>` included."""
-        ...
 
     @property
     def merges(self) -> int:
         """Candidates outside the alphabet: merges, or pieces."""
-        ...
 
     @property
     def unknown(self) -> int | None:
         """The id of `<unk>`, which stands for all characters left out, if there are any."""
-        ...
 
     @property
     def left_out(self) -> int:
         """How many different characters were left out of the alphabet."""
-        ...
 
     @property
     def unit(self) -> int:
         """Counts are whole numbers of 1/unit, as in the word counts."""
-        ...
 
     @property
     def encoding(self) -> Encoding: ...
     @property
     def fixed_rows(self) -> int:
         """Rows that every vocabulary has besides candidates: special tokens, symbols, bytes."""
-        ...
 
     @property
     def exact(self) -> bool:
         """Is every size on the curve, or only some that were measured?"""
-        ...
 
     @property
     def messages(self) -> tuple[str, ...]:
         """What the user should know about how these candidates were made."""
-        ...
 
     @property
     def parents(self) -> Ids:
         """The two tokens each token was made from; -1 -1 for those without."""
-        ...
 
     @property
     def count_columns(self) -> list[NDArray[np.uint64]]:
         """How often each token was seen as a pair, and how often it was made."""
-        ...
 
     @property
     def frequency(self) -> Ids:
         """How often each token occurs in the corpus cut with all candidates."""
-        ...
 
     @property
     def in_use(self) -> int:
         """Candidates outside the alphabet that text has when all of them are used."""
-        ...
 
     @property
     def curve(self) -> Curve: ...
 
     def curve_at(self, rows: Ids) -> Curve:
         """The curve at some of its rows only."""
-        ...
 
     def zipf_fit(self, rows: Ids) -> NDArray[np.float64]:
         """R^2 of the line of ln frequency on ln rank, at some rows of the curve."""
-        ...
 
     def ranking(self, by: Rank | None = None) -> Ids:
         """The candidates outside the alphabet, best first; by default in the order in which plain
         BPE, or the source, would take them."""
-        ...
 
     def frequencies_at(self, sets: Iterable[Mask]) -> list[SetFrequencies]:
         """Frequencies when only the tokens of each set may be used. The sets are nested, from the
         smallest to the largest."""
-        ...
 
     def one_token_words(self, running_words: int) -> NDArray[np.float64] | None:
         """For every row of the curve, the share of the running words that are one token; None where
         that is not known."""
-        ...
 
     def plain_texts(self, tokens: Ids) -> list[str]:
         """The texts of some tokens, without marks that are not text."""
-        ...
 
     def rows(self, kept: Mask) -> int:
         """Rows of the vocabulary that these tokens make: fixed rows, characters, the tokens and
         whatever these need."""
-        ...
 
     def build(self, chosen: Ids, first_id: int) -> Entries:
         """The rows of a vocabulary of these candidates and the alphabet, from `first_id` on."""
-        ...
 
     def cuts(self, words: WordCounts, threads: int = 1, byte_fallback: bool = False) -> Cuts:
         """The words, which may be others than the candidates were made from, as tokens at every row
         of the curve. `byte_fallback`: are there byte tokens for characters outside the alphabet?"""
-        ...
 
     def __len__(self) -> int: ...
 

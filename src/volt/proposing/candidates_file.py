@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+import re
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from volt.base.arguments import names_arguments
 from volt.base.errors import InputError
 from volt.base.gate import named, read_text
 from volt.base.output import atomic_write
-from volt.counting.words import WordRule, read_rule
+from volt.counting.words import read_rule
 from volt.proposing.base import Candidates, fixed_rows
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.tokens import packed
@@ -55,29 +55,18 @@ def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
     """Read a candidates file; anything inconsistent is an error that names the line."""
     name = os.fspath(path)
     lines = read_text(named(path)).split("\n")
-    header = _read_header(name, lines[0])
-    rows = header.alphabet + header.merges
+    alphabet, merges, fields = _read_header(name, lines[0])
+    rows = alphabet + merges
     if lines[1:2] != ["\t".join(COLUMNS)] or lines[-1] != "" or len(lines) != rows + 3:
         raise InputError(
             f"{name}: {len(lines) - 3} rows where the header says {rows}; the file is cut short or "
             "edited"
         )
-    return _read_rows(name, header, lines[2:-1])
+    return _read_rows(name, alphabet, lines[2:-1], fields)
 
 
-@dataclass(frozen=True)
-class _Header:
-    rule: WordRule
-    alphabet: int
-    merges: int
-    unknown: int | None
-    left_out: int
-    unit: int
-    fixed_rows: int
-    encoding: Literal["merge", "split"]
-
-
-def _read_header(name: str, line: str) -> _Header:
+def _read_header(name: str, line: str) -> tuple[int, int, dict[str, Any]]:
+    """The number of symbols and of merges, and the other fields of the candidates."""
     if not line.startswith(HEAD):
         raise InputError(f"{name}: not a candidates file (its first line starts with {HEAD!r})")
     try:
@@ -100,12 +89,15 @@ def _read_header(name: str, line: str) -> _Header:
         unknown = data["unknown"]
         if unknown is not None and (type(unknown) is not int or unknown != counts["alphabet"] - 1):
             raise ValueError("unknown is not the last symbol")
-        return _Header(rule=rule, unknown=unknown, encoding=encoding, **counts)
+        own = {"rule": rule, "unknown": unknown, "encoding": encoding}
+        return counts.pop("alphabet"), counts.pop("merges"), own | counts
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{name}, line 1: a damaged header ({error})") from None
 
 
-def _read_rows(name: str, header: _Header, lines: list[str]) -> MergeCandidates:
+def _read_rows(
+    name: str, alphabet: int, lines: list[str], fields: dict[str, Any]
+) -> MergeCandidates:
     tokens: list[str] = []
     lengths: list[int] = []
     alphabet_counts: list[int] = []
@@ -119,7 +111,7 @@ def _read_rows(name: str, header: _Header, lines: list[str]) -> MergeCandidates:
                 raise ValueError(f"id {identifier} where {len(tokens)} comes next")
             if not (0 <= k < 1 << 63 and 0 <= pairs < 1 << 63 and 0 < length < 1 << 31):
                 raise ValueError("a number out of range")
-            if len(tokens) < header.alphabet:
+            if len(tokens) < alphabet:
                 if (a, b) != (-1, -1):
                     raise ValueError("a symbol of the alphabet with parents")
                 alphabet_counts.append(k)
@@ -137,9 +129,9 @@ def _read_rows(name: str, header: _Header, lines: list[str]) -> MergeCandidates:
     left, right = (np.array(column, np.uint32) for column in columns[:2])
     pair_counts, merge_counts = (np.array(column, np.uint64) for column in columns[2:])
     return MergeCandidates(
-        header.rule, tokens, np.array(lengths, np.uint32), np.array(alphabet_counts, np.uint64),
-        left, right, pair_counts, merge_counts, header.unknown, header.left_out, header.unit,
-        encoding=header.encoding, fixed_rows=header.fixed_rows,
+        tokens=tokens, lengths=np.array(lengths, np.uint32),
+        alphabet_counts=np.array(alphabet_counts, np.uint64), left=left, right=right,
+        pair_counts=pair_counts, merge_counts=merge_counts, **fields,
     )  # fmt: skip
 
 
@@ -147,16 +139,7 @@ _UNESCAPES = {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}
 
 
 def _unescape(text: str) -> str:
-    if "\\" not in text:
-        return text
-    out: list[str] = []
-    characters = iter(text)
-    for c in characters:
-        if c != "\\":
-            out.append(c)
-            continue
-        escaped = next(characters, "")
-        if escaped not in _UNESCAPES:
-            raise ValueError("an unknown escape after a backslash")
-        out.append(_UNESCAPES[escaped])
-    return "".join(out)
+    try:
+        return re.sub(r"\\(.?)", lambda found: _UNESCAPES[found[1]], text, flags=re.DOTALL)
+    except KeyError:
+        raise ValueError("an unknown escape after a backslash") from None

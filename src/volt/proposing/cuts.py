@@ -3,55 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from volt import _core
 from volt.counting.counts import WordCounts
 from volt.counting.marks import SPACE_MARK
 
 Cut = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 """Tokens and offsets: word w is `tokens[offsets[w]:offsets[w + 1]]`."""
 
+Cuts = Callable[[int], Cut]
+"""The words of a corpus as tokens, at every row of the candidates' curve.
 
-class Cuts(Protocol):
-    """The words of a corpus as tokens, at every row of the candidates' curve.
-
-    Tokens are numbered as the candidates are. A character that is not in the alphabet is spelled in
-    byte tokens, whose numbers start after the last candidate, or it is `<unk>`. If no candidate is
-    `<unk>`, its number is the first after the candidates.
-    """
-
-    def at(self, row: int) -> Cut: ...
-
-
-@dataclass(frozen=True, eq=False)
-class MergeCuts:
-    """The words cut by all merges. Tokens of later merges are split for smaller sizes."""
-
-    tokens: NDArray[np.uint32] = field(repr=False)
-    offsets: NDArray[np.uint64] = field(repr=False)
-    left: NDArray[np.uint32] = field(repr=False)
-    right: NDArray[np.uint32] = field(repr=False)
-    alphabet_size: int
-
-    def at(self, row: int) -> Cut:
-        return _core.undo_merges(
-            self.tokens, self.offsets, self.left, self.right, self.alphabet_size, row
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PieceCuts:
-    """The words are cut again at every size."""
-
-    cut: Callable[[int], Cut]
-
-    def at(self, row: int) -> Cut:
-        return self.cut(row)
+Tokens are numbered as the candidates are. A character that is not in the alphabet is spelled in
+byte tokens, whose numbers start after the last candidate, or it is `<unk>`. If no candidate is
+`<unk>`, its number is the first after the candidates.
+"""
 
 
 def text_bytes(words: WordCounts) -> NDArray[np.int64]:

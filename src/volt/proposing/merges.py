@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -20,9 +20,17 @@ from volt import _core
 from volt.base.errors import SettingsError, VoltError
 from volt.counting.counts import WordCounts
 from volt.counting.words import WordRule
-from volt.proposing.base import Entries, Frequencies, Ids, Mask, Rank, SetFrequencies
+from volt.proposing.base import (
+    Entries,
+    Frequencies,
+    Ids,
+    Mask,
+    Rank,
+    SetFrequencies,
+    token_set,
+)
 from volt.proposing.curve import FREQUENT, Curve
-from volt.proposing.cuts import Cuts, MergeCuts
+from volt.proposing.cuts import Cuts
 from volt.proposing.tokens import NO_TOKEN, Tokens
 
 MergeEncoding = Literal["merge", "split"]
@@ -210,7 +218,13 @@ class MergeCandidates:
             self.rule.mode.native, NO_TOKEN if self.unknown is None else self.unknown,
             byte_fallback, threads,
         )  # fmt: skip
-        return MergeCuts(tokens, offsets, self.left, self.right, self.alphabet_size)
+        return self.undo_merges(tokens, offsets)
+
+    def undo_merges(self, tokens: NDArray[np.uint32], offsets: NDArray[np.uint64]) -> Cuts:
+        """The words cut by all merges. Tokens of later merges are split for smaller sizes."""
+        return partial(
+            _core.undo_merges, tokens, offsets, self.left, self.right, self.alphabet_size
+        )
 
     def plain_texts(self, tokens: Ids) -> list[str]:
         marks = self.rule.mode.marks
@@ -233,9 +247,7 @@ class MergeCandidates:
         """`merge` takes in the parents of every token, and theirs, as scaffolds. `split` hides
         them, and with them every merge up to the last that was chosen: a merge takes its parts
         away from others, so without it text would be cut elsewhere than push-down has it."""
-        kept = np.zeros(len(self), bool)
-        kept[: self.alphabet_size] = True
-        kept[chosen] = True
+        kept = token_set(self, chosen)
         if self.unknown is not None:
             kept[self.unknown] = False
         needed = self.with_parents(kept)

@@ -34,7 +34,7 @@ from volt.proposing.base import (
     token_set,
 )
 from volt.proposing.curve import FREQUENT, Curve
-from volt.proposing.cuts import Cut, Cuts, PieceCuts
+from volt.proposing.cuts import Cut, Cuts
 from volt.proposing.tokens import NO_TOKEN, Token, Tokens, packed
 
 LookUpEncoding = Literal["longest", "unigram"]
@@ -150,7 +150,7 @@ class PieceCandidates(ABC):
             inside = token_set(self, ranking[: sizes[row]])
             return self.cut_words(inside, words, threads, byte_fallback)
 
-        return PieceCuts(cut)
+        return cut
 
     def rows(self, kept: Mask) -> int:
         """Nothing else is needed to look tokens up."""

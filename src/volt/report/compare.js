@@ -26,7 +26,7 @@
     ["tokens", "tokens", whole], ["bytes per token", "bytes_per_token", fixed(3)], ["bits per byte", "bits_per_byte", fixed(4)],
     ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)], ["parity", "parity", fixed(3)],
   ];
-  find("lead").textContent = `On ${counted(data.documents, "document")}, ${counted(data.lines, "line")}, ${whole(data.words)} words between spaces, ${whole(data.characters)} characters.`;
+  find("lead").textContent = `On ${counted(data.documents, "document")}, ${counted(data.lines, "line")}, ${data.words ? `${whole(data.words)} words between spaces, ` : ""}${whole(data.characters)} characters.`;
   const head = find("rows").tHead.rows[0];
   head.append(cell("th", "vocabulary"), ...COLUMNS.map(([title]) => cell("th", title, true)), cell("th", "encoded by"));
   for (const row of data.rows) {
@@ -50,6 +50,9 @@
     });
   }
   const draw = async (id, key, title) => {
+    // Text without spaces between words has no figures per word.
+    find(id).parentElement.hidden = data.rows.every((row) => row[key] === null);
+    if (find(id).parentElement.hidden) return;
     const spec = VoltCharts.files(data.rows.map((row, i) => ({
       label: data.rows.findIndex((one) => one.name === row.name) === i ? row.name : `${row.name} (${i + 1})`,
       value: row[key] ?? 0,

@@ -19,6 +19,7 @@ from volt.base.output import atomic_write
 from volt.base.schema import check, table, whole
 from volt.base.shown import json_text
 from volt.counting.counts import WordCounts
+from volt.counting.spaces import has_spaces, spaced, unspaced_places
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
 from volt.proposing.merges import MergeCandidates
@@ -43,21 +44,6 @@ SHOWN_DROPPED = 200
 TYPICAL_FILES, TYPICAL_TOKENS = 8, 24
 TINY_RATE = 1e-6
 """Added to rates that are compared: a token that one text has once tells nothing."""
-
-
-UNSPACED_BYTES = (
-    (0xE0, 0xE0, 0xB8, 0xBF),  # Thai, Lao, Tibetan
-    (0xE1, 0xE1, 0x80, 0x82),  # Burmese
-    (0xE1, 0xE1, 0x9E, 0x9F),  # Khmer
-    (0xE3, 0xE3, 0x81, 0x83),  # Kana
-    (0xE3, 0xE3, 0x90, 0xBF),  # Han, here and below
-    (0xE4, 0xE9, 0x80, 0xBF),
-    (0xF0, 0xF0, 0xA0, 0xB3),
-)
-"""First and second bytes, from and to, of characters whose script has no spaces between words."""
-MOST_UNSPACED = 0.25
-"""Of the bytes of a text. With more of them, tokens per word would say little: words between spaces
-are not counted, and what is measured by them is not shown."""
 
 
 def collect(result: LearnResult) -> dict[str, Any]:
@@ -130,22 +116,22 @@ def corpus_figures(
     weights = counts.counts.astype(np.int64)
     offsets = counts.offsets.astype(np.int64)
     sizes = np.diff(offsets)
-    spaced = weights
+    marked_words = weights
     if counts.rule.pretokenizer == "metaspace":
         # `▁` is three bytes and stands for one; it only ever starts a word.
         marked = counts.text[offsets[:-1]] == 0xE2
         marked &= _starts_with(counts, "▁".encode())
-        spaced = weights * (marked & (sizes > 3))
+        marked_words = weights * (marked & (sizes > 3))
         sizes = sizes - 2 * marked
     elif counts.rule.mode.byte_level:
         # A word after a space; the first of a line has none before it.
-        spaced = weights * (_starts_with(counts, b" ") & (sizes > 1))
-    words = int(spaced.sum())
+        marked_words = weights * (_starts_with(counts, b" ") & (sizes > 1))
+    words = int(marked_words.sum())
     if counts.rule.mode.byte_level:
         words += counts.totals.lines * unit
     size = int((weights * sizes).sum())
     word_of = np.searchsorted(offsets, unspaced_places(counts.text), side="right") - 1
-    if not _has_spaces(int(weights[word_of].sum()), size):
+    if not has_spaces(int(weights[word_of].sum()), size):
         words = 0
     return {
         "lines": counts.totals.lines,
@@ -159,21 +145,6 @@ def corpus_figures(
         "alphabet": candidates.alphabet_size,
         "merges": candidates.merges,
     }
-
-
-def unspaced_places(text: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Where UTF-8 has characters of scripts without spaces between words."""
-    found = np.zeros(len(text), bool)
-    for first, last, low, high in UNSPACED_BYTES:
-        leads, after = text[:-1], text[1:]
-        found[:-1] |= (first <= leads) & (leads <= last) & (low <= after) & (after <= high)
-    return np.flatnonzero(found)
-
-
-def _has_spaces(characters: float, size: float) -> bool:
-    """Whether words stand between spaces: so many characters of other scripts, of three bytes each,
-    in so many bytes of text."""
-    return 3 * characters <= MOST_UNSPACED * size
 
 
 def _starts_with(counts: WordCounts, start: bytes) -> NDArray[np.bool_]:
@@ -393,9 +364,8 @@ def text_figures(lines: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     texts = lines
     if tokenizer.vocabulary.rule.reads == "document":
         texts = ["".join(line + "\n" for line in lines)]
-    text = "\n".join(lines).encode()
-    spaced = _has_spaces(len(unspaced_places(np.frombuffer(text, np.uint8))), len(text))
-    words = Counter(word for line in lines for word in line.split() if spaced)
+    has_words = spaced("\n".join(lines).encode())
+    words = Counter(word for line in lines for word in line.split() if has_words)
     prefix = " " if tokenizer.vocabulary.rule.mode.byte_level else ""
     alone = tokenizer.encode_batch([prefix + word for word in words])
     single = sum(count for count, ids in zip(words.values(), alone, strict=True) if len(ids) == 1)

@@ -135,7 +135,7 @@ def page_data(material: Material) -> dict[str, Any]:
         "choices": choices,
         "answer": choices and answer_data(choices),
         "facts": [asdict(fact) for fact in facts(material.vocabulary, choices, report)],
-        "models": [model.summary() for model in MODELS.values()],
+        "models": [asdict(model) for model in MODELS.values()],
         "length": report.get("length", "types"),
         "source": report.get("source", {"name": "BPE", "exact": True}),
         "corpus": report.get("corpus"),

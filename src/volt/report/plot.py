@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.extras import need
 from volt.choosing.cost import Model, cost
 from volt.report.answer import model_words, quality_loss, quality_points, share, verdict
 
@@ -61,11 +62,9 @@ def figure_of(curve: dict[str, Any], choices: dict[str, Any], name: str, shows: 
 
 
 def new_figure(rows: int, heights: tuple[float, ...]) -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-    except ImportError:
-        raise SettingsError("this needs matplotlib: pip install 'volt-vocab[report]'") from None
+    need("matplotlib.figure", "report")
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     class Shown(Figure):
         """A notebook shows it, whether pyplot was imported or not."""
@@ -115,10 +114,7 @@ def answer_figure(curve: dict[str, Any], choices: dict[str, Any]) -> Any:
         axes.axvline(size, color=CHOICE, linewidth=1.3)
         if paper and paper["size"]:
             axes.axvline(paper["size"], color="0.35", linestyle=(0, (2, 3)), linewidth=1.2)
-    lower.plot(
-        [size], [np.interp(np.log(size), np.log(sizes), extra)], "*", color=CHOICE, markersize=14,
-        markeredgecolor="black", zorder=5, clip_on=False,
-    )  # fmt: skip
+    star(lower, size, np.interp(np.log(size), np.log(sizes), extra))
     _answer_legend(figure, panels, choices)
     return figure
 
@@ -139,12 +135,17 @@ def _draw_quality(axes: Any, quality: dict[str, Any], choices: dict[str, Any]) -
             transform=axes.get_xaxis_transform(), clip_on=False, label="parts of the text",
         )  # fmt: skip
     here = quality_loss(quality, size)
-    axes.plot(
-        [size], [np.nan if here is None else 100 * here], "*", color=CHOICE, markersize=14,
-        markeredgecolor="black", zorder=5, clip_on=False, label=f"the choice {size:,}",
-    )  # fmt: skip
+    star(axes, size, np.nan if here is None else 100 * here, f"the choice {size:,}")
     most = 100 * HEADROOM * quality["tolerance"]
     axes.set(ylabel="above the best, %", ylim=_room(min(most, 1.05 * loss.max())))
+
+
+def star(axes: Any, size: float, value: float, label: str | None = None) -> None:
+    """Mark what was chosen."""
+    axes.plot(
+        [size], [value], "*", color=CHOICE, markersize=14, markeredgecolor="black", zorder=5,
+        clip_on=False, label=label,
+    )  # fmt: skip
 
 
 def _room(top: float) -> tuple[float, float]:
@@ -195,11 +196,7 @@ def paper_figure(curve: dict[str, Any], choices: dict[str, Any], name: str = "BP
             one["size"], color=color, linestyle=dashes, linewidth=1.3,
             label=f"{one['criterion']} {one['size']:,}",
         )  # fmt: skip
-    star = _star(curve, choices)
-    upper.plot(
-        *star, "*", color=STYLES[0][0], markersize=15, markeredgecolor="black", zorder=5,
-        label="the choice",
-    )  # fmt: skip
+    star(upper, *_star(curve, choices), "the choice")
     bars = [(step["size"], step["muv"] * 1e6) for step in steps if step["muv"] is not None]
     paper = verdict(choices, "muv")
     chosen = max((bar for bar in bars if paper and bar[0] == paper["size"]), default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
@@ -16,7 +16,7 @@ from volt.counting.marks import SPACE_MARK, UNKNOWN
 from volt.counting.words import MergeRule, Pretokenizer, Unknown
 from volt.proposing.base import Candidates, resolve_unknown
 from volt.proposing.tokens import Kind, Tokens
-from volt.settings import LearnSettings
+from volt.settings import VocabularySettings
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.check import measure
 from volt.tokenizing.roles import Roles, check_roles, learned_roles
@@ -31,31 +31,17 @@ class TokenizerPlan:
     choice: Choice
     counts: WordCounts
     """What frequencies are measured on."""
-    merge_rule: MergeRule | None = None
-    unknown: Unknown | None = None
-    special: Sequence[str] = DEFAULT_SPECIAL
-    symbols: Sequence[str] = ()
-    roles: Roles = field(default_factory=Roles)
-    unknown_token: str = UNKNOWN
+    settings: VocabularySettings
     threads: int = 1
-
-    @classmethod
-    def of(
-        cls, choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
-    ) -> TokenizerPlan:
-        """The plan of a vocabulary that is learned with these settings."""
-        return cls(
-            choice, counts, settings.merge_rule, settings.unknown, settings.special,
-            settings.symbols, learned_roles(settings), settings.unknown_token, threads,
-        )  # fmt: skip
 
 
 def build_tokenizer(plan: TokenizerPlan) -> Tokenizer:
     """The vocabulary of the choice, measured by encoding every word type with it."""
+    choice, asked = plan.choice, plan.settings
     vocabulary = build_vocabulary(
-        plan.choice.candidates, plan.choice.chosen, merge_rule=plan.merge_rule,
-        unknown=plan.unknown, special=plan.special, symbols=plan.symbols,
-        roles=plan.roles, unknown_token=plan.unknown_token,
+        choice.candidates, choice.chosen, merge_rule=asked.merge_rule, unknown=asked.unknown,
+        special=asked.special, symbols=asked.symbols, roles=learned_roles(asked),
+        unknown_token=asked.unknown_token,
     )  # fmt: skip
     return measure(vocabulary, plan.counts, plan.threads)
 

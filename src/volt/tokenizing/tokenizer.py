@@ -38,12 +38,12 @@ from volt.counting.decoding import Cleaner
 from volt.counting.inputs import Text
 from volt.counting.normalizers import BoundNormalizer
 from volt.settings import EncodeSettings
-from volt.tokenizing.alignment import original_spans
 from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
-from volt.tokenizing.offsets import fused, token_spans
+from volt.tokenizing.locating import located, parts
+from volt.tokenizing.offsets import word_numbers
 from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
@@ -347,9 +347,8 @@ class Tokenizer(Decodes):
     ) -> list[int]:
         """By a pattern of the user: the native code gets words and names one by one."""
         assert self._cuts is not None
-        names = self._name_pattern(allowed)
         pieces: list[str] = []
-        for i, part in enumerate(names.split(text) if names else [text]):
+        for i, part in enumerate(parts(self, text, allowed)):
             pieces += [part] if i % 2 else self._cuts.matches(part)
         mask = self._allowed(allowed)
         found = self._encoder.encode_batch(pieces, mask, dropout, seed, self.threads)
@@ -407,24 +406,21 @@ class Tokenizer(Decodes):
         [(0, 3), (3, 4), (4, 5), (5, 8)]
         """
         allowed = self.special_names(allowed_special)
-        if self._normalizes:
-            apply = partial(self._normalized, allowed=allowed)
-            made = apply(text)
-            ids, spans = self._bare.encode_with_offsets(made, allowed_special=allowed)
-            return ids, spans if made == text else original_spans(text, made, apply, spans)
-        self._normalized(text)  # checks it
-        if self.vocabulary.fuse_unknown:
-            ids, spans = self._apart.encode_with_offsets(text, allowed_special=allowed)
-            return fused(ids, spans, self.vocabulary.unknown_id)
-        try:
-            ids = (
-                self._encoder.encode(text, self._allowed(allowed), 0.0, 0)
-                if self._cuts is None
-                else self._encode_custom(text, allowed, 0.0, 0)
-            )
-        except UnicodeEncodeError as error:
-            raise lone_surrogate("the text", error) from None
-        return ids, token_spans(self.vocabulary, self._decoder.pieces, text, ids, allowed)
+        return located(self, text, allowed)[:2]
+
+    @names_arguments
+    def encode_with_words(
+        self, text: str, *, allowed_special: AllowedSpecial = ()
+    ) -> tuple[list[int], list[tuple[int, int]], list[int]]:
+        """The same, and for each token the number of the word it is in. Words are those of the
+        exported `tokenizer.json`: a special token or symbol in the text is a word, too.
+
+        >>> tokenizer.encode_with_words("low slow")[2]
+        [0, 1, 1, 1]
+        """
+        allowed = self.special_names(allowed_special)
+        ids, spans, cut, places = located(self, text, allowed)
+        return ids, spans, word_numbers(self.vocabulary, parts(self, cut, allowed), places)
 
     @cached_property
     def _apart(self) -> Tokenizer:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
+from volt.base.shown import plural
 from volt.data.clean import text_lines
 from volt.trial.presets import CHARACTERS_PER_TOKEN, MOST_TOKENS, BatchUnit
 from volt.trial.vocabularies import TrialVocabulary
@@ -70,7 +71,7 @@ def read_parallel(source: Path, target: Path) -> Text:
     sides = list(text_lines(source)), list(text_lines(target))
     if len(sides[0]) != len(sides[1]):
         raise InputError(
-            f"{source} has {len(sides[0]):,} lines and {target} {len(sides[1]):,}: "
+            f"{source} has {plural(len(sides[0]), 'line')} and {target} {len(sides[1]):,}: "
             "line n of one must be the translation of line n of the other"
         )
     if not sides[0]:
@@ -90,7 +91,7 @@ def hold_out(text: Text) -> tuple[Text, Text]:
     """The text without every 20th of its lines, and these lines."""
     if len(text) < HELD_OUT:
         raise InputError(
-            f"{len(text):,} lines of text are too few to hold one in {HELD_OUT} out: "
+            f"too little text to hold one line in {HELD_OUT} out ({plural(len(text), 'line')}): "
             "name a file in `heldout`"
         )
     chosen = [number % HELD_OUT == HELD_OUT - 1 for number in range(len(text))]

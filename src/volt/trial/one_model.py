@@ -21,6 +21,7 @@ from volt.base.gate import SETTINGS, read_json, read_text
 from volt.base.output import atomic_write, make_folder, record
 from volt.base.progress import Progress
 from volt.base.schema import instance
+from volt.base.shown import plural
 from volt.trial.data import OFFSET, Encoded, Text, encode_text
 from volt.trial.models import TranslationModel
 from volt.trial.presets import Shape, Training
@@ -210,12 +211,12 @@ def _notes(vocabulary: TrialVocabulary, encoded: dict[str, Encoded]) -> list[str
     for name, text in encoded.items():
         if text.unknown:
             notes.append(
-                f"{vocabulary.name}: {text.unknown:,} unknown tokens in the {name} text; they are "
-                "never generated, and make the bits per byte look better than they are"
+                f"{vocabulary.name}: {plural(text.unknown, 'unknown token')} in the {name} text, "
+                "never generated: they make the bits per byte look better than they are"
             )
         if text.cut:
             notes.append(
-                f"{vocabulary.name}: {text.cut:,} lines of the {name} text are too long and cut"
+                f"{vocabulary.name}: too long in the {name} text, cut: {plural(text.cut, 'line')}"
             )
     return notes
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from volt._version import __version__
 from volt.base.output import atomic_write
 from volt.report.bundle import is_installed, vega_bundle
 from volt.report.page import fill_page
-from volt.trial.results import HEADS, TrialResults
+from volt.trial.results import HEADS, MEASURES, Measure, TrialResults
 
 HEIGHT = 320
 CLOSE = 1.15
@@ -26,24 +25,6 @@ def write_page(results: TrialResults, path: Path) -> bool:
     with atomic_write(path) as stream:
         stream.write(page)
     return True
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What the charts show: a figure of a row, and half of its 95% interval."""
-
-    name: str
-    interval: str
-    title: str
-
-
-MEASURES = {
-    "lm": [Measure("bits_per_byte", "bits_95", "bits per byte")],
-    "translation": [
-        Measure("bleu", "bleu_95", "BLEU"), Measure("bits_per_byte", "bits_95", "bits per byte"),
-    ],
-}  # fmt: skip
-"""The first is what the task is about."""
 
 
 def make_trial_page(results: TrialResults) -> bytes:

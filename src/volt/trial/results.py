@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import mean, median, stdev
@@ -10,7 +11,7 @@ from typing import Any
 from volt.base.lines import WIDTH
 from volt.base.output import atomic_write
 from volt.base.shown import json_text
-from volt.base.table import aligned
+from volt.base.table import wrapped
 
 FORMAT_VERSION = 2
 
@@ -142,19 +143,16 @@ class TrialResults:
         rows = [HEADS[self.task], *self.cells()]
         if winner is not None:
             rows = [[f"{'*' if row[0] == winner else ' '} {row[0]}", *row[1:]] for row in rows]
-        return "\n\n".join(_parts(rows, WIDTH))
+        return "\n".join(wrapped(rows, WIDTH))
 
     def answer(self) -> str:
         """Which vocabulary is best, and how sure that is."""
-        name, sign, words = {
-            "lm": ("bits_per_byte", 1, "{:.4f} bits per byte"),
-            "translation": ("bleu", -1, "BLEU {:.2f}"),
-        }[self.task]
-        best, *others = sorted(self.rows(), key=lambda row: sign * row[name])
-        said = f"best: {best['vocabulary']}, {words.format(best[name])}"
+        measure, *_ = MEASURES[self.task]
+        best, *others = sorted(self.rows(), key=measure.worst)
+        said = f"best: {best['vocabulary']}, {measure.said(best)}"
         if not others:
             return said
-        said += f"; next: {others[0]['vocabulary']}, {words.format(others[0][name])}"
+        said += f"; next: {others[0]['vocabulary']}, {measure.said(others[0])}"
         first = self.vocabularies[0]
         judged = others[0] if best["vocabulary"] == first else best
         if judged["p"] is None:
@@ -180,6 +178,30 @@ class TrialResults:
         return found
 
 
+@dataclass(frozen=True)
+class Measure:
+    """What vocabularies are compared by: a field of a row, and half of its 95% interval."""
+
+    name: str
+    interval: str
+    title: str
+    form: str
+    """The figure in words."""
+    sign: int
+    """1 if the lowest is best, -1 if the highest is."""
+
+    def worst(self, row: Mapping[str, Any]) -> float:
+        """The lower, the better."""
+        return self.sign * float(row[self.name])
+
+    def said(self, row: Mapping[str, Any]) -> str:
+        return self.form.format(row[self.name])
+
+
+BITS = Measure("bits_per_byte", "bits_95", "bits per byte", "{:.4f} bits per byte", 1)
+BLEU = Measure("bleu", "bleu_95", "BLEU", "BLEU {:.2f}", -1)
+MEASURES = {"lm": [BITS], "translation": [BLEU, BITS]}
+"""The first is what the task is about."""
 SURE = 0.05
 """A difference with a smaller p is called one."""
 
@@ -192,20 +214,6 @@ HEADS = {
     "translation": [*_FIRST, "BLEU", "±95%", "chrF", "±95%", *_LAST],
 }
 """What stands above the columns of the table."""
-
-
-def _parts(rows: list[list[str]], width: int) -> list[str]:
-    """The table, or the columns that fit and the others below, each with the first column."""
-    lines = aligned(rows)
-    if max(map(len, lines)) <= width:
-        return ["\n".join(lines)]
-    columns = len(rows[0])
-    fitting = next(
-        (n for n in range(columns - 1, 2, -1)
-         if max(map(len, aligned([row[:n] for row in rows]))) <= width), 2,
-    )  # fmt: skip
-    first = "\n".join(aligned([row[:fitting] for row in rows]))
-    return [first, *_parts([[row[0], *row[fitting:]] for row in rows], width)]
 
 
 def _spread(name: str, values: list[float]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.options import accepts
 from volt.base.output import check_growing, grow_folder
 from volt.base.progress import Progress
+from volt.base.shown import plural
 from volt.settings import TrialSettings
 from volt.trial.data import Text, hold_out, read_lines, read_parallel, without_empty, without_long
 from volt.trial.one_model import ModelRun, Plan, Texts, run_one, write_lines
@@ -92,10 +93,14 @@ def training_lines(files: Sequence[str], heldout: str | None) -> tuple[Text, Tex
     text, empty = without_empty(read_lines(*files))
     if not len(text):
         raise InputError(f"{', '.join(map(str, files))}: the text has no lines")
-    messages = [f"{empty:,} empty training lines left out"] if empty else []
+    messages = [f"{plural(empty, 'empty training line')} left out"] if empty else []
     if heldout is None:
         text, held_out = hold_out(text)
-        return text, held_out, [*messages, f"every 20th line is held out: {len(held_out):,} lines"]
+        return (
+            text,
+            held_out,
+            [*messages, f"every 20th line is held out: {plural(len(held_out), 'line')}"],
+        )
     held_out, _ = without_empty(read_lines(heldout))
     if not len(held_out):
         raise InputError(f"{heldout}: the text has no lines")

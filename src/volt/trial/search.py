@@ -12,7 +12,7 @@ from volt.base.output import atomic_write
 from volt.choosing.sizes import parse_sizes
 from volt.pipeline import candidates
 from volt.searching import DEFAULT_SIZES
-from volt.trial.results import TrialResults, write_json
+from volt.trial.results import BITS, BLEU, TrialResults, write_json
 from volt.trial.run import (
     PLOT,
     RESULTS,
@@ -23,7 +23,7 @@ from volt.trial.run import (
     trial,
 )
 
-FIGURES = {"loss": "bits_per_byte", "bleu": "bleu"}
+BY = {"loss": BITS, "bleu": BLEU}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +43,11 @@ class TrainedSearch:
         return {
             **self.results.plain(), "by": self.by, "winner": self.size, "seconds": self.seconds,
         }  # fmt: skip
+
+    @property
+    def said(self) -> str:
+        """The figure of the winner, in words."""
+        return BY[self.by].form.format(self.value)
 
     def table(self) -> str:
         """That of the trials, the winner starred."""
@@ -86,12 +91,10 @@ def trained_search(
         results = lm_trial(files, vocabularies=names, output=output, **options)
     else:
         results = trial(*files, vocabularies=names, output=output, **options)
-    rows = results.rows()
-    better = -1 if by == "bleu" else 1
-    values = [row[FIGURES[by]] for row in rows]
-    best = min(range(len(rows)), key=lambda number: (better * values[number], reached[number]))
+    rows = dict(zip(reached, results.rows(), strict=True))
+    best = min(rows, key=lambda size: (BY[by].worst(rows[size]), size))
     found = TrainedSearch(
-        results, by, reached[best], values[best], sum(row["seconds"] for row in rows),
+        results, by, best, rows[best][BY[by].name], sum(row["seconds"] for row in rows.values()),
         [size for size in asked if size not in reached],
     )  # fmt: skip
     write_json(Path(output) / RESULTS, found.plain())
@@ -101,20 +104,17 @@ def trained_search(
 
 def _plot(found: TrainedSearch, path: Path) -> None:
     """What was measured over size, with intervals and the winner; nothing without matplotlib."""
-    from volt.report.plot import new_figure, render
+    from volt.report.plot import new_figure, render, star
 
     try:
         figure, (axes,) = new_figure(1, (1,))
     except SettingsError:
         return
-    name, interval, title = {
-        "loss": ("bits_per_byte", "bits_95", "bits per byte of held-out text"),
-        "bleu": ("bleu", "bleu_95", "BLEU"),
-    }[found.by]
+    by = BY[found.by]
     rows = sorted(found.results.rows(), key=lambda row: row["size"])
-    sizes, values = [row["size"] for row in rows], [row[name] for row in rows]
-    axes.errorbar(sizes, values, [row[interval] for row in rows], marker="o", capsize=3)
-    axes.plot([found.size], [found.value], "*", markersize=14, markeredgecolor="black", zorder=5)
-    axes.set(ylabel=title)
+    sizes, values, halves = ([row[name] for row in rows] for name in ("size", by.name, by.interval))
+    axes.errorbar(sizes, values, halves, marker="o", capsize=3)
+    star(axes, found.size, found.value)
+    axes.set(ylabel=by.title)
     with atomic_write(path) as stream:
         stream.write(render(figure, "svg"))

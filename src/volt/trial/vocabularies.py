@@ -21,7 +21,7 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
-from volt.base.gate import read_bytes
+from volt.base.gate import named, read_bytes
 from volt.base.options import parse_size
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
@@ -29,8 +29,9 @@ from volt.counting.marks import UNKNOWN
 from volt.foreign.base import Engine
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.native import Native
-from volt.foreign.original import read_tokenizer
+from volt.foreign.opening import open_engine
 from volt.foreign.sentencepiece import SentencePiece
+from volt.formats.detect import identify
 from volt.pipeline import candidates
 from volt.proposing.base import fill
 from volt.tokenizing.build import build_vocabulary
@@ -113,26 +114,20 @@ def bpe(name: str, counts: WordCounts, size: int, *, threads: int | None = None)
 
 def _from_path(spec: str, threads: int | None) -> TrialVocabulary:
     path = Path(spec)
-    if path.is_dir() and not (path / "volt.json").exists():
-        if (path / "source" / "volt.json").exists():
-            raise SettingsError(
-                f"{spec} has a vocabulary for each side; a trial's model shares its embeddings: "
-                "learn one from both sides"
-            )
-        if (path / "tokenizer.json").exists():
-            path = path / "tokenizer.json"
+    if (path / "source" / "volt.json").exists() and not (path / "volt.json").exists():
+        raise SettingsError(
+            f"{spec} has a vocabulary for each side; a trial's model shares its embeddings: "
+            "learn one from both sides"
+        )
     # Results name the folder or file, not where it lies.
     whole = path.resolve()
     inside = ("volt.json", "tokenizer.json")
     name = whole.parent.name if whole.name in inside and whole.parent.name else whole.name
-    if path.is_dir() or path.name == "volt.json":
+    found = identify(named(path))
+    if found.kind == "volt":
         return from_tokenizer(name, load(path, threads=threads))
-    if path.name.endswith(".model"):
-        return _sentencepiece(name, read_bytes(path))
-    if path.name.endswith(".json") and path.name != "vocab.json":
-        return _hugging_face(name, read_bytes(path).decode(errors="replace"))
-    original = read_tokenizer(path, lists=True)
-    return from_tokenizer(name, Tokenizer(original.vocabulary, threads=threads))
+    digest = hashlib.sha256(read_bytes(found.file)).hexdigest()
+    return _from_engine(name, open_engine(path, native=False).engine, digest)
 
 
 def _from_engine(name: str, engine: Engine, digest: str) -> TrialVocabulary:

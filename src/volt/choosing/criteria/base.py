@@ -5,26 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from volt.choosing.cost import DEFAULT_MODEL, MODELS, Model
 from volt.choosing.entropy import Length
 from volt.choosing.quality import Quality
+from volt.choosing.steps import SizeStep
 from volt.proposing.base import Candidates, Floats, Ids
 from volt.proposing.curve import Curve
-
-
-class SizedEntropy(Protocol):
-    """One size of S, and its marginal utility; the first size has none."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def muv(self) -> float | None: ...
-    @property
-    def kept(self) -> Ids: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +21,7 @@ class Evidence:
     """All that a criterion may look at."""
 
     candidates: Candidates
-    steps: Sequence[SizedEntropy] = ()
+    steps: Sequence[SizeStep] = ()
     """The sizes of S, with the entropies of the paper's transport or, on a split, of a push-down;
     empty where only the curve is compared."""
     rows: Ids | None = None

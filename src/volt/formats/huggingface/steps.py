@@ -28,12 +28,14 @@ Data = dict[str, Any]
 
 MANY_SPACES = " {2,}"
 
+PLAIN: dict[Any, type[NormalizerStep]] = {
+    "Lowercase": Lowercase, "StripAccents": StripAccents, "Nmt": Nmt,
+}  # fmt: skip
+"""The steps without settings."""
 WRITTEN: dict[type[NormalizerStep], Callable[[Any], Data]] = {
     Bert: lambda step: {"type": "BertNormalizer", **asdict(step)},
     Form: lambda step: {"type": step.form},
-    Lowercase: lambda step: {"type": "Lowercase"},
-    StripAccents: lambda step: {"type": "StripAccents"},
-    Nmt: lambda step: {"type": "Nmt"},
+    **{step: lambda step: {"type": type(step).__name__} for step in PLAIN.values()},
     Strip: lambda step: {"type": "Strip", "strip_left": step.left, "strip_right": step.right},
     Replace: lambda step: _replace("String", step.text, step.by),
     ReplaceSpaces: lambda step: _replace("Regex", MANY_SPACES, step.by),
@@ -59,12 +61,8 @@ def read_step(data: Data) -> NormalizerStep:
         return Bert(clean, chinese, accents, lowercase)
     if kind in ("NFC", "NFD", "NFKC", "NFKD"):
         return Form(kind)
-    if kind == "Lowercase":
-        return Lowercase()
-    if kind == "StripAccents":
-        return StripAccents()
-    if kind == "Nmt":
-        return Nmt()
+    if kind in PLAIN:
+        return PLAIN[kind]()
     if kind == "Strip":
         return Strip(_flag(data, "strip_left"), _flag(data, "strip_right"))
     if kind == "Precompiled":

@@ -14,6 +14,7 @@ from volt.counting.normalizers import Cut, SentencePiece
 from volt.formats import reasons
 from volt.formats.base import Files
 from volt.formats.huggingface.folder import (
+    PLAIN_NAME,
     TEMPLATE,
     config,
     generation,
@@ -30,6 +31,8 @@ from volt.formats.huggingface.parts import (
     SPLIT_AT_MARK,
     WHOLE,
     cutting_parts,
+    in_sequence,
+    whole_file,
 )
 from volt.formats.huggingface.steps import WRITTEN
 from volt.tokenizing.pairs import merge_list
@@ -42,7 +45,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
     if vocabulary.normalizer and isinstance(vocabulary.normalizer.last, SentencePiece):
         yield (
             "Hugging Face does not normalize text as SentencePiece does: it applies the shortest "
-            "rule of the table, not the longest; export to sentencepiece"
+            "rule of the table, not the longest"
         )
     elif vocabulary.normalizer:
         for step in vocabulary.normalizer.steps[:-1]:
@@ -97,19 +100,14 @@ def as_json(data: Any) -> bytes:
 
 
 def tokenizer_data(vocabulary: Vocabulary) -> dict[str, Any]:
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [
-            {"id": number, **added} for number, added in added_tokens(vocabulary).items()
-        ],
-        "normalizer": _normalizer(vocabulary),
-        "pre_tokenizer": _pre_tokenizer(vocabulary),
-        "post_processor": post_processor(vocabulary),
-        "decoder": _decoder(vocabulary),
-        "model": _model(vocabulary),
-    }
+    return whole_file(
+        [{"id": number, **added} for number, added in added_tokens(vocabulary).items()],
+        normalizer=_normalizer(vocabulary),
+        pre_tokenizer=_pre_tokenizer(vocabulary),
+        post_processor=post_processor(vocabulary),
+        decoder=_decoder(vocabulary),
+        model=_model(vocabulary),
+    )
 
 
 def _model(vocabulary: Vocabulary) -> dict[str, Any]:
@@ -150,9 +148,7 @@ def added_tokens(vocabulary: Vocabulary) -> dict[int, dict[str, Any]]:
     return {
         number: {
             "content": token.text,
-            "single_word": False,
-            "lstrip": False,
-            "rstrip": False,
+            **PLAIN_NAME,
             "normalized": normalized,
             "special": token.kind == "special",
         }
@@ -178,26 +174,20 @@ def _normalizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     if vocabulary.rule.mode.space_before and vocabulary.normalizer is None:
         names = [token.text for token in vocabulary.tokens if token.kind in ("special", "symbol")]
         steps += [_prepend(names), SPACE_TO_MARK] if vocabulary.space_first else [SPACE_TO_MARK]
-    if len(steps) > 1:
-        return {"type": "Sequence", "normalizers": steps}
-    return steps[0] if steps else None
+    return in_sequence(steps, "normalizers")
 
 
 def _pre_tokenizer(vocabulary: Vocabulary) -> dict[str, Any] | None:
     runs = _keeps_runs(vocabulary)
     if vocabulary.normalizer is not None:
         at = cast(Cut, vocabulary.normalizer.last).at
-        steps = WHOLE[at][1] if runs else CUTS[at]
-        if len(steps) > 1:
-            return {"type": "Sequence", "pretokenizers": steps}
-        return steps[0] if steps else None
+        return in_sequence(WHOLE[at][1] if runs else CUTS[at])
     mode = vocabulary.rule.mode
     if runs:
         return None
     if not mode.patterns:
         return SPLIT_AT_MARK if mode.space_before else SPLIT_AT_BLANKS
-    parts = cutting_parts(mode)
-    return parts[0] if len(parts) == 1 else {"type": "Sequence", "pretokenizers": parts}
+    return in_sequence(cutting_parts(mode))
 
 
 def _prepend(names: list[str]) -> dict[str, Any]:

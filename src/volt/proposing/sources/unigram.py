@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import InputError
+from volt.base.extras import need
 from volt.counting.marks import END_MARK, INNER, WORD_END, Marks, byte_letters
 from volt.proposing.base import Candidates
 from volt.proposing.proposal import Proposal, Source
@@ -30,13 +31,7 @@ def unigram_pieces(proposal: Proposal, marks: Marks) -> list[str]:
     """The pieces of SentencePiece's Unigram trainer (seed and EM), over the words with their
     counts."""
     counts, number = proposal.counts, proposal.number
-    try:
-        import sentencepiece
-    except ImportError:
-        raise SettingsError(
-            "candidates of unigram need the package sentencepiece: "
-            "pip install 'volt-vocab[sentencepiece]'"
-        ) from None
+    sentencepiece = need("sentencepiece", "sentencepiece")
     write = byte_letters if counts.rule.mode.byte_level else bytes.decode
     words = [write(word) for word in counts.word_bytes()]
     letters = set().union(*words)
