@@ -37,6 +37,7 @@ METHODS = {
     "encode_to_arrays": {"inputs": TEXT, "glob": "*", "unit": None},
     "encode_to_text": {"inputs": TEXT, "form": "ids", "glob": "*", "unit": None},
     "encode_with_offsets": {"text": "low", "allowed_special": ()},
+    "encode_with_words": {"text": "low", "allowed_special": ()},
     "encode_words": {"counts": COUNTS},
     "id_to_token": {"token_id": 1},
     "show": {"text": "low"},

@@ -57,7 +57,7 @@ def test_word_piece_merges_as_bpe(tmp_path):
 
 def test_what_can_not_be_exported_is_refused(tmp_path):
     longest = learned("substring:300", "longest")
-    with pytest.raises(volt.SettingsError, match="export to hf"):
+    with pytest.raises(volt.SettingsError, match="volt encode takes it as it is"):
         volt.export(longest, "sentencepiece", tmp_path / "x")
     with pytest.raises(volt.SettingsError, match="`unknown='unk'`"):
         volt.export(longest, "hf", tmp_path / "x")
