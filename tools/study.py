@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from demo_text import library_lines
-from study_plan import EXPERIMENTS, SHAPE, STEPS, TRAINING, Experiment
+from study_plan import EXPERIMENTS, SHAPE, STEPS, Experiment
 from volt.base.errors import InputError, SettingsError
 from volt.choosing.choice import Verdict
 from volt.pipeline import learn
@@ -55,9 +55,8 @@ class Study:
         self.path = RESULTS / f"{experiment.name}.json"
         self.texts = read_texts(experiment, data)
         settings = TrialSettings(
-            task=experiment.task, model=experiment.model,
-            **{**TRAINING, **experiment.training, "updates": experiment.updates},
-        )  # fmt: skip
+            task=experiment.task, model=experiment.model, **experiment.settings
+        )
         shape, self.settings = from_preset(settings)
         own = {**SHAPE, **experiment.shape}
         if experiment.task == "translation":

@@ -58,8 +58,17 @@ class Experiment:
     def task(self) -> str:
         return "translation" if len(self.languages) > 1 else "lm"
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is trained."""
+        translation = _TRANSLATION if self.task == "translation" else {}
+        return {**TRAINING, **translation, **self.training, "updates": self.updates}
+
 
 _LITTLE = {"batch": 1200}
+_TRANSLATION = {"learning_rate": 2e-3, "warmup": 400, "label_smoothing": 0.0}
+"""At 3e-3 with batches of 1,200 characters the decoder hardly learned to attend: Turkish to English
+ended at 1.62 bits per byte of validation text. With these it was at 1.36 after 1,950 updates."""
 _EUROPARL = ("auto", "bpe:1000", "bpe:4000", "bpe:12000", "bpe:19000")
 
 EXPERIMENTS = (
@@ -94,7 +103,7 @@ EXPERIMENTS = (
     # 6. Translation.
     Experiment("mt-de-en", "multi30k", ("de", "en"), 6000,
                (*TRANSLATION, "bpe:1000", "wordpiece", "select")),
-    Experiment("mt-tr-en", "tatoeba-tr-en", ("tr", "en"), 5000, TRANSLATION, training=_LITTLE),
+    Experiment("mt-tr-en", "tatoeba-tr-en", ("tr", "en"), 4000, TRANSLATION),
     Experiment("mt-en-fr", "multi30k", ("en", "fr"), 6000, TRANSLATION),
     Experiment("mt-ja-en", "tatoeba-ja-en", ("ja", "en"), 6000, TRANSLATION),
     Experiment("mt-de-en-conv", "multi30k", ("de", "en"), 6000,
