@@ -3,10 +3,8 @@ order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, cast
 
 import volt.proposing.sources  # noqa: F401, registers the sources
@@ -14,14 +12,13 @@ from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
-from volt.base.workers import start
+from volt.base.workers import import_ahead
 from volt.choosing.choice import Choice, choose_size
 from volt.choosing.size_problem import SizeProblem, proposed
 from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.objects import is_word_counts
-from volt.counting.sampling import compared_with_half
 from volt.foreign.source import content_name
 from volt.formats.patterns import pattern_notes
 from volt.ladder import Ladder, check_ladder, ladder_sizes
@@ -60,55 +57,42 @@ def learn(
         return learn_languages(inputs, threads=threads, progress=progress, **options)
     if given := [f"`{name}`" for name in options_of(LanguageSettings) if options.pop(name, None)]:
         raise SettingsError(f"{', '.join(given)}: give texts by language, such as {{'de': ...}}")
-    settings = LearnSettings.take(options).with_profile()
+    settings = LearnSettings.take(options).completed()
     threads, progress = thread_count(threads), progress or Progress()
-    # SciPy takes as long to import as transport to solve: begin while the words are counted.
-    start(_import_scipy)
-
-    if not isinstance(inputs, WordCounts):
-        options["seed"] = settings.seed  # of the sample, too
-    counts = some_words(counted(inputs, options, threads, progress))
+    import_ahead("scipy.sparse")
+    counts = some_words(counted(inputs, options, threads, progress, seed=settings.seed))
     if settings.ladder is not None:
-        return cast(LearnResult, _ladder(counts, settings, threads, progress))
-    result = _answer(counts, settings, threads, progress)
-    half = counts.half() if counts.half else ()
-    if not half:
+        sizes = ladder_sizes(settings.ladder)
+        results = _results(counts, settings, threads, progress, sizes)
+        return cast(LearnResult, Ladder(results, sizes))
+    (result,) = _results(counts, settings, threads, progress)
+    if counts.half is None or not (half := counts.half()):
         return result
-    before = _answer(half, settings, threads, Progress())
-    whole, part = ([token.text for token in one.vocabulary.tokens] for one in (result, before))
-    return replace(result, enough=compared_with_half(whole, part, settings.size is not None))
+    return result.beside(*_results(half, settings, threads, Progress()))
 
 
-def _import_scipy() -> None:
-    with suppress(Exception):  # told where it is needed
-        import_module("scipy.sparse")
-
-
-def _answer(
-    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress
-) -> LearnResult:
+def _results(
+    counts: WordCounts,
+    settings: LearnSettings,
+    threads: int,
+    progress: Progress,
+    ladder: Collection[int] = (),
+) -> list[LearnResult]:
+    """Candidates, the choice, and a tokenizer; with a ladder, one for each of its sizes."""
     found = proposed(counts, settings, threads, progress)
+    check_ladder(ladder, found)
     choice = choose_size(SizeProblem.of(found, counts, settings, threads, progress))
-    return _finish(choice, counts, settings, threads)
-
-
-def _ladder(
-    counts: WordCounts, settings: LearnSettings, threads: int, progress: Progress
-) -> Ladder:
-    sizes = ladder_sizes(settings.ladder or "")
-    found = proposed(counts, settings, threads, progress)
-    check_ladder(sizes, found)
-    settings = replace(settings, splits=settings.splits or 1)
-    choice = choose_size(SizeProblem.of(found, counts, settings, threads, progress))
-    return Ladder([_finish(choice.at_size(one), counts, settings, threads) for one in sizes], sizes)
+    choices = [choice.at_size(size) for size in ladder] or [choice]
+    return [_finish(one, counts, settings, threads) for one in choices]
 
 
 def _finish(
     choice: Choice, counts: WordCounts, settings: LearnSettings, threads: int
 ) -> LearnResult:
     tokenizer = build_tokenizer(TokenizerPlan(choice, counts, settings, threads))
-    source = content_name(settings.source)
-    signature = learn_signature(source, counts, tokenizer.vocabulary, choice, settings)
+    signature = learn_signature(
+        content_name(settings.source), counts, tokenizer.vocabulary, choice, settings
+    )
     return LearnResult(
         tokenizer=tokenizer.with_vocabulary(replace(tokenizer.vocabulary, signature=signature)),
         counts=counts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from volt.base.output import atomic_folder
@@ -101,6 +101,18 @@ class LearnResult:
     @property
     def signature(self) -> str:
         return self.vocabulary.signature
+
+    def beside(self, half: LearnResult) -> LearnResult:
+        """With what the second half of a sample did, compared with the result of the first."""
+        whole, part = ({*one.vocabulary.texts} for one in (self, half))
+        size, before = len(whole), len(part)
+        changed = f"{1 - len(whole & part) / max(size, 1):.1%} of the tokens differ"
+        if self.choice.criterion == "size":
+            said = f"half of the sample gives another vocabulary: {changed}"
+        else:
+            moved = f"{abs(size - before) / max(before, 1):.1%} apart"
+            said = f"half of the sample chose {before:,}, all of it {size:,} ({moved}); {changed}"
+        return replace(self, enough=said)
 
     def summary(self) -> dict[str, Any]:
         """What choices.json contains: plain data, the same for the same text."""

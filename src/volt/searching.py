@@ -10,7 +10,7 @@ import numpy as np
 
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
-from volt.base.options import accepts, options_of
+from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.choosing.choice import Verdict, judge, measure_quality
 from volt.choosing.cost import parse_model
@@ -81,9 +81,8 @@ def search(
     if sizes is None and not criterion.needs_quality:
         sizes = DEFAULT_SIZES
     asked = [] if sizes is None else parse_sizes(sizes)
-    measured = {name: getattr(compared, name) for name in options_of(QualitySettings)}
     settings = LearnSettings(
-        **measured, **vars(AlphabetSettings.take(options)),
+        **QualitySettings.values_in(compared), **vars(AlphabetSettings.take(options)),
         merges=merges or max(asked, default=None),
     )  # fmt: skip
     quality = None
@@ -94,9 +93,7 @@ def search(
                 f"{compared.by} holds words out: give text or word counts, not candidates"
             )
     else:
-        if not isinstance(inputs, WordCounts):
-            options["seed"] = settings.seed  # of the sample, too
-        counts = some_words(counted(inputs, options, threads, progress))
+        counts = some_words(counted(inputs, options, threads, progress, seed=settings.seed))
         found = proposed(counts, settings, threads, progress)
         if criterion.needs_quality:
             problem = SizeProblem.of(found, counts, settings, threads, progress)

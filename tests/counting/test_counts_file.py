@@ -386,7 +386,7 @@ def test_a_header_that_lacks_something_is_an_error(save, name):
 )
 def test_a_header_that_is_no_json_object_is_an_error(save, header):
     path = save(HEAD.encode() + header + b"\na\t1\n")
-    with pytest.raises(volt.InputError, match=r"line 1: a damaged counts header"):
+    with pytest.raises(volt.InputError, match=r"line 1: the counts header"):
         volt.count(path)
 
 

@@ -305,7 +305,7 @@ def test_a_byte_order_mark_comes_through_a_pipe_however_slowly(fifo):
 
 
 def test_a_pipe_is_closed_when_another_input_fails(fifo, file):
-    with pytest.raises(volt.InputError, match="line 1: a damaged counts header"):
+    with pytest.raises(volt.InputError, match="line 1: the counts header"):
         volt.count([fifo([b"a\n"]), file("# volt counts {}\n")])
 
 

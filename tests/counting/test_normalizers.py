@@ -287,7 +287,7 @@ HOSTILE = [
     ({"normalizer": [3]}, r"normalizer\[0\]"),
     ({"normalizer": [{"step": "no"}]}, r"normalizer\[0\].step"),
     ({"normalizer": [{"step": ["cut"]}]}, r"normalizer\[0\].step"),
-    ({"normalizer": [CUT | {"more": 1}]}, "fields"),
+    ({"normalizer": [CUT | {"more": 1}]}, r"normalizer\[0\].more: not a field"),
     ({"normalizer": [CUT | {"at": "sea"}]}, r"normalizer\[0\].at"),
     ({"normalizer": [CUT | {"at": 1}]}, r"normalizer\[0\].at"),
     ({"normalizer": [CUT, CUT]}, "last"),

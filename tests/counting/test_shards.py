@@ -46,9 +46,8 @@ def test_pieces_end_where_lines_do(tmp_path, monkeypatch):
     for piece in range(1, 12):
         monkeypatch.setattr(shards, "PIECE", piece)
         (one,) = volt.counting.inputs.find_inputs(path)
-        texts = [
-            bytes(batch.text) for part in shards.pieces_of(one, True) for batch in part.batches()
-        ]
+        texts = [part.open_file().read() for part in shards.pieces_of(one, True)]
+        texts = [text for text in texts if text]  # a line may be longer than a piece
         assert b"".join(texts) == path.read_bytes()
         assert all(text.endswith(b"\n") for text in texts[:-1])
 

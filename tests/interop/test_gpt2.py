@@ -104,7 +104,7 @@ def test_broken_files_are_refused(tmp_path):
     table = json.loads(good[0])
     for numbers, lines, named in (
         ("[1]", good[1], "table"),
-        (json.dumps({**table, "Ġ": "x"}), good[1], "table"),
+        (json.dumps({**table, "Ġ": "x"}), good[1], "Ġ: 'x' is not a whole number"),
         (json.dumps({**table, "new": 3}), good[1], "ids"),
         (
             json.dumps({t: i for t, i in table.items() if i < 100}),

@@ -4,6 +4,8 @@ import json
 from functools import lru_cache
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 import volt
 from volt import reference
 from volt.base.errors import InputError, SettingsError
+from volt.counting import shards
 from volt.tokenizing import training_files
 from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.training_files import TRAINING_FORMS, encode_to_files, token_lengths, with_eos
@@ -156,15 +159,23 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("form", [*FORMS, "npy"])
 @pytest.mark.parametrize(
-    ("pretokenizer", "number"), [("metaspace", 1), ("byte-level", 12)], ids=["lines", "files"]
-)
-def test_a_run_that_was_killed_goes_on(form, pretokenizer, number, tmp_path, monkeypatch):
-    """After some lines of a file, or after a file if files are read as a whole."""
-    monkeypatch.setattr(training_files, "PART", 200)
+    ("pretokenizer", "number", "end"),
+    [("metaspace", 1, "txt"), ("byte-level", 12, "txt"), ("byte-level", 1, "jsonl"),
+     ("byte-level", 1, "parquet")],
+    ids=["lines", "files", "jsonl", "parquet"],
+)  # fmt: skip
+def test_a_run_that_was_killed_goes_on(form, pretokenizer, number, end, tmp_path, monkeypatch):
+    """After a piece of a file, or after a file if files are read as a whole."""
+    monkeypatch.setattr(shards, "PIECE", 200)
     tok = tokenizer(pretokenizer)
-    texts = [tmp_path / f"{i}.txt" for i in range(number)]
+    texts = [tmp_path / f"{i}.{end}" for i in range(number)]
     for i, text in enumerate(texts):
-        text.write_text("\n".join(LINES[i:]), encoding="utf-8")
+        if end == "parquet":
+            table = pyarrow.table({"text": LINES[i:]})
+            pyarrow.parquet.write_table(table, text, row_group_size=max(1, len(LINES) // 8))
+            continue
+        lines = LINES[i:] if end == "txt" else [json.dumps({"text": one}) for one in LINES[i:]]
+        text.write_text("\n".join(lines), encoding="utf-8")
     (tmp_path / "whole").mkdir()
     (tmp_path / "x").mkdir()
     whole = encode_to_files(tok, texts, tmp_path / "whole" / "x", form)
@@ -193,7 +204,7 @@ def test_a_run_that_was_killed_goes_on(form, pretokenizer, number, tmp_path, mon
 
 
 def test_another_task_is_not_gone_on_with(tmp_path, monkeypatch):
-    monkeypatch.setattr(training_files, "PART", 200)
+    monkeypatch.setattr(shards, "PIECE", 200)
     tok = tokenizer("metaspace")
     file = tmp_path / "text.txt"
     file.write_text("\n".join(LINES), encoding="utf-8")
@@ -220,7 +231,7 @@ def killed_after_a_part(monkeypatch, tok, file, path, **options):
 
 def test_what_is_kept_is_what_resume_kept(tmp_path, monkeypatch):
     """A run without it leaves nothing, and deletes what another kept only after it succeeded."""
-    monkeypatch.setattr(training_files, "PART", 200)
+    monkeypatch.setattr(shards, "PIECE", 200)
     tok = tokenizer("metaspace")
     file = tmp_path / "text.txt"
     file.write_text("\n".join(LINES), encoding="utf-8")
@@ -238,7 +249,7 @@ def test_what_is_kept_is_what_resume_kept(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_lost_its_ids_is_not_gone_on_with(tmp_path, monkeypatch):
-    monkeypatch.setattr(training_files, "PART", 200)
+    monkeypatch.setattr(shards, "PIECE", 200)
     tok = tokenizer("metaspace")
     file = tmp_path / "text.txt"
     file.write_text("\n".join(LINES), encoding="utf-8")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
-from volt.base.gate import SETTINGS, copy_file, keep_mode, open_file, parse_json, read_json
+from volt.base.gate import SETTINGS, copy_file, keep_mode, open_file, parse_json, read_json, reading
 from volt.base.schema import fixed, rows, table, text, whole
 from volt.foreign.settings_ids import ID_KEY, renumbered
 from volt.formats import huggingface
@@ -345,15 +345,12 @@ HEADER = table(
 
 def read_header(file: Path) -> TensorFile:
     """What tensors a safetensors file has, and where. All bytes after the header are theirs."""
-    try:
-        with open_file(file) as stream:
-            size = os.fstat(stream.fileno()).st_size
-            length = int.from_bytes(stream.read(8), "little")
-            if size < 8 or length > min(size - 8, LONGEST_HEADER):
-                raise InputError(f"{file}: no safetensors file, or cut short")
-            written = stream.read(length)
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from error
+    with reading(file), open_file(file) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        length = int.from_bytes(stream.read(8), "little")
+        if size < 8 or length > min(size - 8, LONGEST_HEADER):
+            raise InputError(f"{file}: no safetensors file, or cut short")
+        written = stream.read(length)
     try:
         header = parse_json("the header", written, HEADER)
         metadata = header.pop("__metadata__", {})

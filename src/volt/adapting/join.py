@@ -40,6 +40,7 @@ from volt.counting.words import MergeRule, Unknown
 from volt.proposing.pieces import PENALTY, mixed_scores
 from volt.proposing.tokens import SPELLED, Kind, Token
 from volt.tokenizing.check import find_unreachable, measure, self_test_texts
+from volt.tokenizing.pairs import merge_symbols
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
@@ -269,19 +270,23 @@ class _Order:
         """Merge them after all others; how many scaffolds that takes."""
         if self.start.look_up is not None:
             return 0
-        ranks = _ranks(self.start, self.merges)
+        concat = self.start.merge_rule == "concat"
+        made: Iterable[Any] = self.merges if concat else self.merges.values()
+        ranks = {one: rank for rank, one in enumerate(made)}
         texts = list(texts)
         known = self._visible.union(texts)
         added = 0
 
+        def rank(left: str, right: str) -> int | None:
+            return ranks.get(left + right if concat else (left, right))
+
         def merge(left: str, right: str) -> None:
-            key = left + right if self.start.merge_rule == "concat" else (left, right)
-            ranks[key] = len(self.merges)
+            ranks[left + right if concat else (left, right)] = len(self.merges)
             self.merges[left + right] = left, right
 
         for text in texts:
             while True:
-                pieces = _encode(ranks, self.start, text)
+                pieces = merge_symbols(self.start.marks.symbols(text), rank)
                 if len(pieces) <= 2:
                     break
                 new = [pair for pair in pairwise(pieces) if "".join(pair) not in self.merges]
@@ -298,28 +303,6 @@ class _Order:
             if len(pieces) == 2:
                 merge(*pieces)
         return added
-
-
-def _ranks(start: Vocabulary, merges: dict[str, tuple[str, str]]) -> dict[Any, int]:
-    """The rank of every merge, by what may merge: a pair, or the text it makes."""
-    if start.merge_rule == "concat":
-        return {text: rank for rank, text in enumerate(merges)}
-    return {pair: rank for rank, pair in enumerate(merges.values())}
-
-
-def _encode(ranks: dict[Any, int], start: Vocabulary, text: str) -> list[str]:
-    """What the text of a token comes out as: lowest rank first, leftmost on a tie."""
-    concat = start.merge_rule == "concat"
-    pieces = start.marks.symbols(text)
-    while len(pieces) > 1:
-        best, place = min(
-            (ranks.get(a + b if concat else (a, b), math.inf), i)
-            for i, (a, b) in enumerate(pairwise(pieces))
-        )
-        if best == math.inf:
-            break
-        pieces[place : place + 2] = [pieces[place] + pieces[place + 1]]
-    return pieces
 
 
 def _summed(vocabulary: Vocabulary, parts: Sequence[Vocabulary]) -> Vocabulary:

@@ -18,6 +18,7 @@ from volt.base.errors import SettingsError
 from volt.counting.counts import WordCounts
 from volt.proposing.tokens import NO_TOKEN, Token
 from volt.tokenizing.check import find_unreachable
+from volt.tokenizing.pairs import merge_symbols
 from volt.tokenizing.residues import find_residues, parents_of
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -85,19 +86,22 @@ def _without(
     new_parents = {i: pair for pair, i in place.items()}
     stay: set[int] = set()
     rerouted: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def rank(left: int, right: int) -> int | None:
+        made = place.get((left, right))
+        return None if made is None else tokens[made].rank
+
     waiting = sorted((i for i in parents if i not in removed and i not in new_parents),
                      key=lambda i: (len(texts[i]), i))  # fmt: skip
     for i in waiting:
         letters = [ids[symbol] for symbol in old.marks.symbols(texts[i]) if symbol in ids]
-        pair = _last_pair(letters, place, tokens)
-        fine = pair is not None and all(
-            part not in removed and tokens[part].rank < tokens[i].rank for part in pair
-        )
-        if pair is None or not fine:
+        pair = merge_symbols(letters, rank, lambda a, b: place[a, b], fewest=2)
+        lower = [part not in removed and tokens[part].rank < tokens[i].rank for part in pair]
+        if lower != [True, True]:
             stay |= removed & _ancestors(parents, {i})
             continue
-        place[pair] = i
-        new_parents[i] = pair
+        place[pair[0], pair[1]] = i
+        new_parents[i] = pair[0], pair[1]
         left, right = parents[i]
         rerouted[texts[left], texts[right]] = (texts[pair[0]], texts[pair[1]])
     if stay:
@@ -112,22 +116,6 @@ def _without(
 
 def _plain(token: Token, removed: bool) -> Token:
     return token._replace(parents=None) if removed else token
-
-
-def _last_pair(
-    letters: list[int], place: dict[tuple[int, int], int], tokens: object
-) -> tuple[int, int] | None:
-    """What the letters of a token are merged into, when two are left."""
-    symbols = list(letters)
-    while len(symbols) > 2:
-        due = [(tokens[made].rank, at)  # type: ignore[index]
-               for at, pair in enumerate(pairwise(symbols))
-               if (made := place.get(pair)) is not None]  # fmt: skip
-        if not due:
-            return None
-        _, at = min(due)
-        symbols[at : at + 2] = [place[symbols[at], symbols[at + 1]]]
-    return (symbols[0], symbols[1]) if len(symbols) == 2 else None
 
 
 def _ancestors(parents: dict[int, tuple[int, int]], start: set[int]) -> set[int]:

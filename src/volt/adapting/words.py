@@ -11,6 +11,7 @@ import numpy as np
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import options_of
+from volt.choosing.entropy import entropy_per_length
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.objects import Texts
@@ -91,8 +92,7 @@ def fit_engine(engine: Engine, documents: list[str]) -> Fit:
     found = engine.encode_fitting(documents)
     ids = np.array([i for one in found for i in one], np.int64)
     counts = np.bincount(ids, minlength=engine.size)
-    shares = counts[counts > 0] / max(1, len(ids))
-    nats = float(-(shares * np.log(shares)).sum())
+    nats = entropy_per_length(counts, np.ones(len(counts)), "occurrences")
     starts = {i for i in engine.byte_ids if not 0x80 <= (engine.plain[i] or b"\0")[0] < 0xC0}
     unknown = [*starts, *([] if engine.unknown_id is None else [engine.unknown_id])]
     lines = sum(document.count("\n") + 1 for document in documents)

@@ -59,15 +59,6 @@ def check_arguments(
             raise wrong_type(name, _shown(parameter.annotation), value) from None
 
 
-def check_given(hints: Mapping[str, Any], given: Mapping[str, Any], error: Exception) -> None:
-    """As `check_arguments`, for options, whose types are known."""
-    if isinstance(error, VoltError):
-        return
-    for name, value in given.items():
-        if name in hints and not fits(value, hints[name]):
-            raise wrong_type(name, _shown(hints[name]), value) from None
-
-
 def wrong_type(name: str, wanted: str, value: Any) -> ArgumentTypeError:
     """The error of a parameter that got a value of another type."""
     return ArgumentTypeError(f"`{name}` must be {wanted}, not {type(value).__name__}")

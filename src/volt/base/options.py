@@ -24,7 +24,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
-from volt.base.arguments import PYTHONS_OWN, check_given, names_arguments
+from volt.base.arguments import PYTHONS_OWN, check_arguments, names_arguments
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
@@ -378,6 +378,16 @@ class Settings:
         """Override it to check what concerns several options."""
 
     @classmethod
+    def values_in(cls, settings: Settings) -> dict[str, Any]:
+        """The values of these options in larger settings."""
+        return {name: getattr(settings, name) for name in options_of(cls)}
+
+    @classmethod
+    def given_in(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the options that are theirs."""
+        return {name: options[name] for name in options_of(cls) if name in options}
+
+    @classmethod
     def take(cls: type[S], options: dict[str, Any]) -> S:
         """Settings from those of the options that are theirs, which are taken out."""
         return cls(**{name: options.pop(name) for name in options_of(cls) if name in options})
@@ -431,7 +441,7 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
             try:
                 return checked(*args, **given)
             except PYTHONS_OWN as error:
-                check_given(hints, given, error)
+                check_arguments(call, given, error)
                 raise
 
         hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}

@@ -172,7 +172,8 @@ def _of_type(hint: Any) -> Schema:
     if is_dataclass(hint):
         assert isinstance(hint, type)
         return instance(hint)
-    return {int: whole(), float: number(), str: text(), bool: flag()}[hint]
+    # Bytes are written in base64.
+    return {int: whole(), float: number(), str: text(), bytes: text(), bool: flag()}[hint]
 
 
 def brief(value: Any) -> str:

@@ -6,6 +6,8 @@ import _thread
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
+from contextlib import suppress
+from importlib import import_module
 from threading import Lock
 from typing import TypeVar
 
@@ -17,6 +19,16 @@ Result = TypeVar("Result")
 
 PATIENCE = 5.0
 """Seconds in which a thread has to begin."""
+
+
+def import_ahead(name: str) -> None:
+    """Begin to import a large library, which is needed later, while something else is done."""
+
+    def run() -> None:
+        with suppress(Exception):  # told where it is needed
+            import_module(name)
+
+    start(run)
 
 
 def start(function: Callable[[], object]) -> Callable[[], None] | None:

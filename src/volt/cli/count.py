@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import InputError, SettingsError
-from volt.base.options import option, options_of
+from volt.base.options import option
 from volt.base.shown import plural
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
@@ -68,13 +68,10 @@ def _with_spark(inputs: Inputs, settings: CountSettings, spark: Spark) -> volt.W
 
     if settings.input_format == "counts":
         raise SettingsError("Spark counts text; add up counts files without --engine spark")
-    options = {name: getattr(settings, name) for name in options_of(CountSettings)}
-    options.pop("input_format")
-    form: Any = settings.input_format  # checked there
+    options = CountSettings.values_in(settings)
+    form = options.pop("input_format")
     with engine.session(spark.master) as session:
-        return engine.count_on_spark(
-            session, inputs.files, form=form, **options,
-        )  # fmt: skip
+        return engine.count_on_spark(session, inputs.files, form=form, **options)
 
 
 def _here(
@@ -85,7 +82,7 @@ def _here(
     run: Run,
     given: Given,
 ) -> volt.WordCounts | CountedFile:
-    options = {name: getattr(settings, name) for name in options_of(CountSettings)}
+    options = CountSettings.values_in(settings)
     options |= {"threads": run.threads, "progress": progress_for(run.quiet)}
     if not given & vars(spilling).keys():
         return volt.count(inputs.files, **options)

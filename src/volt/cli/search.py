@@ -87,7 +87,7 @@ def _by_training(
         need(module, "trial")
     from volt.trial.search import trained_search
 
-    texts = {name: getattr(asked, name) for name in options_of(HeldOut)}
+    texts = HeldOut.values_in(asked)
     output = str(asked.output)
     found = trained_search(
         asked.files,

@@ -75,13 +75,14 @@ def counted(
     options: dict[str, Any],
     threads: int,
     progress: Progress,
+    **more: Any,
 ) -> WordCounts:
-    """The words of the inputs."""
+    """The words of the inputs. `more` are options that also concern other stages."""
     if isinstance(inputs, WordCounts):
         if options:
             raise SettingsError(f"the words are counted already: {', '.join(options)}")
         return inputs
-    return count(inputs, threads=threads, progress=progress, **options)
+    return count(inputs, threads=threads, progress=progress, **more | options)
 
 
 def some_words(counts: WordCounts) -> WordCounts:
@@ -240,7 +241,8 @@ class CountPlan:
             self.on_invalid, self.rule.normalize, one.input.normalizer,
             self.rule.reads == "document",
         )  # fmt: skip
-        reader = Reader(one.name, self.rule, cleaner, weight, self.buffer, self.block)
+        begins = not (one.input.stretch and one.input.stretch[0])
+        reader = Reader(one.name, self.rule, cleaner, weight, self.buffer, self.block, begins)
         try:
             if (documents := one.documents()) is not None:
                 return read_documents(reader, documents, counter, after_block)

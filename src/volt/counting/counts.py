@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import parse_json
 from volt.base.output import atomic_write
-from volt.counting.words import WordRule, read_rule
+from volt.base.schema import check, table, whole
+from volt.counting.words import READS, RULE, WordRule, read_rule
 from volt.settings import MOST
 
 if TYPE_CHECKING:
@@ -201,23 +203,23 @@ class CountsHeader:
     @staticmethod
     def parse(line: bytes, name: str) -> CountsHeader:
         """Read the first line of the file `name`, which is not trusted."""
-        try:
-            data = json.loads(line[len(COUNTS_HEAD) :])
-            if data["format"] not in (FORMAT_VERSION, DOCUMENT_FORMAT):
-                raise InputError(
-                    f"{name}: counts format {data['format']!r}; this volt reads up to "
-                    f"{DOCUMENT_FORMAT}"
-                )
-            rule = read_rule(data)
-            if (rule.reads == "document") != (data["format"] == DOCUMENT_FORMAT):
-                raise ValueError("the format does not fit what was read")
-            data.setdefault("documents", 0)
-            totals = {one.name: data[one.name] for one in fields(CountTotals)}
-            for key, value in {"unit": data["unit"], "types": data["types"], **totals}.items():
-                if type(value) is not int or not 0 <= value < LARGEST:
-                    raise ValueError(f"{key} is not a count")
-            if not 0 < data["unit"] <= MOST:
-                raise ValueError("unit out of range")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InputError(f"{name}, line 1: a damaged counts header ({error})") from None
+        header = f"{name}, line 1: the counts header"
+        data = parse_json(header, line[len(COUNTS_HEAD) :], HEADER)
+        if data["format"] not in (FORMAT_VERSION, DOCUMENT_FORMAT):
+            raise InputError(
+                f"{name}: counts format {data['format']}; this volt reads up to {DOCUMENT_FORMAT}"
+            )
+        check(FIELDS, data, header)
+        rule = read_rule(header, data)
+        if (rule.reads == "document") != (data["format"] == DOCUMENT_FORMAT):
+            raise InputError(f"{header}: format: not that of {rule.reads}s")
+        totals = {one.name: data.get(one.name, 0) for one in fields(CountTotals)}
         return CountsHeader(rule, data["unit"], data["types"], CountTotals(**totals))
+
+
+HEADER = table({"format": whole()})
+FIELDS = table(
+    {**RULE, "unit": whole(1, MOST), "types": whole(),
+     **{one.name: whole() for one in fields(CountTotals) if one.name != "documents"}},
+    {**READS, "documents": whole()},
+)  # fmt: skip

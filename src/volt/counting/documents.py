@@ -49,15 +49,11 @@ class Batches:
     """An iterator over batches of documents that knows how far it is, and what it left out."""
 
     name = ""
-    """For messages; none if what was left out is said elsewhere."""
+    """For messages."""
     expected: int | None = None
     """Bytes of the source, or about as many, if that can be known without reading it."""
     position: int | None = None
     """Bytes of the source read so far, if that can be known."""
-    skipped = 0
-    """Records left out because they can't be read as text."""
-    nulls = 0
-    """Fields that are null: not text, and no mistake either."""
 
     def __init__(self) -> None:
         self._batches: Iterator[Documents] | None = None
@@ -74,13 +70,12 @@ class Batches:
         try:
             return next(self._batches)
         except StopIteration:
-            self._tell()
+            tell_left_out(self.name, *self.left_out())
             raise
 
-    def _tell(self) -> None:
-        """Say once what was left out."""
-        if self.name:
-            tell_left_out(self.name, self.skipped, self.nulls)
+    def left_out(self) -> tuple[int, int]:
+        """How many records can't be read as text, and how many fields are null."""
+        return 0, 0
 
 
 def tell_left_out(name: str, skipped: int, nulls: int) -> None:

@@ -23,9 +23,10 @@ from typing import Any, BinaryIO, cast
 
 from volt.base.errors import ArgumentTypeError, InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
+from volt.base.gate import reading
 from volt.base.manifest import result_files, some_of
-from volt.counting.decoding import BlockReader, decompressed
-from volt.counting.documents import Documents, as_lines, batches_of_strings, bytes_of_some
+from volt.counting.decoding import BlockReader, NextBytes, decompressed
+from volt.counting.documents import BATCH, Documents, as_lines, batches_of_strings, bytes_of_some
 from volt.counting.objects import (
     BATCH_ROWS,
     Files,
@@ -71,6 +72,8 @@ class TextInput:
     records: RecordOptions = AS_NAMED
     sampled: bool = False
     """Are its documents chosen ones?"""
+    stretch: tuple[int, int] | None = None
+    """The lines that begin between these two bytes of the file; None: all of it."""
 
     def open(self) -> BinaryIO:
         """The bytes of the text. Compression is recognized by content, never by name."""
@@ -95,15 +98,15 @@ class TextInput:
             if sys.stdin is None or sys.stdin.closed:
                 raise InputError("stdin is closed: there is nothing to read")
             return decompressed(cast(BinaryIO, sys.stdin.buffer), self.name)
-        try:
+        with reading(self.name):
             file = io.BufferedReader(_SteadyFile(self.path, self.name))
             try:
+                if self.stretch:
+                    return _stretch(file, *self.stretch)
                 return decompressed(file, self.name)
             except OSError:
                 file.close()
                 raise
-        except OSError as error:
-            raise InputError(f"cannot read {self.name}: {error.strerror}") from error
 
     @property
     def is_stdin(self) -> bool:
@@ -111,6 +114,8 @@ class TextInput:
 
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""
+        if self.stretch:
+            return self.stretch[1] - self.stretch[0]
         if self.url:
             return url_size(self.url)
         if self.text is not None:
@@ -294,7 +299,7 @@ def _as_records(found: Iterable[TextInput], records: RecordOptions) -> Iterator[
         if form is None:
             yield one
         else:
-            batches = partial(_open_records, one, form, records)
+            batches = partial(open_records, one, form, records)
             yield replace(one, batches=batches, form=form, records=records)
 
 
@@ -314,7 +319,7 @@ def _form_of(one: TextInput, records: RecordOptions) -> str | None:
     return None if form == "text" else form
 
 
-def _open_records(one: TextInput, form: str, records: RecordOptions) -> Iterator[Documents]:
+def open_records(one: TextInput, form: str, records: RecordOptions) -> Iterator[Documents]:
     from volt.counting.record_readers import RecordFile
 
     return RecordFile(one, form, records.fields, records.on_invalid)
@@ -484,6 +489,22 @@ class _SteadyFile(io.FileIO):
                 f"{self._name}: the file changed while it was read; wait until it is complete"
             )
         return got
+
+
+def _stretch(stream: io.BufferedReader[Any], start: int, end: int) -> BinaryIO:
+    """The lines that begin between two places of a file."""
+
+    def line_start(at: int) -> int:
+        if at == 0:
+            return 0
+        stream.seek(at - 1)
+        while (block := stream.readline(BATCH)) and not block.endswith(b"\n"):
+            pass
+        return stream.tell()
+
+    first, last = line_start(start), line_start(end)
+    stream.seek(first)
+    return cast(BinaryIO, io.BufferedReader(NextBytes(cast(BinaryIO, stream), last - first)))
 
 
 # ---------------------------------------------------------------------- data sets of Hugging Face

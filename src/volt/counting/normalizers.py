@@ -20,10 +20,11 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Protocol, cast, get_args
+from typing import Any, ClassVar, Literal, Protocol, cast
 
 from volt.base.errors import InputError
 from volt.base.registry import Registry
+from volt.base.schema import Wrong, instance
 from volt.counting.character_map import character_class, character_map, native_map
 from volt.counting.marks import SPACE_MARK
 
@@ -479,9 +480,6 @@ class BoundNormalizer:
         return self.normalizer.lines(data, self.names)
 
 
-_CHOICES = {"form": get_args(UnicodeForm), "at": get_args(CutPlace)}
-
-
 def read_normalizer(data: Any, *, checked: bool = False) -> Normalizer:
     """Read what `to_data` returned. It is not trusted; a problem names the field. `checked`: its
     table was checked before, which takes 30 ms."""
@@ -505,18 +503,13 @@ def _read_step(where: str, data: Any, checked: bool) -> NormalizerStep:
     if not isinstance(name, str) or name not in NORMALIZERS:
         raise InputError(f"{where}.step: not one of {', '.join(NORMALIZERS)}")
     kind: Any = NORMALIZERS[name]
-    if data.keys() != {"step", *(field.name for field in fields(kind))}:
-        raise InputError(f"{where}: not the fields of the step {name}")
-    values: dict[str, Any] = {}
-    for field in fields(kind):
-        value = data[field.name]
-        if field.type == "bool":
-            fine = isinstance(value, bool)
-        else:
-            fine = isinstance(value, str) and value in _CHOICES.get(field.name, (value,))
-        if not fine or (field.name == "text" and not value):
-            raise InputError(f"{where}.{field.name}: {str(value)[:40]!r} is not allowed here")
-        values[field.name] = value
+    values = {key: value for key, value in data.items() if key != "step"}
+    try:
+        instance(kind, complete=True)(where, values)
+    except Wrong as error:
+        raise InputError(": ".join(error.args)) from None
+    if values.get("text") == "":
+        raise InputError(f"{where}.text: empty")
     if "table" in values:
         try:
             values["table"] = base64.b64decode(values["table"], validate=True)

@@ -218,6 +218,7 @@ class _PandasColumn(Batches):
         self.expected = (bytes_of_some(column.iloc[::step].to_list()) or 0) * step
 
     def read(self) -> Iterator[Documents]:
-        there = self._column[self._column.notna()]
-        self.nulls = len(self._column) - len(there)
-        yield from batches_of_strings(there, self.name)
+        yield from batches_of_strings(self._column[self._column.notna()], self.name)
+
+    def left_out(self) -> tuple[int, int]:
+        return 0, int(self._column.isna().sum())

@@ -88,6 +88,8 @@ class Reader:
     buffer: bytearray
     """What is read at a time fits into it."""
     block: int = BLOCK
+    begins: bool = True
+    """Is it the start of a file, where a byte order mark may be?"""
 
 
 # ----------------------------------------------------------------------------- one document: a file
@@ -105,7 +107,7 @@ def read_text(
     head = cast(io.BufferedReader, stream).peek(3)[:3]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{reader.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
-    skip = 3 if head == b"\xef\xbb\xbf" else 0
+    skip = 3 if reader.begins and head == b"\xef\xbb\xbf" else 0
     stream.read(skip)
     clean = CleanText(stream, reader.name, reader.cleaner, skip) if reader.cleaner else None
     if clean is not None:

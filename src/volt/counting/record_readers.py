@@ -448,7 +448,8 @@ class RecordFile(RecordBatches):
     def __init__(
         self, source: TextInput, form: str, fields: Sequence[str], on_invalid: str
     ) -> None:
-        super().__init__(Reading(source.name, fields, on_invalid))
+        part = source.stretch is not None
+        super().__init__(Reading(source.name, fields, on_invalid, part=part))
         self._source, self._form = source, form
         self._size = source.size()
         self._stream: BinaryIO | None = None

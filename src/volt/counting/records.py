@@ -32,7 +32,7 @@ FORM_OF = {
     "tsv": "tsv", "arrow": "arrow", "feather": "arrow",
 }  # fmt: skip
 """The form of a file by the end of its name, compressed or not. All else is text."""
-COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd)$", re.IGNORECASE)
+COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd|deflate|snappy|lz4)$", re.IGNORECASE)
 SURROGATE = re.compile("[\ud800-\udfff]")
 PAIR = re.compile(rb"[^\t\n]+\t[0-9]{1,18}\r?")
 """A line of SentencePiece's TSV."""
@@ -273,13 +273,8 @@ class RecordBatches(Batches):
         self.name = reading.name
         self._reading = reading
 
-    @property
-    def skipped(self) -> int:  # type: ignore[override]
-        return self._reading.skipped
-
-    @property
-    def nulls(self) -> int:  # type: ignore[override]
-        return self._reading.nulls
+    def left_out(self) -> tuple[int, int]:
+        return self._reading.skipped, self._reading.nulls
 
 
 def _kind(value: Any) -> str:

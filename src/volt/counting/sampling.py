@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import tempfile
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, BinaryIO, cast
@@ -132,14 +132,6 @@ class Units(Batches):
     @property
     def expected(self) -> int | None:  # type: ignore[override]
         return self._input.expected()
-
-    @property
-    def skipped(self) -> int:  # type: ignore[override]
-        return getattr(self._source, "skipped", 0)
-
-    @property
-    def nulls(self) -> int:  # type: ignore[override]
-        return getattr(self._source, "nulls", 0)
 
     def read(self) -> Iterator[Documents]:
         self._source = self._input.documents()
@@ -398,17 +390,6 @@ def sample_report(
         for name, census in censuses.items()
     ]
     return SampleReport(sampling.unit, sampling.seed, groups, sampling.size, sampling.cap)
-
-
-def compared_with_half(whole: Collection[str], half: Collection[str], fixed: bool) -> str:
-    """What the second half did: tokens learned from all of a sample, and from half of it."""
-    size, before = len(whole), len(half)
-    same = len(set(whole) & set(half))
-    changed = f"{1 - same / max(size, 1):.1%} of the tokens differ"
-    if fixed:
-        return f"half of the sample gives another vocabulary: {changed}"
-    moved = abs(size - before) / max(before, 1)
-    return f"half of the sample chose {before:,}, all of it {size:,} ({moved:.1%} apart); {changed}"
 
 
 # -------------------------------------------------------------------------------------- second pass

@@ -7,13 +7,13 @@ count each piece once, and their sum is what one machine counts.
 
 from __future__ import annotations
 
-import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, BinaryIO, cast
+from pathlib import Path
+from typing import Any
 
 from volt.base.arguments import names_arguments
 from volt.base.checks import check_at_least
@@ -21,9 +21,9 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.counting.combine import Weighted, combine
 from volt.counting.counts import WordCounts
-from volt.counting.decoding import NextBytes, is_packed
-from volt.counting.documents import BATCH, Documents, blocks_of_lines
-from volt.counting.inputs import TextInput
+from volt.counting.decoding import is_packed
+from volt.counting.documents import Documents
+from volt.counting.inputs import TextInput, open_records
 from volt.counting.objects import Files, Texts
 from volt.counting.records import Reading, fields_of_record, find_fields
 from volt.settings import WordSettings
@@ -58,69 +58,32 @@ def pieces_of(one: TextInput, by_line: bool) -> Iterator[TextInput]:
     elif one.form == "parquet":
         from volt.counting.record_readers import row_groups
 
-        for group in range(row_groups(str(one.path), _reading(one))):
-            yield _piece(one, f"row group {group + 1}", partial(_parquet_group, one, group))
-    elif (one.form == "jsonl" or (one.batches is None and by_line)) and not _packed(one):
+        reading = Reading(one.name, one.records.fields, one.records.on_invalid, part=True)
+        for group in range(row_groups(str(one.path), reading)):
+            batches = partial(_parquet_group, one, replace(reading), group)
+            name = f"{one.name} (row group {group + 1})"
+            yield replace(one, name=name, batches=batches, path=None)
+    elif (one.form == "jsonl" or (one.batches is None and by_line)) and not _is_packed(one.path):
         for start in range(0, size, PIECE):
-            end = min(start + PIECE, size)
-            read = _json_lines if one.form == "jsonl" else _text_lines
-            yield _piece(one, f"from byte {start:,}", partial(read, one, start, end))
+            name = f"{one.name} (from byte {start:,})" if start else one.name
+            piece = replace(one, name=name, stretch=(start, min(start + PIECE, size)))
+            if one.form == "jsonl":
+                piece = replace(piece, batches=partial(open_records, piece, "jsonl", one.records))
+            yield piece
     else:
         yield one
 
 
-def _piece(one: TextInput, where: str, batches: Callable[[], Iterator[Documents]]) -> TextInput:
-    return replace(one, name=f"{one.name} ({where})", batches=batches, path=None)
-
-
-def _packed(one: TextInput) -> bool:
-    if one.path is None:
-        return True
-    with one.path.open("rb") as file:
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
         return is_packed(file.read(10))
 
 
-def _reading(one: TextInput) -> Reading:
-    return Reading(one.name, one.records.fields, one.records.on_invalid, part=True)
-
-
-def _parquet_group(one: TextInput, group: int) -> Iterator[Documents]:
+def _parquet_group(one: TextInput, reading: Reading, group: int) -> Iterator[Documents]:
     from volt.counting.record_readers import read_parquet
 
     with one.open_file() as stream:
-        yield from read_parquet(stream, _reading(one), [group])
-
-
-def _json_lines(one: TextInput, start: int, end: int) -> Iterator[Documents]:
-    from volt.counting.record_readers import read_json_lines
-
-    reading = replace(_reading(one), name=f"{one.name} (from byte {start:,})")
-    with one.open_file() as stream:
-        yield from read_json_lines(_stretch(stream, start, end), reading)
-
-
-def _text_lines(one: TextInput, start: int, end: int) -> Iterator[Documents]:
-    with one.open_file() as stream:
-        lines = _stretch(stream, start, end)
-        if start == 0 and cast(io.BufferedReader, lines).peek(3)[:3] == b"\xef\xbb\xbf":
-            lines.read(3)
-        yield from blocks_of_lines(lines, one.name)
-
-
-def _stretch(stream: BinaryIO, start: int, end: int) -> BinaryIO:
-    """The lines that begin between two places of a file."""
-
-    def line_start(at: int) -> int:
-        if at == 0:
-            return 0
-        stream.seek(at - 1)
-        while (block := stream.readline(BATCH)) and not block.endswith(b"\n"):
-            pass
-        return stream.tell()
-
-    first, last = line_start(start), line_start(end)
-    stream.seek(first)
-    return cast(BinaryIO, io.BufferedReader(NextBytes(stream, last - first)))
+        yield from read_parquet(stream, reading, [group])
 
 
 # --------------------------------------------------------------------------------------- partitions

@@ -28,12 +28,11 @@ from numpy.typing import NDArray
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
-from volt.base.options import options_of
 from volt.counting.counts import CountTotals, WordCounts, common_unit
 from volt.counting.documents import tell_left_out
 from volt.counting.inputs import split_group, weight_in_name, weight_of_each
 from volt.counting.record_readers import string_buffers
-from volt.counting.records import DEFAULT_FIELDS, fields_of_record
+from volt.counting.records import DEFAULT_FIELDS, fields_of_record, form_by_name
 from volt.counting.sampling import Census, Sampling, choose, sample_report
 from volt.counting.spark_worker import (
     COUNTED,
@@ -51,8 +50,6 @@ from volt.settings import CountSettings, WordSettings
 
 InputForm = Literal["auto", "text", "jsonl", "parquet"]
 
-FORM_OF = {"parquet": "parquet", "jsonl": "jsonl", "ndjson": "jsonl", "json": "jsonl"}
-"""The form of a file by the end of its name, compressed or not (`x.jsonl.gz`). All else is text."""
 SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
@@ -117,7 +114,7 @@ def count_on_spark(
     settings = CountSettings(**options)
     if settings.shard is not None:
         raise SettingsError("Spark divides the work itself: leave `shard` out")
-    asked = {name: getattr(settings, name) for name in options_of(WordSettings)}
+    asked = WordSettings.values_in(settings)
     asked["reads"] = asked.pop("unit")
     rule = WordRule(**{name: value for name, value in asked.items() if value is not None})
     sampling = Sampling.of(settings, rule.reads)
@@ -219,8 +216,9 @@ def _collect(rows: Any, parts: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _form_of(path: str) -> str:
-    name = re.sub(r"\.(gz|bz2|zst|deflate|snappy|lz4)$", "", path.rstrip("/").lower())
-    return FORM_OF.get(name.rpartition(".")[2], "text")
+    """Of JSON, only lines are read; of other records, only Parquet."""
+    found = form_by_name(path.rstrip("/"))
+    return {"parquet": "parquet", "jsonl": "jsonl", "json": "jsonl"}.get(found or "", "text")
 
 
 def _members(frame: Any, fields: Sequence[str], paths: list[str]) -> list[tuple[str, ...]]:

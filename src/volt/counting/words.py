@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from volt import _core
-from volt.base.errors import SettingsError
+from volt.base import schema
+from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
 from volt.base.registry import Registry
 from volt.counting import marks
@@ -255,23 +256,23 @@ class WordRule:
         return _core.Counter(self.mode.native, self.max_word_length, threads, max_types, self.reads)
 
 
-def read_rule(data: Mapping[str, Any]) -> WordRule:
-    """The rule in the header of a file, which is not trusted: a ValueError or KeyError if it is
-    damaged."""
-    values = {one.name: data[one.name] for one in fields(WordRule) if one.name != "reads"}
-    if data["pretokenizer"] not in PRETOKENIZERS or data["normalize"] not in get_args(
-        Normalization
-    ):
-        raise ValueError("unknown pre-tokenizer or normalization")
-    reads = data.get("reads", "line")
-    if reads not in get_args(Unit):
-        raise ValueError("reads neither lines nor documents")
+def _known(where: str, value: Any) -> None:
+    if not isinstance(value, str) or value not in PRETOKENIZERS:
+        raise schema.Wrong(where, f"{schema.brief(value)} is not one of {', '.join(PRETOKENIZERS)}")
+
+
+RULE: dict[str, schema.Schema] = {
+    "pretokenizer": _known, "normalize": schema.one_of(*get_args(Normalization)),
+    "max_word_length": schema.whole(2, MOST), "unicode": schema.text(),
+}  # fmt: skip
+"""The fields of a file that say the rule, beside `reads`, which files of older versions lack."""
+READS = {"reads": schema.one_of(*get_args(Unit))}
+
+
+def read_rule(name: str, data: Mapping[str, Any]) -> WordRule:
+    """The rule in the file `name`, whose fields were checked by RULE and READS."""
+    given = {one.name: data[one.name] for one in fields(WordRule) if one.name in data}
     try:
-        rule = WordRule(**values, reads=reads)
+        return WordRule(**{"reads": "line", **given})
     except SettingsError as error:
-        raise ValueError(str(error)) from None
-    if type(rule.max_word_length) is not int or not 2 <= rule.max_word_length <= MOST:
-        raise ValueError("max_word_length out of range")
-    if not isinstance(rule.unicode, str):
-        raise ValueError("unicode is not a version")
-    return rule
+        raise InputError(f"{name}: {error}") from None

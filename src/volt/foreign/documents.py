@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import reading
 from volt.counting.counts import COUNTS_HEAD, WordCounts
 from volt.counting.decoding import BlockReader, invalid_utf8
 from volt.counting.documents import Documents, text_only
@@ -36,15 +37,13 @@ def read_documents(on: Text | Iterable[Text], settings: InputSettings | None = N
     replace = records.on_invalid == "replace"
     documents: list[str] = []
     for source in find_inputs(on, glob=settings.glob, records=records):
-        try:
+        with reading(source.name):
             batches = source.documents()
             if batches is None:
                 with source.open() as stream:
                     found = [stream.read().removeprefix(b"\xef\xbb\xbf")]
             else:
                 found = [one for batch in text_only(batches, source.name) for one in batch.split()]
-        except OSError as error:
-            raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
         for data in found:
             try:
                 documents.append(data.decode(errors="replace" if replace else "strict"))
@@ -70,10 +69,8 @@ def look_at(
     for place, source in enumerate(inputs):
         if most <= 0:
             break
-        try:
+        with reading(source.name):
             inputs[place], found = _first_texts(source, most)
-        except OSError as error:
-            raise InputError(f"cannot read {source.name}: {error.strerror or error}") from error
         texts += found
         most -= sum(map(len, found))
     return inputs, texts

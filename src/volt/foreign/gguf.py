@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from volt.base import schema
 from volt.base.errors import InputError, SettingsError
+from volt.base.schema import check, rows, table, text, whole
 from volt.counting.marks import SPACE_MARK
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import Engine
@@ -38,20 +40,20 @@ PATTERNS = {
 WHOLE_WORDS = ("llama-bpe", "llama3", "llama-v3")
 """Where a word that is a token is taken whole."""
 NORMAL_TYPE, UNKNOWN_TYPE, CONTROL_TYPE, USER_TYPE = 1, 2, 3, 4
+FIELDS = table(
+    {"tokens": rows(text(), MOST_TOKENS, least=1)},
+    {"token_type": rows(whole(), MOST_TOKENS), "scores": rows(schema.number(), MOST_TOKENS)},
+)
 
 
 def open_gguf(path: Path, pattern: str | None) -> Engine:
     found = read_fields(path, KEY)
-    kind, tokens = found.get("model"), found.get("tokens")
-    if (
-        not isinstance(tokens, list)
-        or not 0 < len(tokens) <= MOST_TOKENS
-        or not all(isinstance(token, str) for token in tokens)
-    ):
-        raise InputError(f"{path}: {KEY}tokens: not a list of tokens")
+    check(FIELDS, found, f"{path}: {KEY[:-1]}")
+    kind, tokens = found.get("model"), found["tokens"]
     types = found.get("token_type") or [NORMAL_TYPE] * len(tokens)
-    if len(types) != len(tokens) or not all(type(kind) is int for kind in types):
-        raise InputError(f"{path}: {KEY}token_type: not a number per token")
+    scores = found["scores"] = found.get("scores") or [0.0] * len(tokens)
+    if not len(types) == len(scores) == len(tokens):
+        raise InputError(f"{path}: {KEY}token_type or {KEY}scores: not a number per token")
     openers = {"llama": _sentencepiece, "t5": _sentencepiece, "gpt2": _bpe, "bert": _word_piece}
     if kind not in openers:
         raise SettingsError(
@@ -79,11 +81,8 @@ def _roles(found: dict[str, Any], tokens: list[str]) -> Roles:
 
 
 def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern: Any) -> Engine:
-    scores = found.get("scores") or [0.0] * len(types)
-    if len(scores) != len(types) or not all(isinstance(one, float) for one in scores):
-        raise InputError(f"{path}: {KEY}scores: not a number per token")
     model = new_model_proto()
-    for token, score, kind in zip(found["tokens"], scores, types, strict=True):
+    for token, score, kind in zip(found["tokens"], found["scores"], types, strict=True):
         model.pieces.add(piece=token, score=float(score), type=int(kind) if 1 <= kind <= 6 else 1)
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     trainer.model_type = BPE if found["model"] == "llama" else UNIGRAM

@@ -23,12 +23,12 @@ from volt.foreign.settings_ids import renumbered
 from volt.formats.huggingface.file import tokenizer_json
 from volt.formats.huggingface.folder import (
     ADDED,
-    ADDED_TOKENS,
     CONFIG,
     TOKENIZER_CONFIG,
     with_names_beside,
 )
 from volt.formats.reasons import UNKNOWN_PENALTY
+from volt.tokenizing.schemas import TOKEN_IDS
 
 MAP, GENERATION = "special_tokens_map.json", "generation_config.json"
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
@@ -369,7 +369,7 @@ def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
     if (folder / GENERATION).exists():
         files[GENERATION] = _renumbered_ids(folder / GENERATION, change)
     if (folder / ADDED).exists():
-        ids: Mapping[str, int] = read_json(folder / ADDED, ADDED_TOKENS, SETTINGS)
+        ids: Mapping[str, int] = read_json(folder / ADDED, TOKEN_IDS, SETTINGS)
         source = JsonText(read_text(folder / ADDED))
         new_ids: dict[tuple[str | int, ...], str] = {
             (key,): str(change.new_id(value, ADDED)) for key, value in ids.items()

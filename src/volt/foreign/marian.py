@@ -21,7 +21,7 @@ from volt.foreign.sentencepiece import SentencePiece, rewritten_model
 from volt.formats.huggingface.folder import CONFIG, settings_of
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import NORMAL, UNIGRAM
-from volt.tokenizing.schemas import MOST_TOKENS
+from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.tokenizer import Tokenizer
 
 LANGUAGE = re.compile(r">>.+?<<")
@@ -36,12 +36,9 @@ class MarianMT(Engine):
 
     def __init__(self, folder: Path) -> None:
         self.name, self.kind, self.folder = str(folder), "marian-mt", folder
-        table = read_json(folder / VOCAB)
-        fine = isinstance(table, dict) and all(
-            type(i) is int and 0 <= i < MOST_TOKENS for i in table.values()
-        )
-        if not fine or UNKNOWN not in table:
-            raise InputError(f"{folder / VOCAB}: not a table of tokens and ids with {UNKNOWN}")
+        table = read_json(folder / VOCAB, TOKEN_IDS)
+        if UNKNOWN not in table:
+            raise InputError(f"{folder / VOCAB}: no {UNKNOWN} among the tokens")
         self.sides = {name: SentencePiece(str(folder / name), read_bytes(folder / name))
                       for name in SIDES if (folder / name).exists()}  # fmt: skip
         source = self.source = self.sides[SIDES[0]]

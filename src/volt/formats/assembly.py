@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError
+from volt.base.schema import brief
 from volt.base.shown import plural
 from volt.counting.marks import (
     INNER,
@@ -168,8 +169,8 @@ def assemble(parsed: Parsed) -> Vocabulary:
 def _take_for_special(parsed: Parsed, listed: list[str], lost: NDArray[np.int64]) -> None:
     if lost[-1] >= len(parsed.texts):
         first = listed[next(i for i in lost.tolist() if i >= len(parsed.texts))]
-        raise parsed.fail(f"no two tokens make {_brief(first)}")
-    shown = ", ".join(_brief(listed[i]) for i in lost[:5]) + (", ..." if len(lost) > 5 else "")
+        raise parsed.fail(f"no two tokens make {brief(first)}")
+    shown = ", ".join(brief(listed[i]) for i in lost[:5]) + (", ..." if len(lost) > 5 else "")
     parsed.messages.append(
         f"no two tokens make {shown} ({len(lost):,}): taken for special tokens, "
         "which text never gives"
@@ -235,7 +236,7 @@ def _check_texts(parsed: Parsed, listed: list[str]) -> None:
         if not text:
             raise parsed.fail(f"token {number} is empty")
         if text in seen:
-            raise parsed.fail(f"token {number}, {_brief(text)}, is there twice")
+            raise parsed.fail(f"token {number}, {brief(text)}, is there twice")
         seen.add(text)
         if len(text) > LONGEST_TOKEN:
             raise parsed.fail(f"token {number} has more than {LONGEST_TOKEN:,} characters")
@@ -329,7 +330,7 @@ def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed
         text = left + right
         for one in (left, right, text):
             if one not in characters and one not in unnamed and one not in parsed.kinds:
-                raise parsed.fail(f"merge {number}: {_brief(one)} is not in the vocabulary")
+                raise parsed.fail(f"merge {number}: {brief(one)} is not in the vocabulary")
         # Names are found in the text first, and what is never made merges with nothing.
         usable = text in unnamed and left in made and right in made
         if usable and place_of.setdefault((left, right), number) == number:
@@ -340,7 +341,7 @@ def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed
     late = next((text for text, pair in first.items()
                  if any(ranks.get(part, -1) > ranks[text] for part in pair)), None)  # fmt: skip
     if late is not None and parsed.one_pair_at_a_time:
-        raise parsed.fail(f"{_brief(late)} is merged before what it is made from")
+        raise parsed.fail(f"{brief(late)} is merged before what it is made from")
     if not several or _is_concat(ranks, characters, place_of, parsed.marks):
         return "concat" if several else "pairs", ranks, first
     if parsed.one_pair_at_a_time:
@@ -424,7 +425,7 @@ def _measured(vocabulary: Vocabulary, parsed: Parsed) -> Vocabulary:
     if crossing:
         example = vocabulary.texts[crossing[0]]
         parsed.messages.append(
-            f"{plural(len(crossing), 'token')} across two words, such as {_brief(example)}: no "
+            f"{plural(len(crossing), 'token')} across two words, such as {brief(example)}: no "
             "text gives such a token"
             + ("" if parsed.mode.byte_level else " in volt: text with it is cut otherwise")
         )
@@ -463,8 +464,3 @@ def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
         "these are not tokens of metaspace, whitespace or byte-level text. A text to compare "
         "on is named with `on`, once for each"
     )
-
-
-def _brief(text: str) -> str:
-    shown = repr(text)
-    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -34,6 +34,7 @@ from volt.formats.huggingface.parts import (
 from volt.formats.huggingface.read import parse
 from volt.formats.huggingface.write import as_json
 from volt.tokenizing.pairs import merge_list
+from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"
@@ -106,9 +107,7 @@ def pair_data(folder: Path, pattern: str | None) -> PairData:
             f"{folder}: vocab.json and merges.txt (or encoder.json and vocab.bpe) belong together, "
             "and one is missing"
         )
-    vocab = read_json(folder / names[0])
-    if not isinstance(vocab, dict) or not all(type(i) is int for i in vocab.values()):
-        raise InputError(f"{folder / names[0]}: not a table of tokens and ids")
+    vocab = read_json(folder / names[0], TOKEN_IDS)
     merges = [" ".join(pair) for pair in read_merges(folder / names[1])]
     settings = settings_of(folder, CONFIG)
     parts, said = _parts(folder, names, settings, pattern)

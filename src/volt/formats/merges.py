@@ -13,6 +13,7 @@ from volt.proposing.tokens import NO_TOKEN
 from volt.tokenizing.pairs import (
     Pair,
     all_pairs,
+    concat_rank,
     last_pairs,
     last_parents,
     merge_symbols,
@@ -82,7 +83,7 @@ def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
     all places of the word before it looks for the next."""
     marks = vocabulary.marks
     suspects = [marks.strip(text) for text in delayed_tokens(vocabulary)]
-    ranks = mergeable(vocabulary)
+    rank = concat_rank(mergeable(vocabulary))
     order = {pair: number for number, pair in enumerate(all_pairs(vocabulary))}
     differing = []
     for number, word in enumerate(counts.words if suspects else []):
@@ -93,7 +94,7 @@ def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
         tokens = symbols
         while due := [pair for pair in pairwise(tokens) if pair in order]:
             tokens = _join(tokens, min(due, key=lambda pair: order[pair]))
-        if tokens != merge_symbols(symbols, ranks):
+        if tokens != merge_symbols(symbols, rank):
             differing.append(number)
     return _tally(counts, differing)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import read_json, read_lines
+from volt.base.schema import table, text
 from volt.base.shown import plural
 from volt.counting.marks import byte_letters
 from volt.counting.words import CUSTOM, PRETOKENIZERS
@@ -23,6 +24,7 @@ from volt.formats.assembly import Parsed
 from volt.formats.base import Files, Format
 from volt.formats.patterns import known_to_tiktoken, regular_expression
 from volt.tokenizing.pairs import merged_by_rank
+from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
 
 BY_RANKS = {
@@ -115,13 +117,8 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
 
 
 def _read_settings(file: Path) -> tuple[str, dict[str, int]]:
-    data = read_json(file)
-    special = data.get("special_tokens") if isinstance(data, dict) else None
-    if not isinstance(special, dict) or not all(type(i) is int for i in special.values()):
-        raise InputError(f"{file}: special_tokens: not a table of names and ids")
-    if not isinstance(data.get("pat_str"), str):
-        raise InputError(f"{file}: pat_str: not a regular expression")
-    return data["pat_str"], special
+    data = read_json(file, table({"pat_str": text(), "special_tokens": TOKEN_IDS}))
+    return data["pat_str"], data["special_tokens"]
 
 
 def read(path: Path, pattern: str | None = None) -> Parsed:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
-from volt.base.options import accepts, options_of
+from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.inputs import Text
 from volt.ladder import Ladder
@@ -37,7 +37,7 @@ def learn_languages(
     have as many lines. All other options are those of `volt.learn`.
     """
     options.setdefault("multilingual", True)
-    chosen = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
+    chosen = LearnSettings.given_in(options)
     settings, about = LearnSettings.take(options), LanguageSettings.take(options)
     floor = about.min_share
     if floor is not None and settings.looked_up:

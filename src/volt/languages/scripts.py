@@ -20,7 +20,7 @@ import numpy as np
 from volt.adapting.join import Joined, join
 from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
-from volt.base.options import accepts, options_of
+from volt.base.options import accepts
 from volt.base.output import atomic_folder
 from volt.base.progress import Progress
 from volt.base.shown import json_text
@@ -156,7 +156,7 @@ def learn_scripts(
     S and the number of candidates are those of all scripts together: each has the part of them
     that it has of the word types.
     """
-    chosen = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
+    chosen = LearnSettings.given_in(options)
     settings = LearnSettings.take(options)
     threads = thread_count(threads)
     progress = progress or Progress()
@@ -203,7 +203,7 @@ def learn_languages_by_script(
         raise SettingsError("`min_share` needs one vocabulary: leave out `separate_scripts`")
     options.setdefault("multilingual", True)
     threads, progress = thread_count(options.pop("threads", None)), options.pop("progress", None)
-    learned = {name: value for name, value in options.items() if name in options_of(LearnSettings)}
+    learned = LearnSettings.given_in(options)
     LearnSettings.take(options)
     counts, balanced, exact = count_languages(
         texts, temperature=about.temperature, threads=threads, progress=progress, **options

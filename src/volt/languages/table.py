@@ -75,13 +75,7 @@ class LanguageTable:
     min_share: float | None = None
 
     def summary(self) -> dict[str, Any]:
-        return {
-            "reference": self.reference,
-            "parallel": self.parallel,
-            "temperature": self.temperature,
-            "min_share": self.min_share,
-            "rows": [asdict(row) for row in self.rows],
-        }
+        return asdict(self)
 
 
 def language_table(

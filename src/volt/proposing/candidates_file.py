@@ -13,15 +13,22 @@ from volt import _core
 from volt._version import __version__
 from volt.base.arguments import names_arguments
 from volt.base.errors import InputError
-from volt.base.gate import named, read_text
+from volt.base.gate import named, parse_json, read_text
 from volt.base.output import atomic_write
-from volt.counting.words import read_rule
+from volt.base.schema import check, one_of, optional, table, whole
+from volt.counting.words import READS, RULE, read_rule
 from volt.proposing.base import Candidates, fixed_rows
 from volt.proposing.merges import MergeCandidates
 from volt.proposing.tokens import packed
 
 FORMAT_VERSION = 1
 HEAD = "# volt candidates "
+HEADER = table({"format": whole()})
+FIELDS = table(
+    {**RULE, "alphabet": whole(), "merges": whole(), "left_out": whole(), "unit": whole(),
+     "unknown": optional(whole())},
+    {**READS, "encoding": one_of("merge", "split"), "fixed_rows": whole()},
+)  # fmt: skip
 COLUMNS = ["id", "token", "left", "right", "pairs", "count", "frequency", "length"]
 
 
@@ -69,30 +76,24 @@ def _read_header(name: str, line: str) -> tuple[int, int, dict[str, Any]]:
     """The number of symbols and of merges, and the other fields of the candidates."""
     if not line.startswith(HEAD):
         raise InputError(f"{name}: not a candidates file (its first line starts with {HEAD!r})")
-    try:
-        data = json.loads(line[len(HEAD) :])
-        if data["format"] != FORMAT_VERSION:
-            raise ValueError(f"format {data['format']!r}; this volt reads {FORMAT_VERSION}")
-        encoding = data.get("encoding", "merge")
-        if encoding in ("longest", "unigram"):
-            raise InputError(
-                f"{name}: these candidates have no parents, and without the text they can't be "
-                "measured; name the text instead"
-            )
-        if encoding not in ("merge", "split"):
-            raise ValueError(f"encoding {encoding!r}")
-        rule = read_rule(data)
-        counts = {key: data[key] for key in ("alphabet", "merges", "left_out", "unit")}
-        counts["fixed_rows"] = data.get("fixed_rows", fixed_rows(rule.pretokenizer))
-        if not all(type(count) is int and count >= 0 for count in counts.values()):
-            raise ValueError("a count is not a whole number")
-        unknown = data["unknown"]
-        if unknown is not None and (type(unknown) is not int or unknown != counts["alphabet"] - 1):
-            raise ValueError("unknown is not the last symbol")
-        own = {"rule": rule, "unknown": unknown, "encoding": encoding}
-        return counts.pop("alphabet"), counts.pop("merges"), own | counts
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(f"{name}, line 1: a damaged header ({error})") from None
+    header = f"{name}, line 1: the header"
+    data = parse_json(header, line[len(HEAD) :], HEADER)
+    if data["format"] != FORMAT_VERSION:
+        raise InputError(f"{header}: format {data['format']}; this volt reads {FORMAT_VERSION}")
+    if data.get("encoding") in ("longest", "unigram"):
+        raise InputError(
+            f"{name}: these candidates have no parents, and without the text they can't be "
+            "measured; name the text instead"
+        )
+    check(FIELDS, data, header)
+    if data["unknown"] not in (None, data["alphabet"] - 1):
+        raise InputError(f"{header}: unknown: not the last symbol")
+    own = {
+        "rule": read_rule(header, data), "encoding": data.get("encoding", "merge"),
+        "fixed_rows": data.get("fixed_rows", fixed_rows(data["pretokenizer"])),
+        **{key: data[key] for key in ("unknown", "left_out", "unit")},
+    }  # fmt: skip
+    return data["alphabet"], data["merges"], own
 
 
 def _read_rows(

@@ -398,11 +398,14 @@ class LearnSettings(VocabularySettings, CandidateSettings, ChoiceSettings, group
         large = parse_model(self.for_model).body >= LARGE_BODY
         return f"bpe:{LARGE_MODEL_MERGES}" if large else "bpe"
 
-    def with_profile(self) -> LearnSettings:
-        """The merge rule that goes with the profile, unless another was asked for."""
+    def completed(self) -> LearnSettings:
+        """With what follows from others unless it was asked for: the merge rule of the profile, and
+        a single split for a ladder, whose sizes are given."""
         rules: dict[str, MergeRule] = {"literal": "concat", "released": "pairs"}
-        rule = rules.get(self.profile or "")
-        return self if rule is None or self.merge_rule else replace(self, merge_rule=rule)
+        return replace(
+            self, merge_rule=self.merge_rule or rules.get(self.profile or ""),
+            splits=self.splits or (None if self.ladder is None else 1),
+        )  # fmt: skip
 
     @property
     def looked_up(self) -> bool:

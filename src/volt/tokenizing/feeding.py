@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import SettingsError
+from volt.base.gate import reading
 from volt.base.progress import Progress
 from volt.counting.decoding import Cleaner, CleanText, invalid_utf8
 from volt.counting.documents import Documents, documents_of, one_document, text_only
@@ -63,12 +64,8 @@ class Feeder:
             told = Told(report, self.reads)
             for source in sources:
                 size = source.expected()
-                try:
+                with reading(source.name):
                     yield from self._feed_one(source, partial(told.block, size=size))
-                except OSError as error:
-                    raise InputError(
-                        f"cannot read {source.name}: {error.strerror or error}"
-                    ) from error
                 told.input(size)
 
     def _feed_one(self, source: TextInput, after_block: AfterBlock) -> Iterator[None]:

@@ -16,9 +16,11 @@ last two tokens are always the same: its *last pair*. So:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from operator import add
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,9 @@ from volt.tokenizing.encoder import native_encoder
 from volt.tokenizing.vocabulary import Vocabulary
 
 Pair = tuple[str, str]
+S = TypeVar("S", str, int)
+Rank = Callable[[S, S], "int | None"]
+"""The rank of two neighbours; None if they do not merge."""
 
 
 def mergeable(vocabulary: Vocabulary) -> dict[str, int]:
@@ -83,41 +88,36 @@ def last_pairs(vocabulary: Vocabulary) -> dict[str, Pair]:
 
 
 def last_pair(token: str, ranks: dict[str, int], marks: Marks) -> Pair | None:
-    symbols = merge_symbols(marks.symbols(token), ranks, fewest=2)
-    return (symbols[0], symbols[1]) if len(symbols) == 2 else None
+    return last_two(marks.symbols(token), concat_rank(ranks))
 
 
-def last_two(symbols: list[str], rank: Callable[[str, str], int | None]) -> Pair | None:
+def last_two(symbols: Sequence[str], rank: Rank[str]) -> Pair | None:
     """The last pair that is merged when a token's own symbols are; None if they do not end as one
-    token. `rank` is that of a pair: the lowest first, leftmost on a tie."""
-    symbols = list(symbols)
-    while len(symbols) > 2:
-        due = [(found, place) for place, (left, right) in enumerate(pairwise(symbols))
-               if (found := rank(left, right)) is not None]  # fmt: skip
-        if not due:
-            return None
-        _, place = min(due)
-        symbols[place : place + 2] = [symbols[place] + symbols[place + 1]]
-    if len(symbols) < 2 or rank(symbols[0], symbols[1]) is None:
-        return None
-    return symbols[0], symbols[1]
+    token."""
+    left = merge_symbols(symbols, rank, fewest=2)
+    return (left[0], left[1]) if len(left) == 2 and rank(*left) is not None else None
 
 
-def merge_symbols(symbols: list[str], ranks: dict[str, int], fewest: int = 1) -> list[str]:
-    """Join neighbours under rule `concat`, the lowest rank first, leftmost on a tie, until `fewest`
-    symbols are left or none can be joined. Characters, of rank -1, are not made by joining."""
-    symbols = list(symbols)
-    while len(symbols) > fewest:
-        due = [
-            (rank, place)
-            for place, (left, right) in enumerate(pairwise(symbols))
-            if (rank := ranks.get(left + right, -1)) >= 0
-        ]
+def concat_rank(ranks: Mapping[str, int]) -> Rank[str]:
+    """Of a pair under rule `concat`: that of what it makes. Characters, of rank -1, are not made by
+    joining."""
+    return lambda left, right: rank if (rank := ranks.get(left + right, -1)) >= 0 else None
+
+
+def merge_symbols(
+    symbols: Sequence[S], rank: Rank[S], join: Callable[[S, S], S] = add, *, fewest: int = 1
+) -> list[S]:
+    """Join neighbours, the pair of the lowest rank first, leftmost on a tie, until `fewest` symbols
+    are left or no pair has a rank."""
+    merged = list(symbols)
+    while len(merged) > fewest:
+        due = [(found, place) for place, pair in enumerate(pairwise(merged))
+               if (found := rank(*pair)) is not None]  # fmt: skip
         if not due:
             break
         _, place = min(due)
-        symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
-    return symbols
+        merged[place : place + 2] = [join(*merged[place : place + 2])]
+    return merged
 
 
 def all_pairs(vocabulary: Vocabulary) -> list[Pair]:

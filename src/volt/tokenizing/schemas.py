@@ -6,13 +6,15 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from volt.base.schema import Wrong, brief, fixed, flag, instance, one_of, rows, table, text, whole
-from volt.counting.words import MergeRule, Normalization, Unit, Unknown
+from volt.counting.words import READS, RULE, MergeRule, Unknown
 from volt.proposing.base import Encoding
 from volt.proposing.tokens import KINDS
 from volt.tokenizing.roles import Roles
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, WordEnds
 
 MOST_TOKENS = 10_000_000
+TOKEN_IDS = table({}, others=whole(0, MOST_TOKENS - 1))
+"""Tokens and their ids, as files of other toolkits list them."""
 
 
 def score(where: str, value: Any) -> None:
@@ -35,14 +37,13 @@ FORMAT = table({"format": whole()})
 SIZE = table({"size": whole(), "tokens": some, "hidden": some})
 HEAD = table(
     {
-        "pretokenizer": text(), "normalize": one_of(*get_args(Normalization)),
-        "max_word_length": whole(), "unicode": text(), "encoding": one_of(*get_args(Encoding)),
+        **RULE, "encoding": one_of(*get_args(Encoding)),
         "merge_rule": one_of(*get_args(MergeRule)), "unknown": one_of(*get_args(Unknown)),
         "unit": whole(1), "unreachable": rows(whole()), "signature": text(),
         "self_test": rows(table({"text": text(), "ids": rows(whole())})),
     },
     {
-        "reads": one_of(*get_args(Unit)), "unknown_token": text(), "fuse_unknown": flag(),
+        **READS, "unknown_token": text(), "fuse_unknown": flag(),
         "look_up": look_up, "word_ends": one_of(*get_args(WordEnds)), "space_first": flag(),
         "whole_words": flag(), "roles": instance(Roles, complete=True),
     },

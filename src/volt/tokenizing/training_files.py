@@ -9,7 +9,6 @@ input: the next run with `resume` goes on after the last part.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -17,9 +16,8 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,16 +33,14 @@ from volt.base.output import atomic_write, claim
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
 from volt.base.schema import instance
-from volt.counting.decoding import NextBytes, is_packed
 from volt.counting.inputs import Text, TextInput, whole_size
+from volt.counting.shards import pieces_of
 from volt.settings import EncodeSettings
 from volt.tokenizing.feeding import find_texts
 
 if TYPE_CHECKING:
     from volt.tokenizing.tokenizer import Tokenizer
 
-PART = 64 << 20
-"""Bytes of a text file that are encoded between two entries of the journal."""
 TOKEN_BYTES = "token_bytes.npy"
 NPY_HEADER = 128
 MEGATRON_MAGIC = b"MMIDIDX\x00\x00"
@@ -170,53 +166,6 @@ TRAINING_FORMS: Registry[TrainingForm] = Registry(
 )  # fmt: skip
 
 
-# -------------------------------------------------------------------------------------------- parts
-
-
-@dataclass(frozen=True, slots=True)
-class FilePart(TextInput):
-    """Some lines of a file."""
-
-    start: int = 0
-    end: int = 0
-
-    def open(self) -> BinaryIO:
-        try:
-            stream = cast(Path, self.path).open("rb")
-        except OSError as error:
-            raise InputError(f"cannot read {self.name}: {error.strerror}") from error
-        stream.seek(self.start)
-        return cast(BinaryIO, io.BufferedReader(NextBytes(stream, self.end - self.start)))
-
-    def size(self) -> int | None:
-        return self.end - self.start
-
-
-def input_parts(sources: Iterable[TextInput], by_line: bool) -> list[TextInput]:
-    """The inputs, with large text files cut into parts of whole lines."""
-    return [part for source in sources for part in (_cut(source) if by_line else [source])]
-
-
-def _cut(source: TextInput) -> Iterator[TextInput]:
-    size = source.size()
-    path = source.path
-    if path is None or source.batches is not None or size is None or size <= PART:
-        yield source
-        return
-    with path.open("rb") as stream:
-        if is_packed(stream.read(10)):
-            yield source
-            return
-        start = 0
-        while start < size:
-            stream.seek(min(start + PART, size))
-            stream.readline()
-            end = min(stream.tell(), size) if start + PART < size else size
-            name = f"{source.name} (from byte {start:,})" if start else source.name
-            yield FilePart(name, source.weight, path, start=start, end=end)
-            start = end
-
-
 # -------------------------------------------------------------------------------------- the journal
 
 
@@ -231,12 +180,12 @@ class _Journal:
     documents: int = 0
 
 
-def _task(tokenizer: Tokenizer, parts: list[list[TextInput]], settings: Any) -> str:
+def _task(tokenizer: Tokenizer, sources: list[TextInput], settings: Any) -> str:
     digest = hashlib.sha256(tokenizer.vocabulary.to_bytes())
-    for part in chain.from_iterable(parts):
-        status = part.path.stat() if part.path is not None else None
+    for source in sources:
+        status = source.path.stat() if source.path is not None else None
         about = None if status is None else (status.st_size, status.st_mtime_ns)
-        digest.update(repr((str(part.path), part.size(), about)).encode())
+        digest.update(repr((source.name, about)).encode())
     digest.update(repr(settings).encode())
     return digest.hexdigest()
 
@@ -348,8 +297,9 @@ def encode_to_files(
     An eos follows every document, unless `document_eos` is False, and documents without a token are
     left out. `npy` has every document, no eos (`document_eos=True` is an error) and no
     `token_bytes.npy`. With `resume`, what is done is kept if the run is stopped, and the next run
-    with `resume` goes on after the last file that was finished, or after the last 64 MB of a file
-    of lines. Other options are those of `Tokenizer.encode_to_arrays`.
+    with `resume` goes on after the last file that was finished, or inside one after its last piece:
+    64 MiB of lines or JSON Lines, or a row group of Parquet. Other options are those of
+    `Tokenizer.encode_to_arrays`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -369,15 +319,17 @@ def encode_to_files(
     reads = settings.unit or tokenizer.vocabulary.rule.reads
     # Dropout is drawn by the number of the line in all of the text.
     parts = (
-        [sources] if settings.dropout else [[one] for one in input_parts(sources, reads == "line")]
-    )
+        [sources] if settings.dropout
+        else [[one] for source in sources for one in pieces_of(source, reads == "line")]
+    )  # fmt: skip
     dtype = kind.dtype(len(tokenizer))
     eos = _eos(tokenizer, kind, document_eos)
     if resume and any(one.path is None for one in sources):
         raise SettingsError("`resume` needs files: what was read from stdin is gone")
     task = ""
     if resume:
-        task = _task(tokenizer, parts, (form, eos, sorted(options.items(), key=str)))
+        asked = (form, eos, len(parts), sorted(options.items(), key=str))
+        task = _task(tokenizer, sources, asked)
     itemsize = np.dtype(dtype).itemsize
     with _partial(files[0], resume, task, itemsize, kind.header) as partial:
         with _one_stage(progress, parts, partial.done.parts) as inner:

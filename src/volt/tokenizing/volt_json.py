@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
@@ -26,10 +26,7 @@ from volt.base.gate import named, parse_json, read_bytes
 from volt.base.schema import Wrong, brief, check
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
 from volt.counting.normalizers import Normalizer, read_normalizer
-from volt.counting.words import (
-    PRETOKENIZERS,
-    WordRule,
-)
+from volt.counting.words import WordRule, read_rule
 from volt.proposing.merges import MergeEncoding
 from volt.proposing.tokens import (
     KINDS,
@@ -254,11 +251,7 @@ class _Reader:
             if version < SINCE[key]:
                 raise self._fail(key, f"not in format {version}")
         check(HEAD, data, self._name)
-        if data["pretokenizer"] not in PRETOKENIZERS:
-            known = ", ".join(PRETOKENIZERS)
-            raise self._fail("pretokenizer", f"{brief(data['pretokenizer'])} is not one of {known}")
-        given = {one.name: data[one.name] for one in fields(WordRule) if one.name in data}
-        rule = WordRule(**{"reads": "line", **given})
+        rule = read_rule(self._name, data)
         looked_up = data["encoding"] not in get_args(MergeEncoding)
         if looked_up and (version == FORMAT_VERSION or "look_up" not in data):
             raise self._fail("look_up", f"missing, for the encoding {data['encoding']}")

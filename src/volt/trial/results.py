@@ -123,17 +123,7 @@ class TrialResults:
         return found
 
     def plain(self) -> dict[str, Any]:
-        return {
-            "format": FORMAT_VERSION,
-            "task": self.task,
-            "settings": self.settings,
-            "signatures": self.signatures,
-            "vocabularies": self.rows(),
-            "p_values": self.p_values,
-            "criteria": self.criteria,
-            "messages": self.messages,
-            "runs": [asdict(run) for run in self.runs],
-        }
+        return {"format": FORMAT_VERSION, **asdict(self), "vocabularies": self.rows()}
 
     def save(self, path: Path) -> None:
         write_json(path, self.plain())

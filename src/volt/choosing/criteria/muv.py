@@ -6,7 +6,7 @@ import numpy as np
 
 from volt.base.errors import SettingsError
 from volt.choosing.criteria.base import Criterion, Evidence, Score, highest
-from volt.proposing.base import Floats, Ids
+from volt.proposing.base import Ids
 
 
 def score(evidence: Evidence) -> Score:
@@ -21,15 +21,12 @@ def score(evidence: Evidence) -> Score:
         values = np.array([np.nan if step.muv is None else step.muv for step in steps])
     else:
         sizes = evidence.curve.size
-        values = muv(sizes, evidence.curve.entropy_by(evidence.length))
+        if len(sizes) < 2:
+            raise SettingsError(
+                "muv compares each size with the one before: give at least two sizes"
+            )
+        values = evidence.curve.muv(evidence.length)
     return Score("muv", sizes, values, highest(values), stepwise=True)
-
-
-def muv(counted: Ids, entropies: Floats) -> Floats:
-    """Eq. 1, with NaN for the first size."""
-    if len(counted) < 2:
-        raise SettingsError("muv compares each size with the one before: give at least two sizes")
-    return np.concatenate([[np.nan], -np.diff(entropies) / np.diff(counted)])
 
 
 def select(evidence: Evidence, score: Score) -> Ids:

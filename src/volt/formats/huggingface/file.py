@@ -12,8 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.base.errors import InputError
 from volt.base.gate import decoded, parse_json
+from volt.base.schema import check, fixed, number, optional, rows, table, text, whole
 from volt.proposing.tokens import character_offsets
+from volt.tokenizing.schemas import MOST_TOKENS, TOKEN_IDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +73,38 @@ class TokenizerJson:
 
 @lru_cache(maxsize=1)
 def tokenizer_json(name: str, data: bytes) -> TokenizerJson:
-    """Read a file. The last one is kept, because conversion reads it again to verify."""
-    found = _core.split_tokenizer_json(data)
-    if found is None:
-        return TokenizerJson(name, data, parse_json(name, decoded(name, data)), None)
-    rest, text, offsets, ids, joins = found
-    columns = Columns(text, offsets, ids, joins.reshape(-1, 3))
-    return TokenizerJson(name, data, parse_json(name, rest), columns)
+    """Read a file, which is not trusted: tokens, merges and added tokens are what they must be. The
+    last file is kept, because conversion reads it again to verify."""
+    found, columns = _core.split_tokenizer_json(data), None
+    if found is not None:
+        rest, text, offsets, ids, joins = found
+        columns = Columns(text, offsets, ids, joins.reshape(-1, 3))
+    head = parse_json(name, decoded(name, data) if found is None else rest)
+    if not isinstance(head, dict) or not isinstance(head.get("model"), dict):
+        raise InputError(f"{name}: not a tokenizer.json: it has no model")
+    check(FILE, head, name)
+    if columns and max(len(columns.joins), columns.ids.max(initial=-1) + 1) > MOST_TOKENS:
+        raise InputError(f"{name}: model: an id, or a number of merges, above {MOST_TOKENS:,}")
+    return TokenizerJson(name, data, head, columns)
+
+
+MOST_ADDED = 200_000
+_ID = whole(0, MOST_TOKENS - 1)
+_SCORED = rows(fixed(text(), number()), MOST_TOKENS)
+_PAIR = fixed(text(), text())
+
+
+def _vocab(where: str, value: Any) -> None:
+    """Tokens and ids or, of a Unigram model, tokens and scores."""
+    (_SCORED if isinstance(value, list) else TOKEN_IDS)(where, value)
+
+
+def _merge(where: str, value: Any) -> None:
+    _PAIR(where, value.split(" ") if isinstance(value, str) else value)
+
+
+FILE = table(
+    {"model": table({"vocab": _vocab}, {"merges": optional(rows(_merge, MOST_TOKENS))})},
+    {"added_tokens": optional(rows(table({"id": _ID, "content": text()}), MOST_ADDED))},
+)
+"""The schema of what is read of the file in any case."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, read_bytes, read_json
-from volt.base.schema import brief, check, optional, rows, table, text, whole
+from volt.base.schema import brief, check, optional, table, text
 from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
-from volt.tokenizing.schemas import MOST_TOKENS
+from volt.tokenizing.schemas import MOST_TOKENS, TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
 
 ANY_INPUT = 1000000000000000019884624838656
@@ -120,11 +120,10 @@ def read_roles(parsed: Parsed, data: dict[str, Any], path: Path) -> None:
 def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
     """A `tokenizer.json` with the added tokens that only the files beside it have, which
     `transformers` adds; and what to say of them."""
-    check(NAMED_TOKENS, data, str(folder / "tokenizer.json"))
     listed = data.get("added_tokens") or []
-    known = {one.get("content") for one in listed if isinstance(one, dict)}
-    vocab = data["model"].get("vocab")
-    own = vocab if isinstance(vocab, dict) else {one[0]: i for i, one in enumerate(vocab or [])}
+    known = {one["content"] for one in listed}
+    vocab = data["model"]["vocab"]
+    own = vocab if isinstance(vocab, dict) else {one[0]: i for i, one in enumerate(vocab)}
     found = [
         {"id": number, **one} for number, one in sorted(named_beside(folder).items())
         if one["content"] not in known and own.get(one["content"], number) == number
@@ -138,10 +137,6 @@ def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any
     return {**data, "added_tokens": [*listed, *found]}, [told]
 
 
-NAMED_TOKENS = table({}, {"added_tokens": optional(rows(table({"content": text()})))})
-"""The schema of the added tokens of tokenizer.json."""
-ADDED_TOKENS = table({}, others=whole(0, MOST_TOKENS - 1))
-"""The schema of added_tokens.json."""
 TOKENIZER_CONFIG = table(
     {}, {"added_tokens_decoder": optional(table({}, others=table({"content": text()})))}
 )
@@ -151,7 +146,7 @@ def named_beside(folder: Path) -> dict[int, dict[str, Any]]:
     """The added tokens of tokenizer_config.json and added_tokens.json, by id."""
     found: dict[int, dict[str, Any]] = {}
     listed = settings_of(folder, ADDED)
-    check(ADDED_TOKENS, listed, str(folder / ADDED))
+    check(TOKEN_IDS, listed, str(folder / ADDED))
     for name, number in listed.items():
         found[number] = {"content": name, **PLAIN_NAME, "special": True}
     config = settings_of(folder, CONFIG)
