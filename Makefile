@@ -181,7 +181,7 @@ SANITIZED := $(addprefix tests/,counting/test_counts.py counting/test_spill.py c
   counting/test_records.py proposing/test_merges.py proposing/test_cuts.py choosing/test_thin.py \
   choosing/test_kneser_ney.py choosing/test_selection.py choosing/test_transport.py tokenizing/test_encode.py \
   tokenizing/test_look_up.py tokenizing/test_tokenizer.py tokenizing/test_compiled.py tokenizing/test_document_files.py \
-  tokenizing/test_lengths.py tokenizing/test_training_files.py test_stopping.py fuzz/test_replay.py)
+  tokenizing/test_lengths.py tokenizing/test_long_words.py tokenizing/test_training_files.py test_stopping.py fuzz/test_replay.py)
 THREADED  := $(addprefix tests/,test_threads.py test_stopping.py counting/test_counts.py proposing/test_merges.py \
   choosing/test_selection.py tokenizing/test_encode.py tokenizing/test_compiled.py tokenizing/test_training_files.py)
 sanitize: $(TOOLS)

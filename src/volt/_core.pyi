@@ -204,6 +204,7 @@ class Matching:
         word_ends: str,
         whole_words: bool,
         adds_space: bool,
+        part: int = ...,
     ) -> None: ...
 
 def count_pieces(

@@ -175,6 +175,16 @@ def test_a_defect_is_one_line_with_a_hint_how_to_report_it(work, debug):
     assert not (work / "never").exists()
 
 
+def test_a_panic_of_a_library_is_one_line(work):
+    """Rust's `PanicException` is not an `Exception`."""
+    panic = "class PanicException(BaseException): pass\n"
+    program = panic + DEFECT.replace("ZeroDivisionError", "PanicException")
+    words = [sys.executable, "-c", program, "count", "text", "-o", "never"]
+    done = subprocess.run(words, cwd=work, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "(PanicException: nobody thought of this)" in done.stderr
+
+
 def test_every_command_takes_the_same_way_in():
     """So that all of this holds for each of them: none prints before or beside `main`."""
     source = Path(volt.__file__).parent / "cli"

@@ -24,6 +24,7 @@ from published import (
 import volt
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.counting.words import PRETOKENIZERS
+from volt.foreign.base import library_errors
 from volt.foreign.check_lines import NUMBER, built_in
 from volt.foreign.opening import open_engine
 from volt.formats.detect import identify
@@ -342,6 +343,25 @@ def test_an_encoder_that_differs_on_the_users_text_is_not_chosen(tmp_path, monke
     opened = open_engine(tmp_path / "tokenizer.json", texts=["fine", "mine"])
     assert opened.engine.library.startswith("tokenizers")
     assert opened.said.endswith("volt gives other ids for 'mine'")
+
+
+class PanicException(BaseException):
+    """As libraries in Rust have it."""
+
+
+def test_too_little_memory_in_a_library_is_not_an_answer():
+    """It would be taken for a tokenizer that volt can't encode itself."""
+    with pytest.raises(MemoryError), library_errors("x.json: it can't"):
+        raise PanicException("Onig: Regex search error: fail to memory allocation")
+    with pytest.raises(MemoryError), library_errors("x.json: it can't"):
+        raise MemoryError
+    with (
+        pytest.raises(InputError, match=r"^x\.json: it can't: no such token$"),
+        library_errors("x.json: it can't"),
+    ):
+        raise PanicException("no such token")
+    with pytest.raises(KeyboardInterrupt), library_errors("x.json: it can't"):
+        raise KeyboardInterrupt
 
 
 def test_what_a_folder_is_not(tmp_path):

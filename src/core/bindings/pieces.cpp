@@ -13,7 +13,8 @@ namespace {
 void make_matching(volt::Matching* self, const std::string& encoding, bool marks_start,
                    uint64_t longest_word, bool single, bool restart, double unknown_score,
                    double symbol_score, const std::string& word_ends, bool whole_words,
-                   bool adds_space) {
+                   bool adds_space, size_t part) {
+  if (part == 0) throw std::invalid_argument("a part of a word has at least one byte");
   volt::Encoding number = volt::Encoding::merge;
   if (encoding == "longest") number = volt::Encoding::longest;
   else if (encoding == "unigram") number = volt::Encoding::unigram;
@@ -25,7 +26,7 @@ void make_matching(volt::Matching* self, const std::string& encoding, bool marks
   else if (word_ends != "kinds")
     throw std::invalid_argument("unknown word ends: " + word_ends);
   new (self) volt::Matching{number,       marks_start, longest_word, single,    restart, unknown_score,
-                            symbol_score, ends,        whole_words,  adds_space};
+                            symbol_score, ends,        whole_words,  adds_space, part};
 }
 
 // Between their marks tokens are UTF-8, so that their characters can be found.
@@ -102,7 +103,7 @@ void register_pieces(nb::module_& m) {
   nb::class_<volt::Matching>(m, "Matching", "How words are cut: by merging, or by looking tokens up.")
       .def("__init__", &make_matching, "encoding"_a, "marks_start"_a, "longest_word"_a, "single"_a,
            "restart"_a, "unknown_score"_a, "symbol_score"_a, "word_ends"_a, "whole_words"_a,
-           "adds_space"_a);
+           "adds_space"_a, "part"_a = volt::Matching{}.part);
   m.def("count_pieces", &count_pieces, "text"_a, "offsets"_a, "inside"_a, "scores"_a, "words"_a,
         "word_offsets"_a, "counts"_a, "matching"_a, "mark"_a, "bytes_only"_a, "threads"_a,
         "The frequency of every token, and after them that of unknown characters.");

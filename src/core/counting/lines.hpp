@@ -45,19 +45,24 @@ constexpr ptrdiff_t kLookahead = 16;
 
 // The word [p, end) may go on after the data. Hand over pieces of the maximal length and return the
 // rest. At least one character more than a piece stays, so that the last piece is never mistaken for
-// a whole word.
+// a whole word. A sink with `take_start` finds out by itself how much of a word it can take.
 template <class Sink>
 const uint8_t* cut_unfinished(const uint8_t* p, const uint8_t* end, Kind kind, bool prefix,
                               LineState& state, uint32_t max_length, Sink& sink) {
-  if (end - p <= static_cast<ptrdiff_t>(max_length)) return p;
-  const size_t piece = max_length;
-  size_t characters = count_characters(p, end) + prefix;
   const uint8_t* begin = p;
-  for (size_t room = piece - prefix; characters > piece + 1; characters -= piece, room = piece)
-    for (size_t i = 0; i < room; ++i) p += sequence_length(*p);
-  if (p == begin) return p;
-  sink(begin, p, prefix, true);
-  if (!state.continuing) sink.cut();
+  if constexpr (requires { sink.take_start(p, end, prefix); }) {
+    p = sink.take_start(p, end, prefix);
+    if (p == begin) return p;
+  } else {
+    if (end - p <= static_cast<ptrdiff_t>(max_length)) return p;
+    const size_t piece = max_length;
+    size_t characters = count_characters(p, end) + prefix;
+    for (size_t room = piece - prefix; characters > piece + 1; characters -= piece, room = piece)
+      for (size_t i = 0; i < room; ++i) p += sequence_length(*p);
+    if (p == begin) return p;
+    sink(begin, p, prefix, true);
+    if (!state.continuing) sink.cut();
+  }
   state.at_start = false;
   state.continuing = static_cast<uint8_t>(kind + 1);
   return p;

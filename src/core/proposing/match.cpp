@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 
 #include "base/stop.hpp"
@@ -27,6 +29,7 @@ void PieceTable::add(const uint8_t* key, size_t bytes, uint32_t token, double sc
   }
   if (nodes_[node].token != kNoToken) throw std::invalid_argument("two tokens have the same text");
   nodes_[node] = {score, token};
+  longest_ = std::max(longest_, bytes);
   // Sums of multiples of 1/1024 are exact in 64 bits, for any text that there may be.
   const double steps = score * 1024;
   if (steps != std::floor(steps) || std::fabs(steps) > 0x1p31) exact_ = false;
@@ -34,9 +37,13 @@ void PieceTable::add(const uint8_t* key, size_t bytes, uint32_t token, double sc
 
 const std::vector<Matcher::Piece>& Matcher::cut(const uint8_t* word, size_t bytes, double& base) {
   found_.clear();
-  if (matching_.encoding == Encoding::longest) longest(word, bytes);
-  else if (matching_.single) unigram<float>(word, bytes, base);
-  else unigram<double>(word, bytes, base);
+  if (matching_.encoding == Encoding::longest) {
+    longest(word, bytes);
+  } else {
+    matching_.single ? add_up<float>(word, bytes, base) : add_up<double>(word, bytes, base);
+    base = best_[bytes].score;
+    take_best(bytes);
+  }
   return found_;
 }
 
@@ -90,7 +97,7 @@ constexpr uint32_t kNowhere = 0xFFFFFFFF;
 // Viterbi: the best sum of scores up to every place. Of equal sums the one whose last token starts
 // first wins.
 template <class Real>
-void Matcher::unigram(const uint8_t* word, size_t bytes, double& base) {
+void Matcher::add_up(const uint8_t* word, size_t bytes, double base) {
   if (bytes >= kNowhere) throw std::length_error("a word of more than 4,294,967,294 bytes");
   best_.assign(bytes + 1, Best{0, kNowhere, kNoToken});
   best_[0].score = base;
@@ -106,8 +113,31 @@ void Matcher::unigram(const uint8_t* word, size_t bytes, double& base) {
     pace.done(one - at);
     at = one;
   }
-  base = best_[bytes].score;
-  take_best(bytes);
+}
+
+const std::vector<Matcher::Piece>& Matcher::cut_start(const uint8_t* word, size_t bytes, double& base) {
+  found_.clear();
+  matching_.single ? add_up<float>(word, bytes, base) : add_up<double>(word, bytes, base);
+  size_t sure = sure_end(bytes);
+  // The rest is text, and not taken for a new word.
+  while (sure > 0 && (is_continuation(word[sure]) || (matching_.restart && word[sure] == ' ')))
+    sure = best_[sure].begin;
+  if (sure > 0) base = best_[sure].score;
+  take_best(sure);
+  return found_;
+}
+
+// Where the best paths to the last places meet. One of these places is on the best path of the whole word,
+// because no piece is longer than they are together, and what is best up to a place does not depend on
+// what comes after it.
+size_t Matcher::sure_end(size_t bytes) const {
+  const size_t last = std::max(pieces_.longest(), size_t{8});  // an unknown character has up to 6 bytes
+  if (bytes <= last) return 0;
+  std::set<size_t> ends;
+  for (size_t end = bytes - last + 1; end <= bytes; ++end)
+    if (best_[end].begin != kNowhere) ends.insert(end);
+  while (ends.size() > 1) ends.insert(best_[ends.extract(std::prev(ends.end())).value()].begin);
+  return *ends.begin() < bytes ? *ends.begin() : 0;
 }
 
 void Matcher::take_best(size_t bytes) {

@@ -25,6 +25,7 @@ struct Matching {
   WordEnds word_ends = WordEnds::kinds;  // of metaspace words
   bool whole_words = false;   // merge: a word that is a token is not merged
   bool adds_space = true;     // metaspace: a space is understood before a text
+  size_t part = 1 << 18;      // bytes of a long word that are encoded at a time, where they can be
 };
 
 // Bytes that do not occur in UTF-8 stand for the marks in a word and in the keys of tokens.
@@ -48,6 +49,8 @@ class PieceTable {
   double score(uint32_t node) const { return nodes_[node].score; }
   // Are all sums of scores exact, in any order?
   bool exact() const { return exact_; }
+  // Bytes of the longest key.
+  size_t longest() const { return longest_; }
 
  private:
   struct Node {
@@ -58,6 +61,7 @@ class PieceTable {
   std::vector<Node> nodes_;
   PairTable next_;  // (node, byte) -> node
   bool exact_ = true;
+  size_t longest_ = 0;
 };
 
 // Cuts words, on one thread. A word is given as its bytes, with the marks that tokens have.
@@ -72,6 +76,8 @@ class Matcher {
   };
   // The pieces of the word, in order. `base` is the sum of scores before the word, and is updated.
   const std::vector<Piece>& cut(const uint8_t* word, size_t bytes, double& base);
+  // Unigram: the same for the start of a word that goes on after these bytes, as far as its pieces are sure.
+  const std::vector<Piece>& cut_start(const uint8_t* word, size_t bytes, double& base);
 
   // Unigram: the pieces of the word wherever it stands in a text, and how far from zero the sum before it
   // may be for them to be the same in spite of rounding. Negative: they always depend on it.
@@ -89,7 +95,8 @@ class Matcher {
   size_t character(const uint8_t* word, size_t at, size_t bytes) const;
   void longest(const uint8_t* word, size_t bytes);
   template <class Real>
-  void unigram(const uint8_t* word, size_t bytes, double& base);
+  void add_up(const uint8_t* word, size_t bytes, double base);
+  size_t sure_end(size_t bytes) const;
   template <class Offer>
   void offer_pieces(const uint8_t* word, size_t bytes, size_t at, size_t one, Offer&& offer) const;
   void take_best(size_t bytes);

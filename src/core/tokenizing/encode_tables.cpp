@@ -180,8 +180,11 @@ void EncodeTables::add_unused_bytes() {
 }
 
 void EncodeTables::add_pairs(const TokenView& tokens, MergeRule rule) {
-  for (uint32_t t = 0; t < tokens.size; ++t)
+  for (uint32_t t = 0; t < tokens.size; ++t) {
+    if (tokens.kind(t) >= TokenKind::merged)
+      longest = std::max(longest, bytes_only() ? tokens.bytes(t) : count_characters(tokens.begin(t), tokens.end(t)));
     if (tokens.kind(t) == TokenKind::merged) made.push_back(t);
+  }
   std::stable_sort(made.begin(), made.end(),
                    [&](uint32_t a, uint32_t b) { return tokens.ranks[a] < tokens.ranks[b]; });
   left.assign(tokens.left, tokens.left + tokens.size);

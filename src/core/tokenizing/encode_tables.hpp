@@ -94,6 +94,7 @@ struct EncodeTables {
   PairTable pairs;                    // two tokens -> place of what they make in the order of merges
   std::vector<uint32_t> made;         // by place in the order of merges
   std::vector<uint32_t> left, right;  // parents
+  size_t longest = 1;                 // characters of the longest token; byte-level: bytes
 
  private:
   void add_characters(const TokenView& tokens);

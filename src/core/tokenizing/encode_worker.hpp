@@ -103,7 +103,7 @@ class EncodeWorker {
   void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
     state_ = &state;
     readable_ = readable;
-    if (active_->longest == 0 && tables_.matching.adds_space &&
+    if (active_->longest == 0 && tables_.matching.adds_space && !state.line.continuing &&
         find_boundaries(tables_.pretokenizer, p, end, true, bounds_, tables_.word_ends()))
       return take_bounded_words<LineEnds::plain>(tables_.pretokenizer, p, end, bounds_, state.line.at_start,
                                                  *this, tables_.keeps_runs());
@@ -173,7 +173,23 @@ class EncodeWorker {
   }
   // a U+2581 of the text, which is not a mark, and in no token,
   void reserved() { add(kSpaceMarkText, std::end(kSpaceMarkText), false, std::end(kSpaceMarkText)); }
-  void cut() {}
+  // the start of a word that goes on after the data: returns how far its ids are sure,
+  const uint8_t* take_start(const uint8_t* begin, const uint8_t* end, bool prefix) {
+    const Matching& matching = tables_.matching;
+    // The rest would have to know the sum of scores, or whether the last id is the unknown one.
+    const bool depends = (matching.encoding == Encoding::unigram && tables_.remembers &&
+                          (matching.single || !tables_.pieces.exact())) ||
+                         (tables_.fuse_unknown && tables_.pretokenizer == Pretokenizer::whitespace);
+    if (end - begin <= static_cast<ptrdiff_t>(matching.part) || dropout_.probability > 0 || depends)
+      return begin;
+    flush();
+    uint32_t* const first = ids_->room(end - begin + prefix);
+    uint32_t* out = first;
+    double none = 0;
+    const uint8_t* rest = encode_start(prefix, begin, end, out, tables_.remembers ? none : state_->score);
+    ids_->advance(tables_.fuse_unknown ? fuse(first, out) : out);
+    return rest;
+  }
   // and the end of a line.
   void end_line() {
     end_text();
@@ -206,7 +222,7 @@ class EncodeWorker {
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
     if (!tables_.matching.adds_space) state_->line.at_start = false;
-    if (complete && find_boundaries(tables_.pretokenizer, p, end, false, bounds_, tables_.word_ends())) {
+    if (complete && !state_->line.continuing && find_boundaries(tables_.pretokenizer, p, end, false, bounds_, tables_.word_ends())) {
       take_bounded_words<LineEnds::none>(tables_.pretokenizer, p, end, bounds_, state_->line.at_start, *this,
                                          tables_.keeps_runs());
       return end;
@@ -342,11 +358,15 @@ class EncodeWorker {
 
   uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out,
                         Coin* coin = nullptr) {
-    if (tables_.matching.encoding != Encoding::merge) {
-      double none = 0;
-      return looking_up_.encode(prefix, word, bytes, out,
-                                state_ == nullptr || tables_.remembers ? none : state_->score);
+    double none = 0;
+    double& score = state_ == nullptr || tables_.remembers ? none : state_->score;
+    if (bytes > tables_.matching.part && coin == nullptr) [[unlikely]] {
+      const uint8_t* rest = encode_start(prefix, word, word + bytes, out, score);
+      prefix = prefix && rest == word;
+      bytes -= rest - word;
+      word = rest;
     }
+    if (tables_.matching.encoding != Encoding::merge) return looking_up_.encode(prefix, word, bytes, out, score);
     if (tables_.matching.whole_words && coin == nullptr) {
       if (const uint32_t token = tables_.pieces.find(word, bytes); token != kNoToken) {
         *out = token;
@@ -354,6 +374,21 @@ class EncodeWorker {
       }
     }
     return merging_.encode(prefix, word, bytes, out, coin);
+  }
+
+  // A long word in parts, as far as its ids are sure. A part from which nothing is sure is made longer.
+  const uint8_t* encode_start(bool prefix, const uint8_t* p, const uint8_t* end, uint32_t*& out, double& score) {
+    for (size_t part = tables_.matching.part; part < static_cast<size_t>(end - p);) {
+      const uint8_t* stop = p + part;
+      while (stop > p && is_continuation(*stop)) --stop;
+      const uint8_t* rest = tables_.matching.encoding == Encoding::merge
+                                ? merging_.encode_start(prefix, p, stop, out)
+                                : looking_up_.encode_start(prefix, p, stop, out, score);
+      if (rest == p) part *= 2;
+      prefix = prefix && rest == p;
+      p = rest;
+    }
+    return p;
   }
 
   // One unknown token for a run of them. In whitespace mode a run ends with the word.

@@ -20,7 +20,7 @@ class LookupEncoder {
   uint32_t* encode(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out, double& score) {
     const Matching& matching = tables_.matching;
     if (bytes + prefix == 0) return out;
-    make_key(prefix, word, bytes);
+    make_key(prefix, word, bytes, tables_.marks_end);
     if (matching.encoding == Encoding::longest && matching.longest_word != 0 &&
         (tables_.bytes_only() ? bytes : count_characters(word, word + bytes) + prefix) >
             matching.longest_word) {
@@ -31,10 +31,21 @@ class LookupEncoder {
     return emit(matcher_.cut(key_.data(), key_.size(), score), out);
   }
 
+  // Encode the start of a word that goes on after `end`, as far as its ids are sure. Returns where the rest
+  // begins.
+  const uint8_t* encode_start(bool prefix, const uint8_t* word, const uint8_t* end, uint32_t*& out, double& score) {
+    if (tables_.matching.encoding != Encoding::unigram || tables_.matching.marks_start) return word;
+    make_key(prefix, word, end - word, false);
+    if (tables_.matching.restart && key_[0] == ' ') score = 0;
+    const std::vector<Matcher::Piece>& sure = matcher_.cut_start(key_.data(), key_.size(), score);
+    out = emit(sure, out);
+    return sure.empty() ? word : word + sure.back().end - prefix;
+  }
+
   // Unigram: encode a word wherever it stands, and how far from zero the sum of scores before it may be
   // for that. Negative if there is no such distance, or a character is unknown.
   uint32_t* encode_anywhere(const uint8_t* word, size_t bytes, uint32_t* out, float& limit) {
-    make_key(false, word, bytes);
+    make_key(false, word, bytes, tables_.marks_end);
     const Matcher::Steady steady = matcher_.cut_anywhere(key_.data(), key_.size());
     limit = static_cast<float>(std::min(steady.limit, 0x1p100) * 0.999999);  // rounded down
     for (const Matcher::Piece& piece : steady.pieces)
@@ -62,12 +73,12 @@ class LookupEncoder {
   }
 
  private:
-  void make_key(bool prefix, const uint8_t* word, size_t bytes) {
+  void make_key(bool prefix, const uint8_t* word, size_t bytes, bool ends) {
     key_.clear();
     if (tables_.matching.marks_start) key_.push_back(kStartMark);
     if (prefix) key_.push_back(' ');
     key_.insert(key_.end(), word, word + bytes);
-    if (tables_.marks_end) key_.push_back(kFinalMark);
+    if (ends) key_.push_back(kFinalMark);
   }
 
   uint32_t* emit(const std::vector<Matcher::Piece>& pieces, uint32_t* out) const {

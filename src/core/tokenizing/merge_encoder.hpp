@@ -27,6 +27,32 @@ class MergeEncoder {
     return tables_.tracks_merges ? merge<true>(size, out, coin) : merge<false>(size, out, coin);
   }
 
+  // Encode the start of a word that goes on after `end`, as far as its ids are sure. Returns where the rest
+  // begins. docs/words.md has the proof.
+  const uint8_t* encode_start(bool prefix, const uint8_t* word, const uint8_t* end, uint32_t*& out) {
+    if (tables_.matching.marks_start) return word;
+    const size_t longest = tables_.longest;
+    make_room(end - word + prefix);
+    const size_t size = spell(prefix, word, end - word, false);
+    if (size >= kNoToken) return word;
+    joins_.clear();
+    tables_.tracks_merges ? link<true>(symbols_.data(), size, nullptr) : link<false>(symbols_.data(), size, nullptr);
+    whole_.swap(links_);
+    starts_.clear();
+    for (uint32_t i = 0; i < size; i = whole_[i].next) starts_.push_back(i);
+    for (size_t after = kAfter * longest; after <= size / 2; after *= 2) {
+      auto last = std::upper_bound(starts_.begin(), starts_.end(), static_cast<uint32_t>(size - after));
+      for (int tries = 0; tries < kTries && --last > starts_.begin(); ++tries) {
+        const uint8_t* rest = text_of(prefix, word, end, *last);
+        if (rest == nullptr || !is_sure(*last, size, longest)) continue;
+        for (auto start = starts_.begin(); start < last; ++start)
+          out = emit(whole_[*start].id, whole_[*start].join, out);
+        return rest;
+      }
+    }
+    return word;
+  }
+
   // The last two tokens that a text is merged from; kNoToken twice if it does not become two. `ends`: does
   // the text have the mark of a word's end?
   std::pair<uint32_t, uint32_t> last_pair(const uint8_t* text, size_t bytes, bool ends) {
@@ -47,6 +73,8 @@ class MergeEncoder {
 
  private:
   static constexpr size_t kFew = 32;  // up to this many symbols a scan is faster than a heap
+  static constexpr size_t kAfter = 4;  // what is sure ends so many times the longest token before the end
+  static constexpr int kTries = 4;     // places that are tried there, before one further away
 
   // Which two tokens were merged, and how those were merged.
   struct Join {
@@ -133,17 +161,24 @@ class MergeEncoder {
     return out;
   }
 
+  template <bool track>
+  uint32_t* merge_many(size_t size, uint32_t* out, Coin* coin) {
+    if (size >= kNoToken) throw std::length_error("a word of more than 4,294,967,294 characters");
+    link<track>(symbols_.data(), size, coin);
+    for (uint32_t i = 0; i < size; i = links_[i].next) out = emit(links_[i].id, links_[i].join, out);
+    return out;
+  }
+
   // A list of symbols and a heap of pairs (rank, position): near-linear for words of any length. An
   // entry is out of date if the pair at its position now makes something else. Merges that the coin
   // skips come back after the next merge.
   template <bool track>
-  uint32_t* merge_many(size_t size, uint32_t* out, Coin* coin) {
-    if (size >= kNoToken) throw std::length_error("a word of more than 4,294,967,294 characters");
+  void link(const uint32_t* symbols, size_t size, Coin* coin) {
     links_.resize(size);
     heap_.clear();
     skipped_.clear();
     for (uint32_t i = 0; i < size; ++i) {
-      links_[i] = {symbols_[i], i - 1, i + 1 < size ? i + 1 : kNoToken, kNoToken, kNoToken};
+      links_[i] = {symbols[i], i - 1, i + 1 < size ? i + 1 : kNoToken, kNoToken, kNoToken};
       if (i > 0) rank_pair(i - 1, i);
     }
     std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
@@ -172,8 +207,6 @@ class MergeEncoder {
       for (const uint64_t entry : skipped_) push(entry);
       skipped_.clear();
     }
-    for (uint32_t i = 0; i < size; i = links_[i].next) out = emit(links_[i].id, links_[i].join, out);
-    return out;
   }
 
   bool rank_pair(uint32_t at, uint32_t next) {
@@ -188,6 +221,30 @@ class MergeEncoder {
   void push(uint64_t entry) {
     heap_.push_back(entry);
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  }
+
+  // ---------------------------------------------------------------------------------- parts of long words
+
+  // Does a token begin at this symbol, whatever comes after the symbols? The tokens of the whole word meet
+  // one of the last places, so it is enough that the same token begins here if the word ends at any of them.
+  bool is_sure(uint32_t at, size_t size, size_t longest) {
+    for (size_t end = size - longest + 1; end <= size; ++end) {
+      if (end == size || std::binary_search(starts_.begin(), starts_.end(), static_cast<uint32_t>(end))) continue;
+      link<false>(symbols_.data() + at, end - at, nullptr);
+      if (links_[0].id != whole_[at].id) return false;
+    }
+    return true;
+  }
+
+  // Where a symbol is in the text; null if it is inside a character.
+  const uint8_t* text_of(bool prefix, const uint8_t* p, const uint8_t* end, uint32_t symbol) const {
+    if (tables_.bytes_only()) return is_continuation(p[symbol]) ? nullptr : p + symbol;
+    uint32_t passed = prefix;
+    for (; passed < symbol && p < end; p += sequence_length(*p)) {
+      const bool whole = tables_.byte_tokens.empty() || tables_.characters.find(decode(p).code_point) != kNoToken;
+      passed += whole ? 1 : sequence_length(*p);
+    }
+    return passed == symbol ? p : nullptr;
   }
 
   uint32_t join(uint32_t left, uint32_t left_join, uint32_t right, uint32_t right_join) {
@@ -221,7 +278,8 @@ class MergeEncoder {
 
   const EncodeTables& tables_;
   std::vector<uint32_t> symbols_;
-  std::vector<Link> links_;
+  std::vector<Link> links_, whole_;
+  std::vector<uint32_t> starts_;  // of the tokens in `whole_`
   std::vector<uint64_t> heap_, skipped_;
   std::vector<Join> joins_;
   std::vector<std::pair<uint32_t, uint32_t>> stack_;

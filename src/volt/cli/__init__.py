@@ -18,6 +18,8 @@ STOPPING = {"SIGINT": b"interrupted", "SIGTERM": b"terminated", "SIGHUP": b"hung
 """Ctrl-C, `kill`, a closed terminal. Not every system has all of them."""
 
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|bad_alloc")
+PANIC = "PanicException"
+"""What libraries in Rust raise. It is not an `Exception`, and its class can't be imported."""
 
 
 def main() -> None:
@@ -46,7 +48,9 @@ def main() -> None:
         with suppress(OSError, ValueError):
             sys.stderr.flush()
         os._exit(int(stopped.code))
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         if _Signal.stopped:  # a library made another error of it
             os._exit(_Signal.stopped)
         if debug:
@@ -72,7 +76,7 @@ def _run(arguments: list[str]) -> None:
             raise
 
 
-def _explained(error: Exception) -> str:
+def _explained(error: BaseException) -> str:
     """What to tell about an error."""
     from volt.base.errors import VoltError
 

@@ -122,8 +122,8 @@ class TextInput:
             return None
         try:
             status = self.path.stat() if self.path else None
-        except OSError:
-            return None
+        except OSError as error:
+            raise InputError(f"cannot read {self.name}: {error.strerror}") from error
         return status.st_size if status and stat.S_ISREG(status.st_mode) else None
 
     def expected(self) -> int | None:

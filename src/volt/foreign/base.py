@@ -7,8 +7,10 @@ for volt's own encoder.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,12 +18,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.base.errors import SettingsError
+from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import BYTE_TOKENS, BYTES, UNMARKED, Marks, byte_of, marks_used
 from volt.tokenizing.roles import Roles
 
 if TYPE_CHECKING:
     from volt.foreign.inner import Inner
+
+
+NO_MEMORY = re.compile("memory allocation|out of memory|pointer is null", re.IGNORECASE)
+
+
+@contextmanager
+def library_errors(message: str) -> Iterator[None]:
+    """What a library raises, which may be a plain `Exception` or a panic, as an `InputError`. Too
+    little memory stays what it is: a smaller text or another computer is the answer to it."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:
+        if NO_MEMORY.search(str(error)):
+            raise MemoryError(str(error)) from None
+        raise InputError(f"{message}: {str(error)[:300]}") from None
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from volt.base.errors import InputError, SettingsError
+from volt.base.errors import SettingsError
 from volt.base.extras import need
 from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
 from volt.base.schema import table
 from volt.counting.marks import BYTE_TOKENS, BYTES, END_MARK, LETTER_BYTES, letter_bytes
-from volt.foreign.base import Change, Engine, by_id
+from volt.foreign.base import Change, Engine, by_id, library_errors
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging, whole_words
 from volt.foreign.json_text import JsonText, dumped, laid_out
@@ -53,15 +53,11 @@ class HuggingFace(Engine):
             self.messages += told
         library = need("tokenizers", "hf")
         self.library = f"tokenizers {library.__version__}"
-        try:
+        with library_errors(f"{name}: tokenizers does not read it"):
             self.tokenizer = library.Tokenizer.from_buffer(data)
             # What a file says of padding and of longest lines is meant for another use.
             self.tokenizer.no_padding()
             self.tokenizer.no_truncation()
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # the library raises plain Exception, or panics
-            raise InputError(f"{name}: tokenizers does not read it: {str(error)[:300]}") from None
         self.head, self.columns = head, columns
         model = head["model"]
         self.added = {one["content"]: one for one in head.get("added_tokens") or []}
@@ -118,10 +114,9 @@ class HuggingFace(Engine):
         return "WordPiece" if "continuing_subword_prefix" in model else "WordLevel"
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        try:
+        # Such as an unknown token that is not a token.
+        with library_errors(f"{self.name}: tokenizers can't encode"):
             found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        except Exception as error:  # such as an unknown token that is not a token
-            raise InputError(f"{self.name}: tokenizers can't encode: {str(error)[:300]}") from None
         return [one.ids for one in found]
 
     def decode(self, ids: list[int]) -> str:

@@ -13,7 +13,7 @@ from volt.base.extras import need
 from volt.base.gate import parse_json, read_json, read_text
 from volt.base.schema import optional, rows, table, text, whole
 from volt.counting.marks import byte_letters, letter_bytes
-from volt.foreign.base import Change, Engine, by_id
+from volt.foreign.base import Change, Engine, by_id, library_errors
 from volt.foreign.examine import LONGEST_PATTERN
 from volt.foreign.huggingface import renumbered_beside
 from volt.foreign.inner import Inner, merging
@@ -47,15 +47,11 @@ class TikToken(Engine):
         _examine(name, self.ranks, pattern, self.special)
         library = need("tiktoken", "tiktoken")
         self.library = f"tiktoken {library.__version__}"
-        try:
+        with library_errors(f"{name}: tiktoken does not take it"):  # such as a pattern
             self.encoding = library.Encoding(
                 name="volt", pat_str=pattern, mergeable_ranks=self.ranks, special_tokens={}
             )
             self.encoding.encode_ordinary("a 1")
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # a pattern that it can't read is a ValueError, or a panic
-            raise InputError(f"{name}: tiktoken does not take it: {str(error)[:300]}") from None
         tokens = ((byte_letters(data), rank + offset) for data, rank in self.ranks.items())
         self.names = by_id([*tokens, *self.special.items()])
         self.named = frozenset(self.special.values())
