@@ -27,6 +27,7 @@ FILES = {
     "curve": ("curve text -n 20 -o OUT", ["text"]),
     "encode": ("encode -m model text -o OUT", ["text", "model/volt.json"]),
     "encode to arrays": ("encode -m model text --as npy -o OUT", ["text", "model/volt.json"]),
+    "encode to bin": ("encode -m model text --as bin -o OUT", ["text", "model/volt.json"]),
     "decode": ("decode -m model tokens -o OUT", ["tokens", "model/volt.json"]),
     "decode arrays": ("decode -m model ids.npy --as npy -o OUT", ["ids.npy", "ids.offsets.npy"]),
     "export": ("export -m model/volt.json --to text -o OUT", ["model/volt.json"]),
@@ -129,6 +130,13 @@ def test_a_file_that_exists_needs_force(work, name):
     refused(command, "out", "out exists; use --force to replace it, or name another file")
     done(f"{command} --force", "out")
     assert Path("out").read_bytes() != b"years of work"
+
+
+@pytest.mark.parametrize("name", [*FILES, *FOLDERS, "data get"])
+def test_a_url_is_refused(work, name):
+    """It would be a local folder called `s3:`."""
+    commands = {**FILES, **FOLDERS, "data get": ("data get multi30k -o OUT", "")}
+    refused(commands[name][0], "s3://bucket/out", "outputs are files of this machine")
 
 
 def test_a_place_where_no_file_can_be_is_refused_before_the_work(work):

@@ -2,6 +2,7 @@
 
 import math
 import random
+import time
 from itertools import accumulate
 
 import numpy as np
@@ -105,6 +106,20 @@ def test_long_words_among_short_ones_equal_the_slow_twin(letters, pretokenizer, 
         slow = reference.merges.bpe(counts.to_dict(), pretokenizer, 150, **options)
         assert_same(found, slow, pretokenizer)
         assert_frequencies(found, slow, counts, pretokenizer)
+
+
+@pytest.mark.parametrize("letters", ["ab", "abcdefghijklmnopqrstuvwxyz"])
+def test_eight_times_the_word_does_not_take_64_times_as_long(letters):
+    """Merges of one word of n letters take n log n."""
+
+    def seconds(length: int) -> float:
+        word = "".join(random.Random(1).choices(letters, k=length))
+        started = time.process_time()
+        volt.candidates([[word]], merges=500, max_word_length=10**7, threads=1)
+        return time.process_time() - started
+
+    once = min(seconds(100_000) for _ in range(3))
+    assert min(seconds(800_000) for _ in range(2)) < 24 * once
 
 
 def test_no_two_merges_make_the_same_token():

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 Place = str | os.PathLike[str]
 
+ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.")
+"""A URL; a `Path` has one slash of it."""
+
 # -------------------------------------------------------------------------------- before any work
 
 
@@ -336,6 +339,10 @@ def record(folder: Place, *names: str) -> None:
 
 def _target(path: Place) -> Path:
     """What would be replaced: `there/missing/..` is `there`."""
+    if ELSEWHERE.match(str(path)) and not Path(path).parent.exists():
+        raise SettingsError(
+            f"{path}: outputs are files of this machine; copy them there afterwards"
+        )
     return Path(os.path.realpath(path))
 
 
