@@ -159,7 +159,7 @@ def test_names_tell_vocabularies_apart(folder):
     ("name", "content", "words"),
     [
         ("missing", None, "no such file or folder"),
-        ("bad.model", b"\x00\x01", "no SentencePiece model"),
+        ("bad.model", b"\x00\x01", "not a SentencePiece model"),
         ("bad.json", b'{"model": 1}', "not a tokenizer.json"),
         ("list.bin", b"\xff\xfe\x00", "list.bin"),
     ],
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_vocabulary_is_an_error(folder, tmp_path, name, conten
 
 def test_text_that_cannot_be_compared_on(folder, tmp_path):
     (tmp_path / "empty").write_text("\n \n")
-    with pytest.raises(volt.InputError, match="not one word"):
+    with pytest.raises(volt.InputError, match="no words"):
         compare([folder / "metaspace"], [tmp_path / "empty"])
     (tmp_path / "bad").write_bytes(b"fine\nbad \xff\n")
     with pytest.raises(volt.InputError, match=r"line 2: invalid UTF-8 .* at offset 9"):

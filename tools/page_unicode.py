@@ -8,7 +8,7 @@ src/volt/report/words.js.
 """
 
 from volt import _core
-from volt.report.compact import packed
+from volt.report.compact import packed_whole
 
 LETTER, UPPER, SIGN = 1, 5, 7
 
@@ -29,7 +29,7 @@ def main() -> None:
         if found != before:
             numbers += [code_point - start, found]
             before, start = found, code_point
-    print(_core.unicode_version, packed(numbers))
+    print(_core.unicode_version, packed_whole(numbers))
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ from volt.pipeline import learn
 from volt.result import LearnResult
 from volt.searching import search
 from volt.settings import TrialSettings
-from volt.trial.data import Text, read_lines, read_parallel, without_empty
-from volt.trial.one_model import Plan, Texts, run_one
+from volt.trial.data import Text, read_parallel, read_sentences, without_empty
+from volt.trial.one_model import Plan, TrialTexts, run_one
 from volt.trial.presets import from_preset
 from volt.trial.results import write_json
 from volt.trial.scoring import Scorer
@@ -184,7 +184,7 @@ def _plain(one: Verdict) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------- text
 
 
-def read_texts(experiment: Experiment, data: Path) -> Texts:
+def read_texts(experiment: Experiment, data: Path) -> TrialTexts:
     if experiment.corpus == "python":
         lines = list(dict.fromkeys(library_lines()))[: experiment.lines]
         # Every 40th line is for choosing checkpoints, another for measuring.
@@ -192,9 +192,10 @@ def read_texts(experiment: Experiment, data: Path) -> Texts:
         held_out = {n for part in parts for n in part}
         whole = Text(None, lines)
         train = whole.some(n for n in range(len(lines)) if n not in held_out)
-        return Texts(train, *(whole.some(part) for part in parts))
+        return TrialTexts(train, *(whole.some(part) for part in parts))
     read = {split: read_split(experiment, data, split) for split in ("train", "valid", "test")}
-    return Texts(read["train"], up_to(read["valid"], VALID_BYTES), up_to(read["test"], TEST_BYTES))
+    valid, test = up_to(read["valid"], VALID_BYTES), up_to(read["test"], TEST_BYTES)
+    return TrialTexts(read["train"], valid, test)
 
 
 def read_split(experiment: Experiment, data: Path, split: str) -> Text:
@@ -205,7 +206,7 @@ def read_split(experiment: Experiment, data: Path, split: str) -> Text:
 
     *sources, target = experiment.languages
     parts = [read_parallel(find(one), find(target)) for one in sources] or [
-        read_lines(find(target))
+        read_sentences(find(target))
     ]
     parts = [without_empty(part)[0] for part in parts]
     if experiment.longest:

@@ -24,7 +24,7 @@ from volt.formats.patterns import pattern_notes
 from volt.ladder import Ladder, check_ladder, ladder_sizes
 from volt.proposing.base import Candidates
 from volt.proposing.proposal import Proposal, propose
-from volt.result import LearnResult
+from volt.result import LearnResult, compared_with_half
 from volt.settings import (
     GONE,
     CandidateSettings,
@@ -68,7 +68,7 @@ def learn(
     (result,) = _results(counts, settings, threads, progress)
     if counts.half is None or not (half := counts.half()):
         return result
-    return result.beside(*_results(half, settings, threads, Progress()))
+    return compared_with_half(result, *_results(half, settings, threads, Progress()))
 
 
 def _results(

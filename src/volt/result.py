@@ -102,18 +102,6 @@ class LearnResult:
     def signature(self) -> str:
         return self.vocabulary.signature
 
-    def beside(self, half: LearnResult) -> LearnResult:
-        """With what the second half of a sample did, compared with the result of the first."""
-        whole, part = ({*one.vocabulary.texts} for one in (self, half))
-        size, before = len(whole), len(part)
-        changed = f"{1 - len(whole & part) / max(size, 1):.1%} of the tokens differ"
-        if self.choice.criterion == "size":
-            said = f"half of the sample gives another vocabulary: {changed}"
-        else:
-            moved = f"{abs(size - before) / max(before, 1):.1%} apart"
-            said = f"half of the sample chose {before:,}, all of it {size:,} ({moved}); {changed}"
-        return replace(self, enough=said)
-
     def summary(self) -> dict[str, Any]:
         """What choices.json contains: plain data, the same for the same text."""
         return {
@@ -172,3 +160,16 @@ def curve_rows(curve: Curve, choices: Sequence[Verdict], steps: Sequence[Step]) 
     sizes = [choice.size for choice in choices if choice.size]
     sizes += [step.size for step in steps]
     return sorted({*curve.spread(CURVE_ROWS).tolist(), *map(curve.at_size, sizes)})
+
+
+def compared_with_half(result: LearnResult, half: LearnResult) -> LearnResult:
+    """The result of a sample with what its second half did; `half` is the result of the first."""
+    whole, part = ({*one.vocabulary.texts} for one in (result, half))
+    size, before = len(whole), len(part)
+    changed = f"{1 - len(whole & part) / max(size, 1):.1%} of the tokens differ"
+    if result.choice.criterion == "size":
+        said = f"half of the sample gives another vocabulary: {changed}"
+    else:
+        moved = f"{abs(size - before) / max(before, 1):.1%} apart"
+        said = f"half of the sample chose {before:,}, all of it {size:,} ({moved}); {changed}"
+    return replace(result, enough=said)

@@ -418,7 +418,7 @@ def test_files_that_are_missing_or_damaged(good: Path, tmp_path: Path) -> None:
         (whole[:4], "cut short"),
         (b"", "cut short"),
         (whole + b"x", "cut short or damaged"),
-        (b"\xff" * 64, "no safetensors file"),
+        (b"\xff" * 64, "not a safetensors file"),
         (whole[:8] + b"[" * length + whole[8 + length :], "damaged header"),
         (whole.replace(b'"F32"', b'"X32"', 1), "does not know the type"),
         (whole.replace(b'"shape":[', b'"shape":[1', 1), "damaged header"),

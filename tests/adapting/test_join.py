@@ -176,7 +176,7 @@ def test_what_can_not_be_joined_says_why() -> None:
         join([one])
     with pytest.raises(SettingsError, match="'l' is a symbol token in one"):
         join([made(["tip"], 1, symbols=["l"]), one])
-    with pytest.raises(InputError, match="not one word in the text"):
+    with pytest.raises(InputError, match="the text has no words"):
         join([one, one], counts=volt.count([[]]))
 
 

@@ -24,7 +24,7 @@ from volt.choosing.selection import (
     Selectable,
     SelectionProblem,
     selectable,
-    solve,
+    solve_selection,
     walk,
 )
 from volt.choosing.size_problem import proposed
@@ -119,7 +119,7 @@ def test_between_the_bound_and_the_best_of_all_sets() -> None:
         small = random_small(seed)
         size = seed % (len(small.candidates) + 1)
         problem = small.problem()
-        ours = solve(problem, walk(problem), size)
+        ours = solve_selection(problem, walk(problem), size)
         optimum = reference.selection.best(small.words, small.candidates, size)
         relaxation = relaxed(small, size)
         assert ours.bound is not None
@@ -202,7 +202,7 @@ def test_the_same_for_any_number_of_threads() -> None:
     for threads in (1, 2, 5):
         small = random_small(3, 12, "abcde")
         problem = small.problem(threads)
-        solution = solve(problem, walk(problem), 4)
+        solution = solve_selection(problem, walk(problem), 4)
         found.append((solution.inside.tolist(), solution.tokens, solution.bound, solution.steps))
     assert found[0] == found[1] == found[2]
 
@@ -222,7 +222,7 @@ def test_what_is_refused() -> None:
     small = random_small(1)
     problem = small.problem()
     with pytest.raises(SettingsError, match="can't be selected"):
-        solve(problem, walk(problem), len(small.candidates) + 1)
+        solve_selection(problem, walk(problem), len(small.candidates) + 1)
 
 
 def test_counts_that_are_too_large() -> None:
@@ -371,7 +371,7 @@ def test_bound_on_real_text(volt_data: Callable[[str], Path]) -> None:
     rank = {text: number for number, text in enumerate(merges.tokens)}
     order = np.array([rank[text] for text in found.tokens[found.alphabet_size :]])
     for size in (100, 200, 400, 700, 1000, 1500, 2200, 3200, 4500, 6000):
-        solution = solve(problem, path, size)
+        solution = solve_selection(problem, path, size)
         assert solution.bound is not None
         first = np.sort(order)[:size]
         bpe = problem.search(np.isin(order, first).astype(np.uint8))
@@ -400,7 +400,7 @@ def test_figures_of_real_text(volt_data: Callable[[str], Path]) -> None:
     assert isinstance(found, Selectable)
     for size, fewer, above in ((1000, 0.06, 0.012), (4000, 0.04, 0.006), (8000, 0.025, 0.004)):
         tokens = size - found.alphabet_size
-        solution = solve(found.problem, found.walk, tokens)
+        solution = solve_selection(found.problem, found.walk, tokens)
         assert solution.bound is not None
         assert solution.tokens <= solution.bound * (1 + above)
         inside = np.ones(len(found), bool)

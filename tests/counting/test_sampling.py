@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import volt
 from volt import _core
-from volt.counting.sampling import Census, Sampling, choose, lines_of, parse_bytes, parse_mix
+from volt.counting.sampling import Census, Sampling, choose, parse_bytes, parse_mix, split_lines
 from volt.reference.splits import seeded_hash
 
 
@@ -49,7 +49,7 @@ def test_ends_outside_the_text_are_refused():
 def test_lines_of_documents_are_those_of_the_text(documents):
     from volt.counting.documents import documents_of
 
-    found = lines_of(documents_of([one.encode() for one in documents])).split()
+    found = split_lines(documents_of([one.encode() for one in documents])).split()
     expected = [line for one in documents for line in one.split("\n")]
     assert [line.decode().removesuffix("\n") for line in found if line.strip()] == [
         line for line in expected if line

@@ -36,7 +36,7 @@ def added_up(parts, rule, on_invalid="error", **more):
     sums = Counter()
     work = Work(rule, on_invalid, **more)
     for batches in parts:
-        for batch in spark_worker.count_partition(work, iter(batches)):
+        for batch in spark_worker.count_on_worker(work, iter(batches)):
             for row in batch.to_pylist():
                 sums[row["field"], row["word"]] += row["count"]
     rows = sorted(sums.items(), key=lambda item: (item[0][0], -item[1], item[0][1]))
@@ -122,14 +122,14 @@ def test_many_words_go_out_in_several_batches(monkeypatch):
 
 
 def test_workers_of_another_version_are_refused(monkeypatch):
-    parts = list(spark_worker.count_partition(Work(WordRule()), iter([batch_of([b"a"])])))
+    parts = list(spark_worker.count_on_worker(Work(WordRule()), iter([batch_of([b"a"])])))
     monkeypatch.setattr(spark_worker, "__version__", "99")
     with pytest.raises(volt.SettingsError, match=r"workers have volt .*, this is volt 99"):
         spark._word_counts(arrow.Table.from_batches(parts), WordRule(), 1)
 
 
 def test_the_file_of_a_bad_line_is_found():
-    work = partial(spark_worker.count_partition, Work(WordRule()))
+    work = partial(spark_worker.count_on_worker, Work(WordRule()))
     lines = [b"fine"] * 9 + [b"b\xffd"] + [b"fine"] * 3
     files = ["one.txt"] * 5 + ["two.txt"] * 8
     batch = arrow.RecordBatch.from_pydict(

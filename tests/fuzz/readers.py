@@ -34,7 +34,7 @@ from volt.adapting.checkpoint import read_header
 from volt.base.errors import VoltError, VoltWarning
 from volt.cli.decode import DecodeCommand, FileDecoder
 from volt.counting.decoding import Cleaner
-from volt.counting.reading import Reader, read_text
+from volt.counting.reading import Reader, feed_text
 from volt.counting.words import PRETOKENIZERS, WordRule
 from volt.foreign.opening import open_engine
 from volt.formats import import_vocabulary
@@ -169,7 +169,7 @@ def documents(path: Path) -> None:
     block = 8 + (data[1] if len(data) > 1 else 0)
     reader = Reader("the text", rule, Cleaner(), 1, bytearray(block), block)
     counter = rule.counter(1)
-    read_text(reader, io.BufferedReader(io.BytesIO(text.encode())), counter, lambda _: None)
+    feed_text(reader, io.BufferedReader(io.BytesIO(text.encode())), counter, lambda _: None)
     words, offsets, counts = counter.finish(1)
     found = {words.tobytes()[a:b].decode(): int(count) for (a, b), count
              in zip(pairwise(offsets.tolist()), counts, strict=True)}  # fmt: skip

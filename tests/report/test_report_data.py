@@ -10,7 +10,7 @@ import pytest
 import volt
 from volt import _core
 from volt.cli.info import diagnostics
-from volt.report.compact import packed, packed_excerpt, packed_signed
+from volt.report.compact import packed_excerpt, packed_signed, packed_whole
 from volt.report.data import collect, every_token_count, file_figures, load_report
 from volt.report.facts import facts
 from volt.report.page import (
@@ -300,8 +300,8 @@ def unpacked(text):
 
 def test_numbers_are_packed_and_come_back():
     numbers = [0, 1, 127, 128, 300, 2**32, 2**53, 2**63, *range(0, 20000, 7)]
-    assert unpacked(packed(numbers)) == numbers
-    assert packed([]) == ""
+    assert unpacked(packed_whole(numbers)) == numbers
+    assert packed_whole([]) == ""
     signed = np.array([0, -1, 1, -2, 2, 1000, -1000])
     assert unpacked(packed_signed(signed)) == [0, 1, 2, 3, 4, 2000, 1999]
 

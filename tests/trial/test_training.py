@@ -22,10 +22,10 @@ from volt.trial.training import (
     _State,
     _update,
     average,
-    bits_per_byte,
     digest,
     learning_rate,
     line_bits,
+    mean_bits,
     train,
 )
 from volt.trial.vocabularies import make_vocabulary
@@ -98,7 +98,7 @@ def test_precision_is_of_training_alone():
     assert digest(exact.model) != digest(rounded.model)
     assert all(one.dtype == torch.float32 for one in rounded.model.parameters())
     valid = encode_text(VALID, VOCABULARY)
-    measured = bits_per_byte(rounded.model, valid, settings())
+    measured = mean_bits(rounded.model, valid, settings())
     assert rounded.bits_per_byte == measured
     assert measured == pytest.approx(exact.bits_per_byte, rel=0.01)
 
@@ -211,7 +211,7 @@ def clock(monkeypatch):
 
     clock = Clock()
     monkeypatch.setattr(training, "time", clock)
-    for name, seconds in (("_update", 1.0), ("bits_per_byte", 4.0)):
+    for name, seconds in (("_update", 1.0), ("mean_bits", 4.0)):
         work = getattr(training, name)
 
         def timed(*given, work=work, seconds=seconds):
@@ -250,7 +250,7 @@ def test_the_model_is_the_best_checkpoint_or_the_average():
     high = run(settings(updates=30, checkpoints=10, patience=2, learning_rate=1.0, warmup=1))
     assert high.bits_per_byte <= min(one.bits_per_byte for one in high.history)
     text = encode_text(VALID, VOCABULARY)
-    assert bits_per_byte(high.model, text, settings()) == pytest.approx(high.bits_per_byte)
+    assert mean_bits(high.model, text, settings()) == pytest.approx(high.bits_per_byte)
     low = run(settings(learning_rate=1e-3, schedule="inverse-sqrt", average=1))
     assert low.averaged == 1
 
@@ -281,7 +281,7 @@ def test_bits_per_byte_is_the_same_sum_for_every_vocabulary(task, model):
         found = line_bits(made, text, settings())
         np.testing.assert_allclose(found, lines, rtol=1e-4)
         expected = lines.sum() / sum(len(line.encode()) + 1 for line in target)
-        assert bits_per_byte(made, text, settings()) == pytest.approx(expected, rel=1e-4)
+        assert mean_bits(made, text, settings()) == pytest.approx(expected, rel=1e-4)
 
 
 def test_average_is_the_mean_of_floats():

@@ -14,8 +14,8 @@ from volt.trial.data import (
     encode_text,
     hold_out,
     padded,
-    read_lines,
     read_parallel,
+    read_sentences,
     without_empty,
     without_long,
 )
@@ -125,6 +125,6 @@ def test_one_line_in_twenty_is_held_out(tmp_path):
         hold_out(Text(None, lines[:19]))
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"{name}1\n\n{name}2\n")
-    read = read_lines(tmp_path / "a", tmp_path / "b")
+    read = read_sentences(tmp_path / "a", tmp_path / "b")
     assert (read.source, read.target) == (None, ["a1", "", "a2", "b1", "", "b2"])
     assert without_empty(read) == (Text(None, ["a1", "a2", "b1", "b2"]), 2)

@@ -349,7 +349,7 @@ def read_header(file: Path) -> TensorFile:
         size = os.fstat(stream.fileno()).st_size
         length = int.from_bytes(stream.read(8), "little")
         if size < 8 or length > min(size - 8, LONGEST_HEADER):
-            raise InputError(f"{file}: no safetensors file, or cut short")
+            raise InputError(f"{file}: not a safetensors file, or cut short")
         written = stream.read(length)
     try:
         header = parse_json("the header", written, HEADER)

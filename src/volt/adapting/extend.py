@@ -38,7 +38,7 @@ from volt.adapting.refit import (
     signed,
 )
 from volt.adapting.whole import kept_tokens, new_tokens, what_is_new
-from volt.adapting.words import FittingText, documents_of, used_words
+from volt.adapting.words import FittingText, fitting_documents, used_words
 from volt.base.checks import check_at_least, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
@@ -114,7 +114,7 @@ def extend(
     pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
     engine = original.engine
     if engine is not None and engine.whole:
-        documents = documents_of(on, options)
+        documents = fitting_documents(on, options)
         used = used_words(engine, documents, options.get("min_count") or 1)
         new_words = new_tokens(engine, used, add, min_frequency)
         messages.append(what_is_new(engine))
@@ -395,8 +395,8 @@ def _pieces(old: Vocabulary, look_up: LookUp, parts: list[NewToken]) -> list[Tok
         if abs(stored) > HIGHEST_SCORE or abs(stored - score) > more / 4:
             raise InputError(
                 f"{_text(old, whole)!r} would have the score {score!r}, the sum of its parts', "
-                f"which {look_up.arithmetic} can't hold well enough: the tokenizer's scores are "
-                "not logarithms of probabilities, and it can't be extended"
+                f"which {look_up.arithmetic} can't represent well enough: the tokenizer's scores "
+                "are not logarithms of probabilities, and it can't be extended"
             )
         new.append(Token(_text(old, whole), "piece", score=stored))
     return new

@@ -111,7 +111,7 @@ def join(
         raise SettingsError("join at least two vocabularies")
     check_choice("merge_rule", merge_rule, get_args(MergeRule))
     if counts is not None and len(counts) == 0:
-        raise InputError("there is not one word in the text: nothing to measure frequencies on")
+        raise InputError("the text has no words: nothing to measure frequencies on")
     threads = thread_count(threads)
     if merge_rule is not None:
         parts = [replace(part, merge_rule=merge_rule) for part in parts]

@@ -165,7 +165,7 @@ def own_merges(
         merged.sort(key=lambda i: -int(made[i]))  # stable; no child is made more than its parent
 
     ids = np.array([*alphabet, -1, *merged], np.int64)
-    lengths = token_lengths(vocabulary, pool)
+    lengths = pool_lengths(vocabulary, pool)
     spelled = frequencies @ lengths[: len(vocabulary)].astype(np.uint64)
     unknown = counts.characters - int(spelled)
     if unknown == 0:
@@ -207,7 +207,7 @@ def own_pieces(
     alphabet = [i for i in sorted(always) if kinds[i] in SPELLED]
     pieces = [i for i in range(len(vocabulary)) if i not in always and i not in never]
     ids = np.array([*alphabet, -1, *pieces], np.int64)
-    lengths = token_lengths(vocabulary, vocabulary.tokens)
+    lengths = pool_lengths(vocabulary, vocabulary.tokens)
     texts = vocabulary.texts
     found = OwnedPieces(
         rule=counts.rule,
@@ -288,7 +288,7 @@ def token_frequencies(tokenizer: Tokenizer, counts: WordCounts) -> Frequencies:
     return tokenizer.usage(counts)[0].astype(np.uint64)
 
 
-def token_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
+def pool_lengths(vocabulary: Vocabulary, tokens: Sequence[Token]) -> NDArray[np.int64]:
     """Characters of text in each token (bytes in byte-level mode); 0 for those that spell none."""
     code = "latin-1" if vocabulary.rule.mode.byte_level else "utf-8"
     texts = [

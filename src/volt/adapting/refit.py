@@ -36,7 +36,14 @@ from volt.adapting.owned import (
     token_frequencies,
 )
 from volt.adapting.residues import without_residues
-from volt.adapting.words import Fit, FittingText, count_words, documents_of, fit_engine, used_words
+from volt.adapting.words import (
+    Fit,
+    FittingText,
+    count_engine_words,
+    fit_engine,
+    fitting_documents,
+    used_words,
+)
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, UnreadableError, VoltError
 from volt.base.options import accepts
@@ -197,7 +204,7 @@ def refit(
     pinned |= original.added
     engine = original.engine
     if engine is not None and engine.whole and not residues:
-        documents = documents_of(on, options)
+        documents = fitting_documents(on, options)
         used = used_words(engine, documents, options.get("min_count") or 1)
         kept_ids = whole.kept_tokens(engine, used, pinned, settings.size)
         messages.append(whole.what_is_lost(engine))
@@ -298,7 +305,7 @@ def measured_by_library(
     original = result.original
     if original.exact or original.engine is None:
         return result
-    documents = documents_of(on, options)
+    documents = fitting_documents(on, options)
     changed = original.changed(result.change)
     return replace(
         result, before=fit_engine(original.engine, documents), after=fit_engine(changed, documents)
@@ -389,7 +396,7 @@ def count_for(
     if not original.exact or (vocabulary.word_ends == "runs" and not isinstance(on, WordCounts)):
         engine = original.engine or Native(Tokenizer(vocabulary, threads=threads), "volt")
         least = options.get("min_count") or 1
-        return count_words(engine, Inner(vocabulary), documents_of(on, options), least)
+        return count_engine_words(engine, Inner(vocabulary), fitting_documents(on, options), least)
     if isinstance(on, WordCounts):
         return some_words(counted(on, options, threads, progress))
     # Tokens that are looked up may reach over all but spaces, and some that are merged.

@@ -38,10 +38,10 @@ class Fit:
     """Characters that the vocabulary lacks, as `<unk>` or spelled in bytes, over tokens."""
 
 
-def documents_of(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]) -> list[str]:
+def fitting_documents(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]) -> list[str]:
     """The documents of a text that an engine has to see."""
     if isinstance(on, WordCounts):
-        raise SettingsError("this tokenizer has to see the text itself: word counts won't do")
+        raise SettingsError("this tokenizer has to see the text itself: word counts are not enough")
     settings, defaults = CountSettings(**options), CountSettings()
     for name in options_of(CountSettings):
         if name not in USABLE and getattr(settings, name) != getattr(defaults, name):
@@ -67,7 +67,7 @@ class FittingText:
     def keep(self) -> None:
         """Read it once. An engine encodes it more than once."""
         if not isinstance(self.on, WordCounts):
-            self.on = [Texts(documents_of(self.on, self.options))]
+            self.on = [Texts(fitting_documents(self.on, self.options))]
 
 
 def used_words(engine: Engine, documents: list[str], min_count: int) -> Counter[str]:
@@ -77,11 +77,13 @@ def used_words(engine: Engine, documents: list[str], min_count: int) -> Counter[
         words = Counter({word: count for word, count in words.items() if count >= min_count})
     words.pop("", None)
     if not words:
-        raise InputError("there is not one word in the text")
+        raise InputError("the text has no words")
     return words
 
 
-def count_words(engine: Engine, inner: Inner, documents: list[str], min_count: int) -> WordCounts:
+def count_engine_words(
+    engine: Engine, inner: Inner, documents: list[str], min_count: int
+) -> WordCounts:
     """The same as word counts of volt."""
     words = used_words(engine, documents, min_count)
     return inner.counts(words, sum(document.count("\n") + 1 for document in documents))

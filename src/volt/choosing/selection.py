@@ -191,7 +191,7 @@ def _next_level(problem: SelectionProblem, level: Level, mu: float) -> Level:
     return Level(mu, uses, expected)
 
 
-def solve(
+def solve_selection(
     problem: SelectionProblem,
     path: Walk,
     size: int,
@@ -309,7 +309,9 @@ class Selectable(FewestPieces):
     ) -> SelectionSolution:
         """The set that fills a vocabulary of this many rows."""
         with (progress or Progress()).stage("Certifying", STEPS, "steps") as report:
-            return solve(self.problem, self.walk, rows - self.least, certify=certify, report=report)
+            return solve_selection(
+                self.problem, self.walk, rows - self.least, certify=certify, report=report
+            )
 
     def mu_curve(self) -> dict[str, list[float]]:
         """Sizes in rows, and the tokens of text that an entry saves there."""

@@ -36,7 +36,7 @@ class Inputs(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(Settings, group="Tokens"):
+class ModelOption(Settings, group="Tokens"):
     model: str = option(
         ..., "A learned vocabulary: its folder, or volt.json.", path("DIR"), short="-m"
     )
@@ -160,7 +160,7 @@ class Quiet(Settings, group="Output"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told(Quiet, group="Output"):
+class Printing(Quiet, group="Output"):
     json: bool = option(False, "Print the result as JSON on stdout.")
 
 
@@ -175,5 +175,5 @@ class QuietRun(Quiet, Threads):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run(Told, Threads):
+class Run(Printing, Threads):
     """How a command runs and what it prints."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import volt
 from volt.base.options import argument, file_list, many, option, path
-from volt.cli.arguments import File, Pattern, Told
+from volt.cli.arguments import File, Pattern, Printing
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 from volt.settings import InputSettings
@@ -34,7 +34,7 @@ class CompareCommand(File, Pattern, group="Input"):
 
 
 @command("volt compare out/ other/tokenizer.json --on test.txt")
-def compare(asked: CompareCommand, reading: InputSettings, shown: Told) -> None:
+def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
     from volt.comparison import as_text
     from volt.foreign.documents import parse_groups

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import volt
 from volt.base.errors import InputError
 from volt.base.options import Settings, choice, one_of, option
-from volt.cli.arguments import File, Model, Quiet, Stdin
+from volt.cli.arguments import File, ModelOption, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say
 from volt.settings import units
@@ -42,7 +42,9 @@ class DecodeCommand(Settings, group="Input"):
 
 
 @command("volt decode -m out test.tok -o test.txt")
-def decode(model: Model, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet) -> None:
+def decode(
+    model: ModelOption, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet
+) -> None:
     """Decode what `volt encode` wrote."""
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
@@ -199,7 +201,7 @@ def _npy_arrays(path: Path) -> list[NDArray[Any]]:
                 f"{file} is not a NumPy file of numbers as volt encode --as npy writes it"
             ) from None
         if array.ndim != 1 or array.dtype != kind:
-            raise InputError(f"{file}: no list of {np.dtype(kind).name}")
+            raise InputError(f"{file}: not a list of {np.dtype(kind).name}")
         arrays.append(np.asarray(array))
     ids, offsets = arrays
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(ids):

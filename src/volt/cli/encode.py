@@ -10,7 +10,7 @@ import volt
 from volt.base.errors import SettingsError
 from volt.base.options import Settings, one_of, option, text
 from volt.base.shown import plural
-from volt.cli.arguments import File, Folder, Model, QuietRun, Spark, Stdin
+from volt.cli.arguments import File, Folder, ModelOption, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
 from volt.cli.console import progress_for, refuse, say
 from volt.settings import EncodeSettings
@@ -46,7 +46,7 @@ class SparkColumns(Spark, group="Output"):
 
 @command("volt encode -m out test.txt -o test.tok")
 def encode(
-    model: Model,
+    model: ModelOption,
     inputs: Stdin,
     settings: EncodeSettings,
     spark: SparkColumns,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import volt
 from volt.base.options import Settings, file_list, one_of, option, path
-from volt.cli.arguments import REPLACE, Model, Told, formats
+from volt.cli.arguments import REPLACE, ModelOption, Printing, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 from volt.settings.roles import UseSettings
@@ -29,7 +29,7 @@ class ExportCommand(Settings, group="Output"):
 
 
 @command("volt export -m out --to hf -o tokenizer/")
-def export(model: Model, asked: ExportCommand, roles: UseSettings, shown: Told) -> None:
+def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: Printing) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
     # With its roles: what is verified below is what is written.
     vocabulary = with_roles(volt.load(model.model).vocabulary, roles)

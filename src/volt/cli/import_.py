@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import volt
 from volt.base.options import argument, one_of, option, path
 from volt.base.shown import plural
-from volt.cli.arguments import Folder, Pattern, Told, formats
+from volt.cli.arguments import Folder, Pattern, Printing, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 
@@ -24,7 +24,7 @@ class ImportCommand(Folder, Pattern, group="Input"):
 
 
 @command("volt import tokenizer.json -o out/")
-def import_(asked: ImportCommand, shown: Told) -> None:
+def import_(asked: ImportCommand, shown: Printing) -> None:
     """Read the vocabulary of another toolkit into a folder that volt can use."""
     from volt.base.gate import named
     from volt.base.output import atomic_folder

@@ -109,7 +109,7 @@ def tell_refit(
 
 
 def next_command(tokenizer: TokenizerInput, reading: ReadSettings, target: Folder) -> str:
-    """Old and new side by side on the first text, read as it was; counts are no text."""
+    """Old and new side by side on the first text, read as it was; counts are not text."""
     from volt.counting.counts import COUNTS_HEAD
 
     first = [*tokenizer.on, *tokenizer.files][0]

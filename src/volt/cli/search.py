@@ -11,12 +11,12 @@ from volt.base.table import text_table
 from volt.cli.arguments import Inputs, Run
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
-from volt.cli.trial import HeldOut, check_held_out, tell_trial
+from volt.cli.trial import HeldOutTexts, check_held_out, tell_trial
 from volt.settings import TRAINED, AlphabetSettings, CountSettings, SearchSettings, TrialSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchCommand(Inputs, HeldOut, group="Output"):
+class SearchCommand(Inputs, HeldOutTexts, group="Output"):
     """What only loss and bleu need: the text of trials, and a folder for them."""
 
     output: str | None = option(
@@ -52,7 +52,7 @@ def search(
             raise SettingsError(f"--by {settings.by} trains models: name a folder for them with -o")
         _by_training(asked, settings, training, run)
         return
-    of_trials = (*options_of(HeldOut), "output", *vars(training))
+    of_trials = (*options_of(HeldOutTexts), "output", *vars(training))
     refuse(given, of_trials, f"--by {settings.by}, only with --by loss or bleu")
     result = volt.search(
         asked.files, **vars(counting) | vars(settings) | vars(alphabet), threads=run.threads,
@@ -87,7 +87,7 @@ def _by_training(
         need(module, "trial")
     from volt.trial.search import trained_search
 
-    texts = HeldOut.values_in(asked)
+    texts = HeldOutTexts.values_in(asked)
     output = str(asked.output)
     found = trained_search(
         asked.files,

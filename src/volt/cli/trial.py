@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeldOut(Settings, group="Input"):
+class HeldOutTexts(Settings, group="Input"):
     """Text that models are not trained on."""
 
     valid: tuple[str, str] | None = option(None, "Translation: validation text, two files.", pair())
@@ -54,7 +54,7 @@ class TrialCommand(Settings, group="Input"):
     "           --test test.de test.en --vocab out --vocab bpe:8k -o trials/"
 )
 def trial(
-    asked: TrialCommand, held_out: HeldOut, settings: TrialSettings, run: Run, given: Given
+    asked: TrialCommand, held_out: HeldOutTexts, settings: TrialSettings, run: Run, given: Given
 ) -> None:
     """Train a small model for every vocabulary and compare them.
 

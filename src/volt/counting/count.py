@@ -39,9 +39,9 @@ from volt.counting.reading import (
     AfterBlock,
     BlockEnd,
     Reader,
-    Told,
-    read_documents,
-    read_text,
+    ReadingProgress,
+    feed_documents,
+    feed_text,
 )
 from volt.counting.records import RecordOptions
 from volt.counting.sampling import Sample, Sampling, take_sample
@@ -170,7 +170,7 @@ def _count_planned(
     lines_of: list[tuple[str, int]] = []
     samples: list[bytes] = []
     weighted_lines = Fraction(0)
-    told = Told(report, rule.reads, done)
+    told = ReadingProgress(report, rule.reads, done)
     for one in plan.inputs:
         read, sample = plan.read(one, counter, partial(told.block, size=one.size))
         totals += read
@@ -245,11 +245,11 @@ class CountPlan:
         reader = Reader(one.name, self.rule, cleaner, weight, self.buffer, self.block, begins)
         try:
             if (documents := one.documents()) is not None:
-                return read_documents(reader, documents, counter, after_block)
+                return feed_documents(reader, documents, counter, after_block)
             with one.stream() as stream:
                 if one.is_counts:
                     return _read_counts(one, stream, counter, weight, self, after_block), b""
-                return read_text(reader, stream, counter, after_block, start)
+                return feed_text(reader, stream, counter, after_block, start)
         except OverflowError:
             raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None
         except OSError as error:

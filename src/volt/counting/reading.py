@@ -45,7 +45,7 @@ START = BlockEnd()
 AfterBlock = Callable[[BlockEnd], None]
 
 
-class Told:
+class ReadingProgress:
     """Tells how far the reading of some inputs is: in bytes, and in documents or lines."""
 
     def __init__(self, report: Report, reads: Unit, done: int = 0) -> None:
@@ -95,7 +95,7 @@ class Reader:
 # ----------------------------------------------------------------------------- one document: a file
 
 
-def read_text(
+def feed_text(
     reader: Reader,
     stream: BinaryIO,
     counter: _core.Counter,
@@ -186,7 +186,7 @@ def _skip(stream: BinaryIO, size: int, name: str) -> None:
 # ------------------------------------------------------------------------ documents: records, items
 
 
-def read_documents(
+def feed_documents(
     reader: Reader,
     batches: Iterator[Documents],
     counter: _core.Counter,

@@ -108,7 +108,7 @@ def parse_mix(value: Any) -> dict[str, Fraction]:
 def units_of(found: Documents, sampling: Sampling) -> tuple[Documents, int]:
     """The documents or lines of a batch, cut to the cap; and their bytes before that."""
     if sampling.unit == "line":
-        found = lines_of(found)
+        found = split_lines(found)
     size = int(_sizes(found, sampling).sum())
     return (found if sampling.cap is None else capped(found, sampling.cap)), size
 
@@ -161,7 +161,7 @@ class Units(Batches):
             yield from blocks_of_lines(stream, name)
 
 
-def lines_of(found: Documents) -> Documents:
+def split_lines(found: Documents) -> Documents:
     """Every line of the documents as one, with its line end if it has one. An empty document is an
     empty line."""
     text, sizes = np.frombuffer(found.text, np.uint8), found.sizes()

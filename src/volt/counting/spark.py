@@ -41,7 +41,7 @@ from volt.counting.spark_worker import (
     RANGES,
     Work,
     census_partition,
-    count_partition,
+    count_on_worker,
     failing,
     version,
 )
@@ -194,7 +194,7 @@ def _take_census(works: Sequence[tuple[str, Any, Work]], sampling: Sampling) -> 
 def _count(works: Sequence[tuple[str, Any, Work]], least: int) -> Any:
     """The rows of all partitions, added up: highest count first, then by bytes."""
     functions = need("pyspark.sql.functions", "spark")
-    parts = [(frame, partial(count_partition, work)) for _, frame, work in works]
+    parts = [(frame, partial(count_on_worker, work)) for _, frame, work in works]
     counted = reduce(
         lambda some, more: some.union(more),
         (frame.mapInArrow(work, PARTIAL) for frame, work in parts),

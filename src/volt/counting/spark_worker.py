@@ -18,7 +18,7 @@ from volt.base.extras import need
 from volt.counting.counts import CountTotals
 from volt.counting.decoding import Cleaner, OnInvalid
 from volt.counting.documents import Documents, as_lines, documents_of, one_document
-from volt.counting.reading import Reader, read_documents
+from volt.counting.reading import Reader, feed_documents
 from volt.counting.record_readers import string_buffers, texts_of_lines
 from volt.counting.records import Reading
 from volt.counting.sampling import BUCKETS, Census, Sampling, below, units_of
@@ -60,7 +60,7 @@ def version() -> str:
 # -------------------------------------------------------------------------------------------- count
 
 
-def count_partition(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
+def count_on_worker(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
     """The words of one partition, and its totals."""
     counter = work.rule.counter()
     totals = CountTotals()
@@ -71,7 +71,7 @@ def count_partition(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
         found = _documents(batch.column(0), work, reading)
         if work.on_invalid == "error":
             _check_text(found)
-        totals += read_documents(reader, iter([found]), counter, lambda _: None)[0]
+        totals += feed_documents(reader, iter([found]), counter, lambda _: None)[0]
     totals += CountTotals.of(counter)
     sums = {name: getattr(totals, name) for name in COUNTED}
     yield from _rows(sums | {name: getattr(reading, name) for name in LEFT_OUT}, counter)

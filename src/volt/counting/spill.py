@@ -33,7 +33,7 @@ from volt.base.schema import anything, instance, table, text
 from volt.counting.count import CountPlan, plan_count
 from volt.counting.counts import CountsHeader, CountTotals
 from volt.counting.inputs import Text
-from volt.counting.reading import BlockEnd, Told
+from volt.counting.reading import BlockEnd, ReadingProgress
 from volt.counting.sampling import parse_bytes
 from volt.counting.words import WordRule
 from volt.settings import CountSettings, SpillSettings
@@ -165,7 +165,7 @@ def _count_runs(
     start = spilled.state
     done = sum(one.size or 0 for one in plan.inputs[: start.inputs_done])
     with progress.stage("Counting words", plan.size(), "B") as report:
-        told = Told(report, plan.rule.reads, done)
+        told = ReadingProgress(report, plan.rule.reads, done)
         for one in plan.inputs[start.inputs_done :]:
 
             def after_block(end: BlockEnd, size: int | None = one.size) -> None:

@@ -57,7 +57,7 @@ def clean_files(
     claim(output_source, output_target, inputs=[source, target], force=force)
     total = kept = 0
     with atomic_files(output_source, output_target) as (one, other):
-        pairs = aligned([text_lines(source), text_lines(target)], [str(source), str(target)])
+        pairs = paired([text_lines(source), text_lines(target)], [str(source), str(target)])
         for pair in cleaned(pairs, Cleaning(minimum, maximum, ratio)):
             total += 1
             if pair is not None:
@@ -70,7 +70,7 @@ def clean_files(
     return CleanResult(total, kept)
 
 
-def aligned(sides: Sequence[Iterator[str]], names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def paired(sides: Sequence[Iterator[str]], names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Lines side by side; unequal numbers are an error, found at the end."""
     for number, row in enumerate(zip_longest(*sides)):
         if None in row:
@@ -91,10 +91,10 @@ def text_lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 yield " ".join(text.decode().splitlines())
         else:
             with source.open() as stream:
-                yield from decoded(stream, source.name)
+                yield from decoded_lines(stream, source.name)
 
 
-def decoded(stream: Iterable[bytes], name: str) -> Iterator[str]:
+def decoded_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
     """Lines of UTF-8 as text, without line ends."""
     offset = 0
     for number, line in enumerate(stream, 1):

@@ -16,7 +16,7 @@ from volt.base.output import atomic_folder, check_folder, make_folder
 from volt.base.progress import Progress
 from volt.counting.inputs import TextInput, find_inputs
 from volt.data.archive import extract
-from volt.data.clean import aligned, cleaned, decoded
+from volt.data.clean import cleaned, decoded_lines, paired
 from volt.data.datasets import DATASETS, Dataset, Side
 from volt.data.download import download
 from volt.data.sample import write_sample
@@ -185,7 +185,7 @@ def _rows(
     sides = {side.language: side for side in part}
     wanted = [sides[language] for language in languages]
     names = [side.member or side.download for side in wanted]
-    yield from aligned([_side_lines(side, find(side)) for side in wanted], names)
+    yield from paired([_side_lines(side, find(side)) for side in wanted], names)
 
 
 def _side_lines(side: Side, path: Path) -> Iterator[str]:
@@ -193,7 +193,7 @@ def _side_lines(side: Side, path: Path) -> Iterator[str]:
     if side.sha256 is not None:
         _check_text(source, side.sha256)
     with source.open() as stream:
-        for line in decoded(stream, side.member or path.name):
+        for line in decoded_lines(stream, side.member or path.name):
             if side.form == "lines":
                 yield line
             elif side.form == "segments":
@@ -230,7 +230,7 @@ def _column_rows(side: Side, path: Path, languages: tuple[str, ...]) -> Iterator
     is then the first of the row."""
     name = side.member or path.name
     with path.open("rb") as stream:
-        table = (line.split("\t") for line in decoded(stream, name))
+        table = (line.split("\t") for line in decoded_lines(stream, name))
         head = next(table, [])
         first, fixed = languages
         missing = [one for one in languages if one != "*" and one not in head[1:]]

@@ -32,7 +32,7 @@ def read_documents(on: Text | Iterable[Text], settings: InputSettings | None = N
     """Every file, record or item is a document, with the line end at its end."""
     settings = settings or InputSettings()
     if settings.input_format in ("counts", "pairs"):
-        raise SettingsError("a tokenizer has to see the text itself: word counts won't do")
+        raise SettingsError("a tokenizer has to see the text itself: word counts are not enough")
     records = RecordOptions.of(settings)
     replace = records.on_invalid == "replace"
     documents: list[str] = []
@@ -122,7 +122,7 @@ def read_groups(on: On, settings: InputSettings | None = None) -> Groups:
     for name, documents in groups.items():
         if not any(document.split() for document in documents):
             where = f" of {name}" if name else ""
-            raise InputError(f"there is not one word in the text{where}: nothing to compare on")
+            raise InputError(f"the text{where} has no words: nothing to compare on")
     return groups
 
 

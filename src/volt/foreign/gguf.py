@@ -14,7 +14,7 @@ from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import Engine
 from volt.foreign.gguf_file import read_fields
 from volt.foreign.huggingface import HuggingFace
-from volt.foreign.sentencepiece import SentencePiece
+from volt.foreign.sentencepiece import SentencePieceModel
 from volt.formats.huggingface.folder import PLAIN_NAME
 from volt.formats.huggingface.parts import (
     BYTES,
@@ -62,7 +62,7 @@ def open_gguf(path: Path, pattern: str | None) -> Engine:
         )
     engine = openers[kind](path, found, types, pattern)
     engine.roles = _roles(found, tokens)
-    writes = "tokenizer.model" if isinstance(engine, SentencePiece) else "tokenizer.json"
+    writes = "tokenizer.model" if isinstance(engine, SentencePieceModel) else "tokenizer.json"
     engine.messages.append(f"{KEY}model is {kind}; refit and extend write a {writes}, not GGUF")
     return engine
 
@@ -103,7 +103,7 @@ def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern:
         normalizer.precompiled_charsmap = bytes(table) if table else b""
     except (TypeError, ValueError):
         raise InputError(f"{path}: {KEY}precompiled_charsmap: not a list of bytes") from None
-    return SentencePiece(str(path), bytes(model.SerializeToString(deterministic=True)), "gguf")
+    return SentencePieceModel(str(path), bytes(model.SerializeToString(deterministic=True)), "gguf")
 
 
 def _added(found: dict[str, Any], types: list[int]) -> list[dict[str, Any]]:

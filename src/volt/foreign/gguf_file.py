@@ -65,7 +65,7 @@ class _Reader:
     def length(self, item: int, number: int) -> int:
         """A number of items of at least so many bytes, if there is room for them."""
         if number > (self.size - self.at) // item:
-            raise ValueError(f"at byte {self.at:,}: {number:,} items where the file ends before")
+            raise ValueError(f"at byte {self.at:,}: {number:,} items, but the file ends before")
         return number
 
     def string(self) -> str:

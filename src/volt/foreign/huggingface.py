@@ -144,7 +144,7 @@ class HuggingFace(Engine):
             if self.tokenizer.pre_tokenizer is not None:
                 words += [word for word, _ in self.tokenizer.pre_tokenizer.pre_tokenize_str(part)]
             else:
-                words += spaced(part, self.names)
+                words += cut_at_marks(part, self.names)
         return words
 
     @cached_property
@@ -208,7 +208,7 @@ class HuggingFace(Engine):
         return files
 
 
-def spaced(text: str, names: Sequence[str | None]) -> list[str]:
+def cut_at_marks(text: str, names: Sequence[str | None]) -> list[str]:
     """A text that nothing cuts, cut where no token reaches over: before a `▁` after another letter.
     Tokens that contain such a place keep it whole."""
     if any(name is not None and re.search("[^▁]▁", name) for name in names):

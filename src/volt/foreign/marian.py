@@ -17,7 +17,7 @@ from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Added, Change, Engine, by_id
 from volt.foreign.huggingface import renumbered_beside, rewritten_table
 from volt.foreign.inner import ROUNDING, Inner, looking_up
-from volt.foreign.sentencepiece import SentencePiece, rewritten_model
+from volt.foreign.sentencepiece import SentencePieceModel, rewritten_model
 from volt.formats.huggingface.folder import CONFIG, settings_of
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import NORMAL, UNIGRAM
@@ -39,7 +39,7 @@ class MarianMT(Engine):
         table = read_json(folder / VOCAB, TOKEN_IDS)
         if UNKNOWN not in table:
             raise InputError(f"{folder / VOCAB}: no {UNKNOWN} among the tokens")
-        self.sides = {name: SentencePiece(str(folder / name), read_bytes(folder / name))
+        self.sides = {name: SentencePieceModel(str(folder / name), read_bytes(folder / name))
                       for name in SIDES if (folder / name).exists()}  # fmt: skip
         source = self.source = self.sides[SIDES[0]]
         self.library = source.library
@@ -58,14 +58,14 @@ class MarianMT(Engine):
     def encode_fitting(self, texts: Sequence[str]) -> list[list[int]]:
         return [self._encode(text, self._side_of(text)) for text in texts]
 
-    def _encode(self, text: str, side: SentencePiece) -> list[int]:
+    def _encode(self, text: str, side: SentencePieceModel) -> list[int]:
         code = LANGUAGE.match(text)
         head = [code[0]] if code else []
         rest = text[code.end() :] if code else text
         pieces = [*head, *side.model.encode(rest, out_type=str)]
         return [self.ids.get(piece, self.ids[UNKNOWN]) for piece in pieces]
 
-    def _side_of(self, text: str) -> SentencePiece:
+    def _side_of(self, text: str) -> SentencePieceModel:
         """The side that makes fewer tokens of a text: it is the one for its language."""
         return min(self.sides.values(), key=lambda side: len(self._encode(text, side)))
 
@@ -113,7 +113,7 @@ class MarianMT(Engine):
         return files | renumbered_beside(self.folder, change)
 
 
-def _added_to(side: SentencePiece, added: Sequence[Added]) -> list[Added]:
+def _added_to(side: SentencePieceModel, added: Sequence[Added]) -> list[Added]:
     """The new tokens that a side can spell. The score of each is that of its best cut so far, so
     that no text gets more tokens; new characters have the lowest score of all."""
     known = {*side.names}

@@ -21,9 +21,9 @@ from volt.foreign.huggingface import HuggingFace
 from volt.foreign.marian import MarianMT
 from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
-from volt.foreign.sentencepiece import SentencePiece
+from volt.foreign.sentencepiece import SentencePieceModel
 from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
-from volt.foreign.vocab_files import Bert, open_pair
+from volt.foreign.vocab_files import BertVocabulary, open_pair
 from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import KINDS, Identified, identify
@@ -97,14 +97,14 @@ def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engi
     file = found.file / "tokenizer.json" if found.file.is_dir() else found.file
     openers: dict[str, Callable[[], Engine]] = {
         "hf": lambda: HuggingFace(str(file), read_bytes(file), folder=folder),
-        "sentencepiece": lambda: SentencePiece(
+        "sentencepiece": lambda: SentencePieceModel(
             str(file), read_bytes(file), folder=folder if place.is_dir() else None,
             file_name=file.name,
         ),
         "tiktoken": lambda: open_ranks(file, pattern),
         "tekken": lambda: open_tekken(file),
         "gpt2": lambda: open_pair(place if place.is_dir() else place.parent, pattern),
-        "bert": lambda: Bert(file),
+        "bert": lambda: BertVocabulary(file),
         "marian-mt": lambda: MarianMT(file.parent),
         "rwkv": lambda: Rwkv(file),
         "gguf": lambda: open_gguf(file, pattern),
@@ -162,7 +162,7 @@ def parse_engine(own: Engine) -> Parsed | None:
         if own.kind == "bert" and own.folder is not None:
             read_roles(parsed, own.data, own.folder)
         return parsed
-    if isinstance(own, SentencePiece) and not own.added:
+    if isinstance(own, SentencePieceModel) and not own.added:
         return sentencepiece.parse(own.name, own.proto.SerializeToString())
     if isinstance(own, TikToken):
         return tiktoken.parse(own.name, own.ranks, own.pattern, own.special, own.offset)

@@ -53,7 +53,7 @@ class Rwkv(Engine):
         except (ValueError, SyntaxError, UnicodeError, MemoryError, RecursionError):
             fine, data, token = False, b"", 0
         if not fine or data is None or not 0 < token < MOST_TOKENS or data in self.token_of:
-            raise InputError(f"{self.name}: line {number}: no new token with its id and length")
+            raise InputError(f"{self.name}: line {number}: not an id, a new token and its length")
         self.token_of[data] = token
         self.lines[token] = line
 

@@ -14,7 +14,7 @@ from volt.base.extras import need
 from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
-from volt.foreign.huggingface import renumbered_beside, spaced
+from volt.foreign.huggingface import cut_at_marks, renumbered_beside
 from volt.foreign.inner import Inner, looking_up, merging, whole_words
 from volt.formats.huggingface.folder import named_beside
 from volt.formats.reasons import UNKNOWN_PENALTY
@@ -35,7 +35,7 @@ from volt.formats.sentencepiece import (
 ROLES = ("unk", "bos", "eos", "pad")
 
 
-class SentencePiece(Engine):
+class SentencePieceModel(Engine):
     """Runs a `.model`. Added tokens of the folder it is in are found in the text first."""
 
     def __init__(
@@ -106,7 +106,7 @@ class SentencePiece(Engine):
         parts = self._pattern.split(text) if self._pattern else [text]
         plain = (self.model.normalize(part) for part in parts if part and part not in self.added)
         if not self.whole:
-            return [word for part in plain for word in spaced(part, self.names)]
+            return [word for part in plain for word in cut_at_marks(part, self.names)]
         if self.proto.trainer_spec.model_type == CHAR:  # only symbols are longer than a character
             pattern = "|".join(map(re.escape, sorted(self.symbols, key=len, reverse=True))) or "$^"
             return [one for part in plain for rest in re.split(pattern, part) for one in rest]

@@ -55,7 +55,7 @@ class Pair(HuggingFace):
 # --------------------------------------------------------------------------------------------- BERT
 
 
-class Bert(HuggingFace):
+class BertVocabulary(HuggingFace):
     """BERT's vocab.txt: a token per line."""
 
     def __init__(self, file: Path) -> None:

@@ -257,7 +257,7 @@ def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
             kinds[text] = "character"
             found = True
     if parsed.encoding is None and not found:
-        raise parsed.fail("not one token is a character")
+        raise parsed.fail("no token is a character")
     return kinds
 
 

@@ -39,7 +39,8 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     lines = []
     for number, printed in others(vocabulary, BUILT_IN):
         token = vocabulary.tokens[number]
-        text = subword_nmt.written(token.text) if joined and token.kind in SPELLED else printed
+        coded = joined and token.kind in SPELLED
+        text = subword_nmt.written_codes(token.text) if coded else printed
         lines.append(f"{text} {token.frequency // vocabulary.unit}\n")
     files = {path: "".join(lines).encode()}
     return files | (subword_nmt.write(vocabulary, codes_path(path)) if joined else {})

@@ -182,7 +182,7 @@ def model_proto(name: str, data: bytes) -> Any:
     except Exception as error:
         if type(error).__name__ != "DecodeError":  # of google.protobuf.message
             raise
-        raise InputError(f"{name}: no SentencePiece model: it can't be parsed") from None
+        raise InputError(f"{name}: not a SentencePiece model: it can't be parsed") from None
     return model
 
 
@@ -192,7 +192,7 @@ def parse(name: str, data: bytes) -> Parsed:
     model = model_proto(name, data)
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     if not model.pieces:
-        raise parsed.fail("no SentencePiece model: it has no pieces")
+        raise parsed.fail("not a SentencePiece model: it has no pieces")
     if trainer.model_type not in (UNIGRAM, BPE):
         name = proto.TrainerSpec.ModelType.Name(trainer.model_type)
         raise parsed.fail(f"model_type: volt reads BPE and UNIGRAM, not {name}; {reasons.INSTEAD}")

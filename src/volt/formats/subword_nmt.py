@@ -31,7 +31,7 @@ def vocabulary_path(codes: Path) -> Path:
 def refusals(vocabulary: Vocabulary) -> Iterator[str]:
     yield from reasons.normalization(vocabulary, "subword-nmt")
     yield from reasons.symbols(vocabulary, "subword-nmt")
-    counts = Counter(map(written, vocabulary.of_kind("character", "merged")))
+    counts = Counter(map(written_codes, vocabulary.of_kind("character", "merged")))
     if twice := next((text for text, count in counts.items() if count > 1), None):
         yield (
             f"subword-nmt writes two tokens as {twice!r}: the text contains the mark {JOINER!r} "
@@ -41,7 +41,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 
 def write(vocabulary: Vocabulary, path: Path) -> Files:
     entries = [
-        f"{written(token.text)} {token.frequency // vocabulary.unit}\n"
+        f"{written_codes(token.text)} {token.frequency // vocabulary.unit}\n"
         for token in vocabulary.tokens
         if token.kind in ("character", "merged")
     ]
@@ -51,7 +51,7 @@ def write(vocabulary: Vocabulary, path: Path) -> Files:
     }
 
 
-def written(text: str) -> str:
+def written_codes(text: str) -> str:
     """A token as subword-nmt writes it."""
     return WORD_END.strip(text) if WORD_END.position(text).ends else text + JOINER
 

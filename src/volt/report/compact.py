@@ -14,7 +14,7 @@ from volt.counting.words import PRETOKENIZERS
 from volt.tokenizing.vocabulary import Vocabulary
 
 
-def packed(values: ArrayLike) -> str:
+def packed_whole(values: ArrayLike) -> str:
     """Whole numbers from 0 on: seven bits a byte, the low ones first, a high bit where more follow.
 
     >>> packed([1, 128])
@@ -32,7 +32,7 @@ def packed(values: ArrayLike) -> str:
 
 def packed_signed(values: NDArray[np.int64]) -> str:
     """Zigzag: 0 -1 1 -2 2 become 0 1 2 3 4."""
-    return packed(np.where(values < 0, -2 * values - 1, 2 * values))
+    return packed_whole(np.where(values < 0, -2 * values - 1, 2 * values))
 
 
 def packed_reals(values: list[float]) -> str:
@@ -57,13 +57,13 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
         "unit": vocabulary.unit,
         "kinds": [[kind, len(list(run))] for kind, run in groupby(token.kind for token in pool)],
         "texts": [token.text for token in pool if token.kind not in ("merged", "byte")],
-        "left": packed(parents[:, 0]),
-        "right": packed(parents[:, 1]),
+        "left": packed_whole(parents[:, 0]),
+        "right": packed_whole(parents[:, 1]),
         "order": packed_signed(np.diff(place, prepend=-1)),
         "scores": packed_reals(scores) if scored else None,
-        "frequency": packed([token.frequency for token in vocabulary.tokens]),
-        "scaffolds": packed(_gaps([i for i, token in enumerate(pool) if token.scaffold])),
-        "unreachable": packed(_gaps(sorted(vocabulary.unreachable))),
+        "frequency": packed_whole([token.frequency for token in vocabulary.tokens]),
+        "scaffolds": packed_whole(_gaps([i for i, token in enumerate(pool) if token.scaffold])),
+        "unreachable": packed_whole(_gaps(sorted(vocabulary.unreachable))),
     }
 
 
@@ -120,7 +120,7 @@ def packed_excerpt(vocabulary: Vocabulary, most: int) -> dict[str, Any]:
         vocabulary, tokens=tokens[:visible], hidden=tokens[visible:],
         unreachable=[place[i] for i in vocabulary.unreachable if i in place],
     )  # fmt: skip
-    return packed_vocabulary(excerpt) | {"ids": packed(_gaps(ids)), "all": len(vocabulary)}
+    return packed_vocabulary(excerpt) | {"ids": packed_whole(_gaps(ids)), "all": len(vocabulary)}
 
 
 def _gaps(ids: list[int]) -> NDArray[np.int64]:

@@ -24,7 +24,7 @@ from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
 from volt.report.answer import answer, criterion_rows
 from volt.report.bundle import vega_bundle
-from volt.report.compact import packed, packed_excerpt, packed_vocabulary, pretokenizers
+from volt.report.compact import packed_excerpt, packed_vocabulary, packed_whole, pretokenizers
 from volt.report.data import load_report
 from volt.report.facts import facts
 from volt.report.schemas import CURVE, JOINED_CHOICES, choices_schema
@@ -167,7 +167,7 @@ def _packed_bpe(bpe: dict[str, Any], most: int | None = None) -> dict[str, Any]:
     """Plain BPE for the page, with at most so many merges."""
     left, right = bpe["left"][:most], bpe["right"][:most]
     sizes = [size for size in bpe["sizes"] if size <= len(left)]
-    return bpe | {"left": packed(left), "right": packed(right), "sizes": sizes}
+    return bpe | {"left": packed_whole(left), "right": packed_whole(right), "sizes": sizes}
 
 
 def unicode_ranges() -> list[str]:

@@ -59,7 +59,7 @@ def next_lines(vocabulary: Vocabulary, folder: Path, files: Sequence[str]) -> li
 
 
 @dataclass(frozen=True)
-class Spark:
+class Sparkline:
     """A small curve over sizes."""
 
     title: str
@@ -70,13 +70,13 @@ class Spark:
     range: tuple[int, int] | None = None
 
 
-def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDTH) -> Spark:
+def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDTH) -> Sparkline:
     """The quality curve; where it was not measured, H."""
     quality, size = found.get("quality"), result.choice.size
     if not quality:
         sizes, values = entropy_points(result, width)
         title = f"H of {result.curve_name} ({values[0]:.2f} to {values[-1]:.2f} nats)"
-        return Spark(title, sizes, values, size)
+        return Sparkline(title, sizes, values, size)
     grid, scores = quality_points(quality)
     sizes = np.unique(np.rint(np.geomspace(grid[0], grid[-1], width)).astype(np.int64))
     most = scores.min() * (1 + CLIPPED * quality["tolerance"])
@@ -85,7 +85,7 @@ def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDT
     best = "" if quality.get("languages") else f" {scores.min():.3f}"
     above = share(CLIPPED * quality["tolerance"])
     title = f"held-out bits per byte (best{best}, top {above} above it)"
-    return Spark(title, sizes, values, size, (low, high))
+    return Sparkline(title, sizes, values, size, (low, high))
 
 
 def entropy_points(
@@ -95,7 +95,7 @@ def entropy_points(
     return result.curve.size[rows], result.curve.entropy_by(result.choice.length)[rows]
 
 
-def sparkline(curve: Spark, *, unicode: bool = True) -> list[str]:
+def sparkline(curve: Sparkline, *, unicode: bool = True) -> list[str]:
     """A column for each size on a logarithmic axis, the range below it, and where the choice is."""
     sizes, values = curve.sizes, curve.values
     blocks = BLOCKS if unicode else PLAIN_BLOCKS

@@ -9,7 +9,7 @@ from fractions import Fraction
 from volt.base.options import Settings, ValueKind, late, option, size, whole
 
 
-def text_bytes() -> ValueKind:
+def byte_size() -> ValueKind:
     read = late("volt.counting.sampling", "parse_bytes")
     return ValueKind(read, "a number of bytes such as 2G or 500M", "SIZE")
 
@@ -30,7 +30,7 @@ class SampleSettings(Settings, group="Input"):
 
     sample: int | str | None = option(
         None, "Bytes of text to keep, such as 2G; documents are chosen by a hash of their content.",
-        text_bytes(), default_words="all of it",
+        byte_size(), default_words="all of it",
     )  # fmt: skip
     document_cap: int | str | None = option(
         None, "Characters of each document to read, such as 10k.", size(),

@@ -20,7 +20,7 @@ from volt.counting.inputs import Text, TextInput, find_inputs, whole_size
 from volt.counting.reading import (
     AfterBlock,
     BlockEnd,
-    Told,
+    ReadingProgress,
     clean_documents,
     invalid_document,
     read_whole,
@@ -61,7 +61,7 @@ class Feeder:
         """Yields after every block, when it is encoded."""
         sources = find_texts(inputs, self.settings)
         with progress.stage("Encoding", whole_size(sources), "B") as report:
-            told = Told(report, self.reads)
+            told = ReadingProgress(report, self.reads)
             for source in sources:
                 size = source.expected()
                 with reading(source.name):

@@ -37,12 +37,12 @@ def located(
         )
     except UnicodeEncodeError as error:
         raise lone_surrogate("the text", error) from None
-    between = parts(tokenizer, text, allowed)
+    between = parts_between(tokenizer, text, allowed)
     spans = token_spans(vocabulary, tokenizer._decoder.pieces, text, ids, allowed, between)
     return ids, spans, text, spans
 
 
-def parts(tokenizer: Tokenizer, text: str, allowed: frozenset[str]) -> list[str]:
+def parts_between(tokenizer: Tokenizer, text: str, allowed: frozenset[str]) -> list[str]:
     """The parts of a text between names, and the names: every other one."""
     names = tokenizer._name_pattern(allowed)
     return names.split(text) if names else [text]

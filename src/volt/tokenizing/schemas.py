@@ -17,7 +17,7 @@ TOKEN_IDS = table({}, others=whole(0, MOST_TOKENS - 1))
 """Tokens and their ids, as files of other toolkits list them."""
 
 
-def score(where: str, value: Any) -> None:
+def is_score(where: str, value: Any) -> None:
     if type(value) is not float or not abs(value) <= HIGHEST_SCORE:
         raise Wrong(where, f"{brief(value)} is not a score")
 
@@ -30,7 +30,7 @@ def some(where: str, value: Any) -> None:
 
 def look_up(where: str, value: Any) -> None:
     instance(LookUp, complete=True)(where, value)
-    score(f"{where}.unknown_score", value["unknown_score"])
+    is_score(f"{where}.unknown_score", value["unknown_score"])
 
 
 FORMAT = table({"format": whole()})
@@ -54,4 +54,4 @@ TOKEN = table(
 )
 _PARENT = whole(0, MOST_TOKENS)
 MERGED = table({"parents": fixed(_PARENT, _PARENT), "rank": whole()})
-SCORED = table({"score": score})
+SCORED = table({"score": is_score})

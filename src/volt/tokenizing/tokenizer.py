@@ -42,7 +42,7 @@ from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
-from volt.tokenizing.locating import located, parts
+from volt.tokenizing.locating import located, parts_between
 from volt.tokenizing.offsets import word_numbers
 from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
@@ -348,7 +348,7 @@ class Tokenizer(Decodes):
         """By a pattern of the user: the native code gets words and names one by one."""
         assert self._cuts is not None
         pieces: list[str] = []
-        for i, part in enumerate(parts(self, text, allowed)):
+        for i, part in enumerate(parts_between(self, text, allowed)):
             pieces += [part] if i % 2 else self._cuts.matches(part)
         mask = self._allowed(allowed)
         found = self._encoder.encode_batch(pieces, mask, dropout, seed, self.threads)
@@ -420,7 +420,7 @@ class Tokenizer(Decodes):
         """
         allowed = self.special_names(allowed_special)
         ids, spans, cut, places = located(self, text, allowed)
-        return ids, spans, word_numbers(self.vocabulary, parts(self, cut, allowed), places)
+        return ids, spans, word_numbers(self.vocabulary, parts_between(self, cut, allowed), places)
 
     @cached_property
     def _apart(self) -> Tokenizer:

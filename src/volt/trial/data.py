@@ -79,7 +79,7 @@ def read_parallel(source: Path, target: Path) -> Text:
     return Text(*sides)
 
 
-def read_lines(*paths: Path) -> Text:
+def read_sentences(*paths: Path) -> Text:
     """The lines of some files, for a language model."""
     lines = [line for path in paths for line in text_lines(path)]
     if not lines:
@@ -129,7 +129,7 @@ def without_long(
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
+class EncodedText:
     """Text as the model's ids, without the end of sentence."""
 
     source: list[NDArray[np.int32]] | None = field(repr=False)
@@ -158,7 +158,7 @@ class Encoded:
         return (means[0] if len(means) == 2 else None), means[-1]
 
 
-def encode_text(text: Text, vocabulary: TrialVocabulary) -> Encoded:
+def encode_text(text: Text, vocabulary: TrialVocabulary) -> EncodedText:
     unknown = cut = 0
     sides = []
     characters = np.zeros(len(text), np.int64)
@@ -177,14 +177,14 @@ def encode_text(text: Text, vocabulary: TrialVocabulary) -> Encoded:
             side.append(np.array(ids, np.int32) + OFFSET)
         sides.append(side)
     source = sides[0] if len(sides) == 2 else None
-    return Encoded(source, sides[-1], characters, np.array(lengths, np.int64), unknown, cut)
+    return EncodedText(source, sides[-1], characters, np.array(lengths, np.int64), unknown, cut)
 
 
 # ------------------------------------------------------------------------------------------ batches
 
 
 def batches(
-    text: Encoded,
+    text: EncodedText,
     size: int,
     unit: BatchUnit,
     order: np.random.Generator | None = None,

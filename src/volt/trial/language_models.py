@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from volt.trial.data import PAD
-from volt.trial.models import HALF, Model, Stack
+from volt.trial.models import HALF, Stack, TrialModel
 from volt.trial.presets import MOST_TOKENS, Shape
 
 
-class LanguageModel(Model):
+class LanguageModel(TrialModel):
     """What training asks of a model that reads one side only."""
 
     def __init__(self, shape: Shape, tokens: int) -> None:

@@ -21,7 +21,7 @@ from volt.trial.data import PAD
 from volt.trial.presets import MOST_TOKENS, Shape
 
 
-class Model(nn.Module, ABC):
+class TrialModel(nn.Module, ABC):
     """What training asks of every model."""
 
     @abstractmethod
@@ -36,7 +36,7 @@ class Model(nn.Module, ABC):
         return sum(one.numel() for one in self.parameters() if one.requires_grad)
 
 
-class TranslationModel(Model):
+class TranslationModel(TrialModel):
     """What training and beam search ask of a model."""
 
     @abstractmethod
@@ -56,7 +56,7 @@ class TranslationModel(Model):
         """The state of some hypotheses, in this order."""
 
 
-def build_model(shape: Shape, tokens: int) -> Model:
+def build_model(shape: Shape, tokens: int) -> TrialModel:
     """A model with fresh weights, drawn from torch's generator, for `tokens` ids. A shape without
     an encoder is a language model."""
     from volt.trial.language_models import CausalConvolutional, DecoderTransformer

@@ -22,7 +22,7 @@ from volt.base.output import atomic_write, make_folder, record
 from volt.base.progress import Progress
 from volt.base.schema import instance
 from volt.base.shown import plural
-from volt.trial.data import OFFSET, Encoded, Text, encode_text
+from volt.trial.data import OFFSET, EncodedText, Text, encode_text
 from volt.trial.models import TranslationModel
 from volt.trial.presets import Shape, Training
 from volt.trial.results import RunResult, write_json
@@ -37,7 +37,7 @@ RUN, TRANSLATION, BITS = "run.json", "test.txt", "bits.txt"
 
 
 @dataclass(frozen=True)
-class Texts:
+class TrialTexts:
     """The three parts of a data set. What is held out for choosing checkpoints may be what is
     reported on: then `valid` is `test`."""
 
@@ -53,7 +53,7 @@ class Texts:
 class Plan:
     """What all models of a trial have in common. Without a scorer they are language models."""
 
-    texts: Texts
+    texts: TrialTexts
     shape: Shape
     settings: Training
     device: torch.device
@@ -164,7 +164,7 @@ def _lines(path: Path, expected: int) -> list[str]:
 def _translated(
     model: TranslationModel,
     vocabulary: TrialVocabulary,
-    test: Encoded,
+    test: EncodedText,
     plan: Plan,
     progress: Progress | None,
 ) -> list[str]:
@@ -180,7 +180,7 @@ def _result(
     vocabulary: TrialVocabulary,
     seed: int,
     trained: Trained,
-    texts: Sequence[Encoded],
+    texts: Sequence[EncodedText],
     bits: NDArray[np.float64],
     timing: dict[str, Any],
 ) -> RunResult:
@@ -206,7 +206,7 @@ def _result(
     )
 
 
-def _notes(vocabulary: TrialVocabulary, encoded: dict[str, Encoded]) -> list[str]:
+def _notes(vocabulary: TrialVocabulary, encoded: dict[str, EncodedText]) -> list[str]:
     notes = []
     for name, text in encoded.items():
         if text.unknown:

@@ -16,8 +16,15 @@ from volt.base.output import check_growing, grow_folder
 from volt.base.progress import Progress
 from volt.base.shown import plural
 from volt.settings import TrialSettings
-from volt.trial.data import Text, hold_out, read_lines, read_parallel, without_empty, without_long
-from volt.trial.one_model import ModelRun, Plan, Texts, run_one, write_lines
+from volt.trial.data import (
+    Text,
+    hold_out,
+    read_parallel,
+    read_sentences,
+    without_empty,
+    without_long,
+)
+from volt.trial.one_model import ModelRun, Plan, TrialTexts, run_one, write_lines
 from volt.trial.page import write_page
 from volt.trial.presets import from_preset
 from volt.trial.results import TrialResults
@@ -50,7 +57,7 @@ def trial(
     check_output(output, [source, target, *valid, *test, *vocabularies])
     asked = _asked("translation", options)
     text, messages = training_pairs(source, target)
-    texts = Texts(text, read_parallel(*valid), read_parallel(*test))
+    texts = TrialTexts(text, read_parallel(*valid), read_parallel(*test))
     return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
 
 
@@ -76,7 +83,7 @@ def lm_trial(
     check_output(output, [*files, *([heldout] if heldout else []), *vocabularies])
     asked = _asked("lm", options)
     train_text, held_out, messages = training_lines(files, heldout)
-    texts = Texts(train_text, held_out, held_out)
+    texts = TrialTexts(train_text, held_out, held_out)
     return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
 
 
@@ -84,13 +91,13 @@ def training_pairs(source: str, target: str) -> tuple[Text, list[str]]:
     """What translation models are trained on, and what to know about it."""
     text, empty = without_empty(read_parallel(source, target))
     if not len(text):
-        raise InputError(f"{source} and {target}: not one pair has text on both sides")
+        raise InputError(f"{source} and {target}: no pair has text on both sides")
     return text, [f"{empty:,} training pairs with an empty side left out"] if empty else []
 
 
 def training_lines(files: Sequence[str], heldout: str | None) -> tuple[Text, Text, list[str]]:
     """What language models are trained on, what is held out, and what to know about it."""
-    text, empty = without_empty(read_lines(*files))
+    text, empty = without_empty(read_sentences(*files))
     if not len(text):
         raise InputError(f"{', '.join(map(str, files))}: the text has no lines")
     messages = [f"{plural(empty, 'empty training line')} left out"] if empty else []
@@ -101,7 +108,7 @@ def training_lines(files: Sequence[str], heldout: str | None) -> tuple[Text, Tex
             held_out,
             [*messages, f"every 20th line is held out: {plural(len(held_out), 'line')}"],
         )
-    held_out, _ = without_empty(read_lines(heldout))
+    held_out, _ = without_empty(read_sentences(heldout))
     if not len(held_out):
         raise InputError(f"{heldout}: the text has no lines")
     return text, held_out, messages
@@ -115,7 +122,7 @@ def _asked(task: str, options: dict[str, Any]) -> TrialSettings:
 
 def _trial(
     asked: TrialSettings,
-    texts: Texts,
+    texts: TrialTexts,
     messages: list[str],
     vocabularies: Sequence[str],
     output: str | Path,
@@ -188,8 +195,8 @@ def check_output(output: str | Path, inputs: Sequence[str | Path]) -> None:
 
 
 def without_too_long(
-    texts: Texts, vocabularies: Sequence[TrialVocabulary], max_tokens: int
-) -> tuple[Texts, list[str]]:
+    texts: TrialTexts, vocabularies: Sequence[TrialVocabulary], max_tokens: int
+) -> tuple[TrialTexts, list[str]]:
     """Texts on which all models train alike, and what to know about them."""
     kept, too_long = without_long(texts.train, vocabularies, max_tokens)
     what = "lines" if texts.train.source is None else "pairs"

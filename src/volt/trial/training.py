@@ -26,8 +26,8 @@ from torch.nn import functional
 from volt.base.errors import InputError
 from volt.base.output import atomic_write
 from volt.base.progress import Progress, Report
-from volt.trial.data import PAD, Encoded, batches, padded
-from volt.trial.models import Model, build_model
+from volt.trial.data import PAD, EncodedText, batches, padded
+from volt.trial.models import TrialModel, build_model
 from volt.trial.presets import Shape, Training
 
 CHECKPOINT = "checkpoint.pt"
@@ -51,7 +51,7 @@ class CheckpointRecord:
 class Trained:
     """A model and how it was trained."""
 
-    model: Model = field(repr=False)
+    model: TrialModel = field(repr=False)
     history: list[CheckpointRecord]
     updates: int
     epochs: float
@@ -74,7 +74,7 @@ class Trained:
 class _State:
     """Where training stands. Plain data and tensors, so that loading runs no code."""
 
-    model: Model
+    model: TrialModel
     optimizer: torch.optim.Optimizer
     update: int = 0
     epoch: int = 0
@@ -134,8 +134,8 @@ class _State:
 def train(
     shape: Shape,
     settings: Training,
-    text: Encoded,
-    valid: Encoded,
+    text: EncodedText,
+    valid: EncodedText,
     tokens: int,
     *,
     seed: int,
@@ -185,7 +185,7 @@ def train(
     averaged, loss = 1, best
     if len(state.last) > 1:
         model.load_state_dict(average(state.last))
-        loss = bits_per_byte(model, valid, settings)
+        loss = mean_bits(model, valid, settings)
         averaged = len(state.last)
     if not loss < best:
         model.load_state_dict(state.best)
@@ -251,8 +251,8 @@ class _Budget:
 def _run(
     state: _State,
     settings: Training,
-    text: Encoded,
-    valid: Encoded,
+    text: EncodedText,
+    valid: EncodedText,
     seed: int,
     budget: _Budget,
     save: Callable[[], None],
@@ -290,14 +290,18 @@ def _run(
 
 
 def _epoch_batches(
-    text: Encoded, settings: Training, seed: int, epoch: int
+    text: EncodedText, settings: Training, seed: int, epoch: int
 ) -> Iterator[NDArray[np.int64]]:
     order = np.random.default_rng([seed, epoch])
     return batches(text, settings.batch, settings.batch_unit, order)
 
 
 def _update(
-    state: _State, settings: Training, text: Encoded, group: list[NDArray[np.int64]], rate: float
+    state: _State,
+    settings: Training,
+    text: EncodedText,
+    group: list[NDArray[np.int64]],
+    rate: float,
 ) -> float:
     """One step of Adam over a group of batches; returns nats per token."""
     model = state.model
@@ -346,7 +350,7 @@ def learning_rate(settings: Training, update: int, part: float) -> float:
 
 
 def _losses(
-    model: Model, text: Encoded, batch: NDArray[np.int64], smoothing: float = 0.0
+    model: TrialModel, text: EncodedText, batch: NDArray[np.int64], smoothing: float = 0.0
 ) -> Tensor:
     """Nats of every target token of a batch, sentence by sentence."""
     numbers, device = batch.tolist(), model.device
@@ -364,11 +368,11 @@ def _losses(
     )
 
 
-def _checkpoint(state: _State, settings: Training, valid: Encoded, sentences: int) -> None:
+def _checkpoint(state: _State, settings: Training, valid: EncodedText, sentences: int) -> None:
     random = random_state()
     record = CheckpointRecord(
         state.update, state.sentences / sentences, state.loss_sum / max(1, state.loss_tokens),
-        bits_per_byte(state.model, valid, settings),
+        mean_bits(state.model, valid, settings),
     )  # fmt: skip
     set_random_state(random)
     weights = {name: one.detach().clone() for name, one in state.model.state_dict().items()}
@@ -380,7 +384,7 @@ def _checkpoint(state: _State, settings: Training, valid: Encoded, sentences: in
 
 
 @torch.inference_mode()
-def line_bits(model: Model, text: Encoded, settings: Training) -> NDArray[np.float64]:
+def line_bits(model: TrialModel, text: EncodedText, settings: Training) -> NDArray[np.float64]:
     """The bits that a model needs for each target line, its end included."""
     model.eval()
     found = np.zeros(len(text))
@@ -391,7 +395,7 @@ def line_bits(model: Model, text: Encoded, settings: Training) -> NDArray[np.flo
     return found / math.log(2)
 
 
-def bits_per_byte(model: Model, text: Encoded, settings: Training) -> float:
+def mean_bits(model: TrialModel, text: EncodedText, settings: Training) -> float:
     """Bits per byte of the target, its line ends included: comparable across vocabularies."""
     return float(line_bits(model, text, settings).sum() / text.bytes.sum())
 
@@ -428,7 +432,7 @@ def set_random_state(found: dict[str, Any]) -> None:
         torch.mps.set_rng_state(found["mps"].cpu())
 
 
-def digest(model: Model) -> str:
+def digest(model: TrialModel) -> str:
     """Tells whether two models are the same, bit for bit."""
     whole = hashlib.sha256()
     for name, value in sorted(model.state_dict().items()):

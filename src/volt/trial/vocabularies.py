@@ -30,7 +30,7 @@ from volt.foreign.base import Engine
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.native import Native
 from volt.foreign.opening import open_engine
-from volt.foreign.sentencepiece import SentencePiece
+from volt.foreign.sentencepiece import SentencePieceModel
 from volt.formats.detect import identify
 from volt.pipeline import candidates
 from volt.proposing.base import fill
@@ -180,7 +180,7 @@ def _pieces(spec: str, kind: str, lines: Sequence[str], size: int) -> TrialVocab
 
 
 def _sentencepiece(name: str, model: bytes) -> TrialVocabulary:
-    return _from_engine(name, SentencePiece(name, model), hashlib.sha256(model).hexdigest())
+    return _from_engine(name, SentencePieceModel(name, model), hashlib.sha256(model).hexdigest())
 
 
 def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:

@@ -88,7 +88,7 @@ def _read_bpe(parsed: Parsed, model: dict[str, Any], added: list[dict[str, Any]]
     parsed.whole_words = parsed.mode.byte_level and model.get("ignore_merges") is True
     for key in ("dropout", "continuing_subword_prefix", "ignore_merges"):
         if model.get(key) and not (key == "ignore_merges" and parsed.whole_words):
-            raise parsed.fail(f"model.{key}: {str(model[key])[:40]!r} is nothing volt does")
+            raise parsed.fail(f"model.{key}: {str(model[key])[:40]!r}, which volt does not do")
     if parsed.mode.loses_spaces and model.get("end_of_word_suffix") != END_MARK:
         raise parsed.fail(f"model.end_of_word_suffix: volt needs {END_MARK!r}")
     if not parsed.mode.loses_spaces and model.get("end_of_word_suffix"):
