@@ -271,7 +271,7 @@ def _with_characters(old: Vocabulary, tokens: list[str]) -> Vocabulary:
 def _spelling(old: Vocabulary, token: str) -> list[int]:
     """What a new character was before: its bytes, or unknown."""
     if old.unknown == "byte":
-        found = [old.ids.get(f"<0x{byte:02X}>") for byte in old.marks.strip(token).encode()]
+        found = [old.ids.get(BYTE_TOKENS[byte]) for byte in old.marks.strip(token).encode()]
         if all(i is not None for i in found):
             return [i for i in found if i is not None]
     return [] if old.unknown_id is None else [old.unknown_id]

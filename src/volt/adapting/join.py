@@ -36,6 +36,7 @@ from volt.base.checks import check_choice, thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_folder, write_array
 from volt.counting.counts import WordCounts
+from volt.counting.marks import BYTE_TOKENS
 from volt.counting.words import MergeRule, Unknown
 from volt.proposing.pieces import PENALTY, mixed_scores
 from volt.proposing.tokens import SPELLED, Kind, Token
@@ -203,7 +204,7 @@ def _singles(parts: Sequence[Vocabulary], spelled: bool) -> list[Token]:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))
         found += [Token(text, kind) for text in texts]
     if spelled and not parts[0].rule.mode.byte_level:
-        found += [Token(f"<0x{byte:02X}>", "byte") for byte in range(256)]
+        found += [Token(text, "byte") for text in BYTE_TOKENS]
     for kind in written:
         texts = dict.fromkeys(text for part in parts for text in part.of_kind(kind))
         found += [Token(text, kind) for text in sorted(texts)]

@@ -15,13 +15,13 @@ This is the only module that knows how marks are spelled, stripped, measured and
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-SPACE_MARK = "▁"
+SPACE_MARK: Final = "▁"
 """U+2581, for a space."""
-END_MARK = "</w>"
+END_MARK: Final = "</w>"
 """At the end of the last token of a word."""
-INNER_MARK = "##"
+INNER_MARK: Final = "##"
 """At the start of every token of a word but the first."""
 UNKNOWN = "<unk>"
 """The default name of the token for characters that have none."""

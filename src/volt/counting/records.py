@@ -19,7 +19,7 @@ from volt import _core
 from volt.base.checks import did_you_mean
 from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, read_json
-from volt.base.schema import Schema, rows, table, text
+from volt.base.schema import rows, table, text
 from volt.counting.documents import Batches, Documents, documents_of
 from volt.settings import InputSettings
 
@@ -93,7 +93,7 @@ STATE = table({"_data_files": rows(table({"filename": text()}))})
 def saved_data_set(folder: Path) -> list[Path] | None:
     """The Arrow files of a folder that `datasets` saved, in order; None if it is another folder."""
     if (folder / "dataset_dict.json").is_file():
-        splits = _json_file(folder / "dataset_dict.json", SPLITS).get("splits", [])
+        splits = read_json(folder / "dataset_dict.json", SPLITS, SETTINGS).get("splits", [])
         names = ", ".join(splits)
         raise InputError(
             f"{folder}: a data set with splits {names}; name one: {folder / splits[0]}"
@@ -101,13 +101,8 @@ def saved_data_set(folder: Path) -> list[Path] | None:
         )  # fmt: skip
     if not (folder / "state.json").is_file() or not (folder / "dataset_info.json").is_file():
         return None
-    files = _json_file(folder / "state.json", STATE)["_data_files"]
+    files = read_json(folder / "state.json", STATE, SETTINGS)["_data_files"]
     return [folder / Path(file["filename"]).name for file in files]
-
-
-def _json_file(path: Path, schema: Schema) -> dict[str, Any]:
-    found: dict[str, Any] = read_json(path, schema, SETTINGS)
-    return found
 
 
 # ------------------------------------------------------------------------------------------- fields

@@ -6,14 +6,24 @@ import os
 from typing import Any
 
 from volt.base.errors import VoltError
-from volt.counting.marks import BYTES, INNER, SPACE, UNMARKED, WORD_END
+from volt.counting.marks import (
+    BYTES,
+    END_MARK,
+    INNER,
+    INNER_MARK,
+    SPACE,
+    SPACE_MARK,
+    UNMARKED,
+    WORD_END,
+)
 from volt.foreign.base import Engine
 from volt.foreign.opening import open_engine
 from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
-MARKS = {SPACE: "▁", BYTES: "a letter per byte", INNER: "##", WORD_END: "</w>", UNMARKED: "none"}
+MARKS = {SPACE: SPACE_MARK, BYTES: "a letter per byte", INNER: INNER_MARK, WORD_END: END_MARK,
+         UNMARKED: "none"}  # fmt: skip
 """How marks are shown to people."""
 
 

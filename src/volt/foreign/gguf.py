@@ -9,7 +9,7 @@ from typing import Any
 from volt.base import schema
 from volt.base.errors import InputError, SettingsError
 from volt.base.schema import check, rows, table, text, whole
-from volt.counting.marks import SPACE_MARK
+from volt.counting.marks import INNER_MARK, SPACE_MARK
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import Engine
 from volt.foreign.gguf_file import read_fields
@@ -144,6 +144,6 @@ def _word_piece(path: Path, found: dict[str, Any], types: list[int], pattern: An
     for number, (token, kind) in enumerate(zip(found["tokens"], types, strict=True)):
         if kind == NORMAL_TYPE and not (token.startswith("[") and token.endswith("]")):
             inside = not token.startswith(SPACE_MARK)
-            token = "##" + token if inside else token.removeprefix(SPACE_MARK)
+            token = INNER_MARK + token if inside else token.removeprefix(SPACE_MARK)
         vocab.setdefault(token, number)
     return _json(path, found, types, bert_parts(vocab))

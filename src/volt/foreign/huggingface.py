@@ -14,7 +14,15 @@ from volt.base.errors import SettingsError
 from volt.base.extras import need
 from volt.base.gate import SETTINGS, parse_json, read_bytes, read_json, read_text
 from volt.base.schema import table
-from volt.counting.marks import BYTE_TOKENS, BYTES, END_MARK, LETTER_BYTES, letter_bytes
+from volt.counting.marks import (
+    BYTE_TOKENS,
+    BYTES,
+    END_MARK,
+    INNER_MARK,
+    LETTER_BYTES,
+    SPACE_MARK,
+    letter_bytes,
+)
 from volt.foreign.base import Change, Engine, by_id, library_errors
 from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging, whole_words
@@ -186,7 +194,7 @@ class HuggingFace(Engine):
         if kind == "WordPiece":
             return looking_up(
                 self.names, self.named, encoding="longest",
-                mark=model.get("continuing_subword_prefix", "##"), unknown_id=self.unknown_id,
+                mark=model.get("continuing_subword_prefix", INNER_MARK), unknown_id=self.unknown_id,
                 longest_word=int(model.get("max_input_chars_per_word", 100)),
             )  # fmt: skip
         return whole_words(self.names, self.named, self.unknown_id)
@@ -211,9 +219,9 @@ class HuggingFace(Engine):
 def cut_at_marks(text: str, names: Sequence[str | None]) -> list[str]:
     """A text that nothing cuts, cut where no token reaches over: before a `▁` after another letter.
     Tokens that contain such a place keep it whole."""
-    if any(name is not None and re.search("[^▁]▁", name) for name in names):
+    if any(name is not None and re.search(f"[^{SPACE_MARK}]{SPACE_MARK}", name) for name in names):
         return [text]
-    return [part for part in re.split("(?<=[^▁])(?=▁)", text) if part]
+    return [part for part in re.split(f"(?<=[^{SPACE_MARK}])(?={SPACE_MARK})", text) if part]
 
 
 # ---------------------------------------------------------------------------------------- rewriting

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from volt.counting.counts import CountTotals, WordCounts
-from volt.counting.marks import END_MARK, WORD_END, letter_bytes
+from volt.counting.marks import END_MARK, INNER_MARK, WORD_END, letter_bytes
 from volt.counting.words import Unknown, WordRule
 from volt.proposing.tokens import Kind, Token, packed
 from volt.tokenizing.pairs import Pair, last_two
@@ -145,7 +145,7 @@ def looking_up(
         fuse_unknown=encoding == "unigram" and not byte_ids,
         word_ends="kinds" if mark or byte_level else "runs",
         look_up=LookUp(
-            mark="##" if mark else "", longest_word=longest_word, unknown_score=unknown_score,
+            mark=INNER_MARK if mark else "", longest_word=longest_word, unknown_score=unknown_score,
             arithmetic=arithmetic, restart="text",
         ),
     )  # fmt: skip
@@ -156,7 +156,7 @@ def whole_words(
     names: Sequence[str | None], named: frozenset[int], unknown_id: int | None
 ) -> Inner:
     """A model of words or characters. It is WordPiece without tokens that go on inside a word."""
-    return looking_up(names, named, encoding="longest", mark="##", unknown_id=unknown_id)
+    return looking_up(names, named, encoding="longest", mark=INNER_MARK, unknown_id=unknown_id)
 
 
 def _name(names: Sequence[str | None], number: int | None) -> str:

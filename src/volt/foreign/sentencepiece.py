@@ -33,6 +33,7 @@ from volt.formats.sentencepiece import (
 )
 
 ROLES = ("unk", "bos", "eos", "pad")
+WORDS = f"{SPACE_MARK}[^{SPACE_MARK}]*|[^{SPACE_MARK}]+"
 
 
 class SentencePieceModel(Engine):
@@ -110,7 +111,7 @@ class SentencePieceModel(Engine):
         if self.proto.trainer_spec.model_type == CHAR:  # only symbols are longer than a character
             pattern = "|".join(map(re.escape, sorted(self.symbols, key=len, reverse=True))) or "$^"
             return [one for part in plain for rest in re.split(pattern, part) for one in rest]
-        return [one for part in plain for one in re.findall("▁[^▁]*|[^▁]+", part)]
+        return [one for part in plain for one in re.findall(WORDS, part)]
 
     def inner(self) -> Inner:
         pieces, kind = self.proto.pieces, self.proto.trainer_spec.model_type

@@ -16,6 +16,7 @@ from typing import Any
 
 from volt.base.errors import InputError
 from volt.base.gate import open_file, read_bytes, reading
+from volt.counting.marks import END_MARK
 from volt.formats.gpt2 import PAIRS
 from volt.formats.reasons import INSTEAD
 from volt.formats.registry import FORMATS
@@ -159,7 +160,7 @@ def _of_file(path: Path) -> str:
     if first.startswith(b"#version:") or path.name in ("merges.txt", "vocab.bpe"):
         # GPT-2 wrote its merges in the format of subword-nmt, with letters for bytes and no </w>.
         numbered = any(path.with_name(pair[0]).exists() for pair in PAIRS)
-        return "gpt2" if numbered and b"</w>" not in data else "subword-nmt"
+        return "gpt2" if numbered and END_MARK.encode() not in data else "subword-nmt"
     if b"\0" in head or _is_no_text(head):
         return "sentencepiece"
     lines = data.split(b"\n")

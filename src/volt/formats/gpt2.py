@@ -10,6 +10,7 @@ from typing import Any
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import read_json
+from volt.counting.marks import END_MARK
 from volt.counting.words import PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
@@ -165,7 +166,7 @@ def _clip() -> Data:
         "normalizer": in_sequence(steps, "normalizers"),
         "pre_tokenizer": in_sequence(cuts),
         "model": {"unk_token": "<|endoftext|>", "continuing_subword_prefix": "",
-                  "end_of_word_suffix": "</w>", "fuse_unk": False},
+                  "end_of_word_suffix": END_MARK, "fuse_unk": False},
     }  # fmt: skip
 
 

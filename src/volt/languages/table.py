@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from volt.base.errors import InputError, SettingsError
 from volt.choosing.quality import Quality
 from volt.counting.counts import WordCounts
+from volt.counting.marks import BYTE_TOKENS, SPACE_MARK
 from volt.proposing.tokens import SPELLED
 from volt.settings import LanguageSettings
 from volt.tokenizing.tokenizer import Tokenizer
@@ -113,8 +114,8 @@ def _usage(tokenizer: Tokenizer, one: WordCounts) -> tuple[NDArray[np.int64], ND
     if reserved:  # `▁` in metaspace text is in no word
         found = found.copy()
         if tokenizer.vocabulary.unknown == "byte":
-            for byte in "▁".encode():
-                found[tokenizer.vocabulary.ids[f"<0x{byte:02X}>"]] += reserved
+            for byte in SPACE_MARK.encode():
+                found[tokenizer.vocabulary.ids[BYTE_TOKENS[byte]]] += reserved
         elif (unknown := tokenizer.vocabulary.unknown_id) is not None:
             found[unknown] += reserved
     return found, pieces

@@ -22,7 +22,7 @@ from volt._core import dot, total
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.progress import Report
 from volt.counting.counts import WordCounts
-from volt.counting.marks import INNER, Marks
+from volt.counting.marks import INNER, INNER_MARK, Marks
 from volt.counting.words import WordRule
 from volt.proposing.base import (
     Entries,
@@ -328,7 +328,7 @@ class LearnedPieces(PieceCandidates):
         unigram = self.encoding == "unigram"
         return Entries(
             tokens,
-            inner_mark="##" if self.marks is INNER else "",
+            inner_mark=INNER_MARK if self.marks is INNER else "",
             unknown_score=float(scores[inside].min()) - PENALTY if unigram else 0.0,
         )
 

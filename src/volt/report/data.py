@@ -19,6 +19,7 @@ from volt.base.output import atomic_write
 from volt.base.schema import check, table, whole
 from volt.base.shown import json_text
 from volt.counting.counts import WordCounts
+from volt.counting.marks import SPACE_MARK
 from volt.counting.spaces import has_spaces, spaced, unspaced_places
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
@@ -119,8 +120,7 @@ def corpus_figures(
     marked_words = weights
     if counts.rule.pretokenizer == "metaspace":
         # `▁` is three bytes and stands for one; it only ever starts a word.
-        marked = counts.text[offsets[:-1]] == 0xE2
-        marked &= _starts_with(counts, "▁".encode())
+        marked = _starts_with(counts, SPACE_MARK.encode())
         marked_words = weights * (marked & (sizes > 3))
         sizes = sizes - 2 * marked
     elif counts.rule.mode.byte_level:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from volt.counting.marks import SPACE_MARK
+from volt.counting.marks import INNER_MARK, SPACE_MARK
 from volt.counting.normalizers import CutPlace
 from volt.counting.words import GPT2, STARCODER, Pretokenizer
 
@@ -56,9 +56,9 @@ def bert_parts(vocab: dict[str, int], **normalizer: Any) -> dict[str, Any]:
     return {
         "normalizer": {"type": "BertNormalizer", **usual, **normalizer},
         "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": False},
-        "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-                  "max_input_chars_per_word": 100, "vocab": vocab},
+        "decoder": {"type": "WordPiece", "prefix": INNER_MARK, "cleanup": False},
+        "model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": vocab,
+                  "continuing_subword_prefix": INNER_MARK, "max_input_chars_per_word": 100},
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import read_bytes
-from volt.counting.marks import BYTE_TOKENS, END_MARK, SPACE_MARK
+from volt.counting.marks import BYTE_TOKENS, END_MARK, INNER_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
 from volt.counting.words import CUSTOM, PRETOKENIZERS, Normalization
 from volt.formats import reasons
@@ -134,8 +134,8 @@ def _read_word_piece(parsed: Parsed, model: dict[str, Any], added: list[dict[str
     parsed.encoding = "longest"
     parsed.unknown = "byte" if parsed.mode.byte_level else "unk"
     _read_unknown(parsed, model.get("unk_token", "[UNK]"))
-    mark = model.get("continuing_subword_prefix", "##")
-    expected: Literal["", "##"] = "##" if parsed.mode.loses_spaces else ""
+    mark = model.get("continuing_subword_prefix", INNER_MARK)
+    expected: Literal["", "##"] = INNER_MARK if parsed.mode.loses_spaces else ""
     if mark != expected:
         raise parsed.fail(
             f"model.continuing_subword_prefix: {str(mark)[:40]!r}; volt needs {expected!r} with "
