@@ -7,7 +7,7 @@ once. A use of a token costs 1, and a token that carries any flow costs `mu`, on
 
 `mu` is the Lagrange multiplier of "at most K tokens": the marginal utility of a vocabulary entry,
 in tokens of text. Rising `mu` walks through all sizes (`walk`); at one size the set is improved by
-exchange, and a lower bound says how much better any other set can be (`solve`).
+exchange, and a lower bound says how much better any other set can be (`solve_selection`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from volt.tokenizing.vocabulary import Vocabulary
 def packed_whole(values: ArrayLike) -> str:
     """Whole numbers from 0 on: seven bits a byte, the low ones first, a high bit where more follow.
 
-    >>> packed([1, 128])
+    >>> packed_whole([1, 128])
     'AYAB'
     """
     numbers = np.asarray(values, np.uint64)
