@@ -183,6 +183,23 @@ def test_a_panic_of_a_library_is_one_line(work):
     done = subprocess.run(words, cwd=work, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "(PanicException: nobody thought of this)" in done.stderr
+    words[2] = program.replace("nobody thought of this", "PyObject pointer is null")
+    done = subprocess.run(words, cwd=work, capture_output=True, text=True)
+    assert done.stderr.startswith("volt: out of memory; ")
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_what_a_library_ignores_is_not_shown(work, debug):
+    program = (
+        "class Callback:\n    def __del__(self): raise MemoryError\n"
+        "import volt.cli\nrun = volt.cli._run\n"
+        "def ignoring(words):\n    Callback()\n    run(words)\n"
+        "volt.cli._run = ignoring\nvolt.cli.main()"
+    )
+    words = [sys.executable, "-c", program, "count", "text", "-q", "-o", "counted", "--force"]
+    environment = {**os.environ, "VOLT_DEBUG": debug}
+    done = subprocess.run(words, cwd=work, env=environment, capture_output=True, text=True)
+    assert (done.returncode, "MemoryError" in done.stderr) == (0, debug == "1")
 
 
 def test_every_command_takes_the_same_way_in():

@@ -286,8 +286,11 @@ class Try:
 
     @staticmethod
     def aborted(result: Result) -> bool:
-        """A library in Rust ends the process where it gets no memory, as `kill -9` would."""
-        return result.status == -signal.SIGABRT and "memory allocation of" in result.told
+        """Libraries in Rust, and the C library in a new thread, end the process where they get no
+        memory, as `kill -9` would."""
+        return (result.status == -signal.SIGABRT and "memory allocation of" in result.told) or (
+            result.status == 127 and "memory for thread-local data: ABORT" in result.told
+        )
 
     def bad_files(self, fault: str, result: Result, found: Tree) -> Iterator[str]:
         killed = fault == "SIGKILL" or (fault == "little memory" and self.aborted(result))

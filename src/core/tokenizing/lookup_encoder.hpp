@@ -36,10 +36,12 @@ class LookupEncoder {
   const uint8_t* encode_start(bool prefix, const uint8_t* word, const uint8_t* end, uint32_t*& out, double& score) {
     if (tables_.matching.encoding != Encoding::unigram || tables_.matching.marks_start) return word;
     make_key(prefix, word, end - word, false);
-    if (tables_.matching.restart && key_[0] == ' ') score = 0;
-    const std::vector<Matcher::Piece>& sure = matcher_.cut_start(key_.data(), key_.size(), score);
+    double sum = tables_.matching.restart && key_[0] == ' ' ? 0 : score;
+    const std::vector<Matcher::Piece>& sure = matcher_.cut_start(key_.data(), key_.size(), sum);
+    if (sure.empty() || sure.back().end <= prefix) return word;  // not only the space before it
+    score = sum;
     out = emit(sure, out);
-    return sure.empty() ? word : word + sure.back().end - prefix;
+    return word + sure.back().end - prefix;
   }
 
   // Unigram: encode a word wherever it stands, and how far from zero the sum of scores before it may be

@@ -44,7 +44,7 @@ class MergeEncoder {
       auto last = std::upper_bound(starts_.begin(), starts_.end(), static_cast<uint32_t>(size - after));
       for (int tries = 0; tries < kTries && --last > starts_.begin(); ++tries) {
         const uint8_t* rest = text_of(prefix, word, end, *last);
-        if (rest == nullptr || !is_sure(*last, size, longest)) continue;
+        if (rest == nullptr || rest == word || !is_sure(*last, size, longest)) continue;
         for (auto start = starts_.begin(); start < last; ++start)
           out = emit(whole_[*start].id, whole_[*start].join, out);
         return rest;

@@ -20,6 +20,8 @@ STOPPING = {"SIGINT": b"interrupted", "SIGTERM": b"terminated", "SIGHUP": b"hung
 OUT_OF_MEMORY = re.compile("out of memory|can't allocate memory|not enough memory|bad_alloc")
 PANIC = "PanicException"
 """What libraries in Rust raise. It is not an `Exception`, and its class can't be imported."""
+NULL = "pointer is null"
+"""What it says where Python had no memory for an object."""
 
 
 def main() -> None:
@@ -39,6 +41,8 @@ def main() -> None:
     _show_warnings(quiet=bool({"-q", "--quiet"} & {*sys.argv[1:]}))
     debug = "--debug" in sys.argv[1:] or os.environ.get("VOLT_DEBUG", "") not in ("", "0")
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if not debug:  # what a library ignores in a callback, such as too little memory
+        sys.unraisablehook = lambda _: None
     try:
         prepare()
         _run(arguments)
@@ -87,7 +91,7 @@ def _explained(error: BaseException) -> str:
         full = error.errno in (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
         where = error.filename or ("cannot write the output" if full else "")
         return f"{where}: {error.strerror or error}" if where else f"{error.strerror or error}"
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or (type(error).__name__ == PANIC and NULL in text):
         return (
             "out of memory; count with --memory first, leave out rare words (--min-count) or "
             "learn fewer candidates"
