@@ -17,9 +17,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from measure import Contender, Requirement, Stage, main
+from measure import Contender, Gate, Requirement, Stage, main
 
 MODELS = "VOLT_BENCHMARK_MODELS"  # the variable that names the folder of the vocabularies
 SIZE = 32_000
@@ -32,9 +33,9 @@ def volt_byte_level(text: str, output: str, threads: int) -> tuple[float, Mappin
     import volt
 
     started = time.perf_counter()
-    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/byte-level.json", threads=threads)
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/byte-level", threads=threads)
     loaded = time.perf_counter()
-    ids, offsets = tokenizer.encode_file(text)
+    ids, offsets = tokenizer.encode_file(text, unit="line")
     ended = time.perf_counter()
     facts = {"ids": len(ids), "lines": len(offsets) - 1}
     return ended - started, facts | {"ms to load": round((loaded - started) * 1000)}
@@ -47,9 +48,9 @@ def volt_metaspace(text: str, output: str, threads: int) -> tuple[float, Mapping
     import volt
 
     started = time.perf_counter()
-    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/metaspace.json", threads=threads)
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/metaspace", threads=threads)
     loaded = time.perf_counter()
-    ids, offsets = tokenizer.encode_file(text)
+    ids, offsets = tokenizer.encode_file(text, unit="line")
     ended = time.perf_counter()
     facts = {"ids": len(ids), "lines": len(offsets) - 1}
     return ended - started, facts | {"ms to load": round((loaded - started) * 1000)}
@@ -62,9 +63,9 @@ def volt_whitespace(text: str, output: str, threads: int) -> tuple[float, Mappin
     import volt
 
     started = time.perf_counter()
-    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/whitespace.json", threads=threads)
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/whitespace", threads=threads)
     loaded = time.perf_counter()
-    ids, offsets = tokenizer.encode_file(text)
+    ids, offsets = tokenizer.encode_file(text, unit="line")
     ended = time.perf_counter()
     facts = {"ids": len(ids), "lines": len(offsets) - 1}
     return ended - started, facts | {"ms to load": round((loaded - started) * 1000)}
@@ -210,9 +211,43 @@ def _prepare_models(texts: list[Path], folder: Path) -> None:
     for pretokenizer, formats in exports.items():
         found = volt.candidates([str(t) for t in texts], pretokenizer=pretokenizer, merges=SIZE)
         vocabulary = build_vocabulary(found, range(min(len(found), SIZE)))
-        vocabulary.save(folder / f"{pretokenizer}.json")
+        (folder / pretokenizer).mkdir()
+        vocabulary.save(folder / pretokenizer / "volt.json")
         for form in formats:
             volt.export(vocabulary, form, folder / form, check=[str(texts[0])])
+
+
+def same_ids(sample: Path) -> str:
+    """What is wrong: every line of the sample must have the ids that the peers give it. A peer that
+    is not installed is not asked."""
+    import volt
+
+    models = Path(os.environ[MODELS])
+    lines = sample.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    expected: dict[str, tuple[str, list[list[int]]]] = {}
+    with suppress(ImportError):
+        from tokenizers import Tokenizer
+
+        read = Tokenizer.from_file(str(models / "hf" / "tokenizer.json"))
+        found = read.encode_batch_fast(lines, add_special_tokens=False)
+        expected["tokenizers"] = ("byte-level", [one.ids for one in found])
+    with suppress(ImportError):
+        from sentencepiece import SentencePieceProcessor
+
+        processor = SentencePieceProcessor(model_file=str(models / "sentencepiece.model"))
+        expected["sentencepiece"] = ("metaspace", processor.encode(lines))
+    with suppress(ImportError):
+        import gigatoken
+
+        other = gigatoken.Tokenizer(str(models / "hf" / "tokenizer.json"))
+        expected["gigatoken"] = ("byte-level", [list(other.encode(line)) for line in lines])
+    for peer, (pretokenizer, right) in expected.items():
+        ids, offsets = volt.load(models / pretokenizer).encode_file(sample, unit="line")
+        ours = [ids[start:end].tolist() for start, end in itertools.pairwise(offsets.tolist())]
+        for number, (one, other_ids) in enumerate(zip(ours, right, strict=True), 1):
+            if one != other_ids:
+                return f"line {number} has other ids with {peer}"
+    return ""
 
 
 STAGE = Stage(
@@ -290,6 +325,7 @@ STAGE = Stage(
             peers=("subword-nmt",), measure="wall_seconds", at_least=100, of="volt-whitespace"
         ),
     ),
+    gates=(Gate("volt gives every line the ids that its peers give it", same_ids),),
 )
 
 

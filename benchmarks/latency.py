@@ -28,7 +28,7 @@ def volt_latency(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     with Path(text).open(encoding="utf-8", newline="\n") as stream:
         lines = list(islice((s.strip() for s in stream if 40 <= len(s) <= 120), 100_000))
     started = time.perf_counter()
-    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/byte-level.json")
+    tokenizer = volt.load(f"{os.environ['VOLT_BENCHMARK_MODELS']}/byte-level")
     loaded = time.perf_counter()
     passes = []
     for _ in range(2):

@@ -91,6 +91,45 @@ def test_random_long_words_equal_the_slow_twin():
                     assert tokens_of(tok, tok.encode(text)) == expected
 
 
+@pytest.mark.parametrize("letters", ["ab", "abc", "aé"])
+def test_long_words_are_the_same_when_their_tokens_are_fitted(letters):
+    """After eight bytes per token, long byte-level words are no longer merged. An order of merges
+    drawn at random leaves tokens that no text becomes; with a token before its parent, words are
+    merged as before."""
+    generator = random.Random(7)
+    for trial in range(12):
+        words = ["".join(generator.choices(letters, k=generator.randint(1, 14))) for _ in range(60)]
+        found = volt.candidates([words], min_frequency=1, pretokenizer="byte-level", merges=150)
+        chosen = generator.sample(range(found.alphabet_size, len(found)), 30)
+        vocabulary = build_vocabulary(found, chosen, merge_rule="pairs")
+        if trial % 2:
+            vocabulary = with_ranks(vocabulary, generator, whole=trial % 4 == 1)
+        tok = Tokenizer(vocabulary, threads=1)
+        warm = letters[0] * (9 * (len(vocabulary.tokens) + len(vocabulary.hidden)) + 64)
+        assert tokens_of(tok, tok.encode(warm)) == reference.encode.encode(warm, vocabulary)
+        texts = [
+            "".join(generator.choices(letters, k=generator.randint(33, 140))) for _ in range(25)
+        ]
+        for text in [*texts, letters * 50, letters[0] * 70, letters[:2] * 33 + letters[0]]:
+            expected = reference.encode.encode(text, vocabulary)
+            assert tokens_of(tok, tok.encode(text)) == expected
+
+
+def with_ranks(vocabulary: Vocabulary, generator: random.Random, whole: bool) -> Vocabulary:
+    """Merges in another order: one in which parents come first (`whole`), or any at all."""
+    pool = vocabulary.pool
+    keys = {i: generator.random() for i, token in enumerate(pool) if token.parents}
+
+    def key(i: int) -> float:
+        after = max((key(parent) for parent in pool[i].parents or ()), default=0.0)
+        return max(keys.get(i, 0.0), after + 1e-9) if whole else keys.get(i, 0.0)
+
+    order = {i: rank for rank, i in enumerate(sorted(keys, key=key))}
+    tokens = [token._replace(rank=order.get(i, -1)) for i, token in enumerate(pool)]
+    size = len(vocabulary.tokens)
+    return replace(vocabulary, tokens=tokens[:size], hidden=tokens[size:])
+
+
 # Whatever the rules of the pre-tokenizers tell apart, often side by side.
 tricky = "abAB1st. '\t\n\r▁é日\u00a0\u3000\u0301"
 PARTS = [

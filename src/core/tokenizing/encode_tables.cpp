@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 
@@ -101,6 +102,7 @@ EncodeTables::EncodeTables(Pretokenizer cuts, MergeRule rule, const Matching& ho
       visible(tokens.visible),
       unknown(tokens.unknown),
       fuse_unknown(tokens.fuse_unknown && tokens.unknown != kNoToken),
+      fits_tokens(is_byte_level(cuts) && rule == MergeRule::pairs && how.encoding == Encoding::merge),
       tracks_merges(tokens.size > tokens.visible && rule == MergeRule::concat) {
   if (tokens.size >= kNoToken || tokens.visible > tokens.size)
     throw std::invalid_argument("too many tokens");
@@ -122,6 +124,17 @@ EncodeTables::EncodeTables(Pretokenizer cuts, MergeRule rule, const Matching& ho
   const bool spells = bytes_only() || !byte_tokens.empty();
   if (!spells && unknown >= visible)
     throw std::invalid_argument("no token for unknown characters");
+}
+
+EncodeTables::~EncodeTables() { delete fitting_.load(); }
+
+const FittingTokens& EncodeTables::fitting() const {
+  const FittingTokens* known = fitting_.load(std::memory_order_acquire);
+  if (known == nullptr) {
+    auto made_now = std::make_unique<const FittingTokens>(*this);
+    if (fitting_.compare_exchange_strong(known, made_now.get())) known = made_now.release();
+  }
+  return *known;
 }
 
 void EncodeTables::add_characters(const TokenView& tokens) {
@@ -171,6 +184,7 @@ void EncodeTables::add_characters(const TokenView& tokens) {
 // gives, gets another token for it.
 void EncodeTables::add_unused_bytes() {
   if (matching.encoding != Encoding::merge) throw std::invalid_argument("byte-level needs all 256 bytes");
+  fits_tokens = false;
   for (uint32_t byte = 0; byte < 256; ++byte) {
     if (characters.find(byte) != kNoToken) continue;
     if (byte != 0xC0 && byte != 0xC1 && byte < 0xF5)

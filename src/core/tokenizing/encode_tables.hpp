@@ -1,6 +1,7 @@
 // What an encoder reads of its vocabulary: tables made from tokens that may contradict each other.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "base/pair_table.hpp"
 #include "counting/pretokenizer.hpp"
 #include "proposing/match.hpp"
+#include "tokenizing/fitting_tokens.hpp"
 #include "tokenizing/name_table.hpp"
 
 namespace volt {
@@ -62,6 +64,9 @@ class CharacterTable {
 struct EncodeTables {
   // Throws std::invalid_argument where the tokens contradict each other.
   EncodeTables(Pretokenizer pretokenizer, MergeRule rule, const Matching& matching, const TokenView& tokens);
+  ~EncodeTables();
+  EncodeTables(const EncodeTables&) = delete;
+  EncodeTables& operator=(const EncodeTables&) = delete;
 
   bool bytes_only() const { return is_byte_level(pretokenizer); }
   // A looked-up token may contain letters and digits, say, so words are cut at spaces only, as in the
@@ -78,6 +83,10 @@ struct EncodeTables {
                                               : pairs.find(left_token, right_token);
   }
 
+  // The tokens as a tree, made when they are first asked for: that takes as long as merging about ten bytes
+  // per token.
+  const FittingTokens& fitting() const;
+
   Pretokenizer pretokenizer;
   Matching matching;
   PieceTable pieces;
@@ -87,6 +96,7 @@ struct EncodeTables {
   bool fuse_unknown;
   bool remembers;      // what a word becomes does not depend on the words before it
   std::vector<double> scores;  // by token, if it does
+  bool fits_tokens;    // rule `pairs`, and a token for each byte
   bool tracks_merges;  // which two tokens a hidden one was merged from differs from word to word
   CharacterTable characters, final_characters;  // byte-level: by byte
   std::vector<uint32_t> byte_tokens;            // empty if unknown characters are not spelled in bytes
@@ -105,6 +115,8 @@ struct EncodeTables {
   void add_all_pairs(const TokenView& tokens);
   void add_known_pairs(const TokenView& tokens);
   void make_square(const TokenView& tokens);
+
+  mutable std::atomic<const FittingTokens*> fitting_{nullptr};  // no lock: a process may fork while it is made
 
   // `pairs` for two characters, as a square, if there are not many and their ids are consecutive: every
   // word starts with a lookup for every two neighbours.

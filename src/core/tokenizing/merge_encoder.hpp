@@ -23,6 +23,11 @@ class MergeEncoder {
   // one for the space. Returns one past the last id. The coin, if there is one, skips merges.
   uint32_t* encode(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out, Coin* coin) {
     make_room(bytes + prefix);
+    if (bytes > kFew && coin == nullptr && fits(bytes)) {
+      const uint32_t* end = fitting_.encode(*known_, word, bytes, symbols_.data());
+      for (const uint32_t* token = symbols_.data(); token < end; ++token) out = emit(*token, kNoToken, out);
+      return out;
+    }
     const size_t size = spell(prefix, word, bytes, tables_.marks_end);
     return tables_.tracks_merges ? merge<true>(size, out, coin) : merge<false>(size, out, coin);
   }
@@ -72,6 +77,7 @@ class MergeEncoder {
   }
 
  private:
+  static constexpr size_t kBytesPerToken = 8;  // see EncodeTables::fitting
   static constexpr size_t kFew = 32;  // up to this many symbols a scan is faster than a heap
   static constexpr size_t kAfter = 4;  // what is sure ends so many times the longest token before the end
   static constexpr int kTries = 4;     // places that are tried there, before one further away
@@ -85,6 +91,17 @@ class MergeEncoder {
     uint32_t rank;  // of what this and the next symbol make
     uint32_t join;
   };
+
+  // After some text, long words are not merged but made of tokens that fit. Short ones gain nothing: what
+  // merging needs stays in the processor's cache, and the tree does not (0.80 s against 0.88 s for 60 MB of
+  // made text with 32,000 tokens, 1.49 s against 1.19 s with 128,000).
+  bool fits(size_t bytes) {
+    if (known_ != nullptr) return known_->usable();
+    merged_ += bytes;
+    if (!tables_.fits_tokens || merged_ < kBytesPerToken * tables_.left.size()) return false;
+    known_ = &tables_.fitting();
+    return known_->usable();
+  }
 
   // ------------------------------------------------------------------------------------------ spelling
 
@@ -134,6 +151,20 @@ class MergeEncoder {
     return size <= kFew && coin == nullptr ? merge_few<track>(size, out) : merge_many<track>(size, out, coin);
   }
 
+  // The lowest rank and its place, the leftmost on a tie. Two at a time, so that one comparison does not
+  // wait for the one before.
+  static std::pair<uint32_t, uint32_t> lowest_of(const uint32_t* ranks, size_t size) {
+    uint64_t even = ~uint64_t{0}, odd = even;
+    size_t i = 0;
+    for (; i + 1 < size; i += 2) {
+      even = std::min(even, uint64_t{ranks[i]} << 32 | i);
+      odd = std::min(odd, uint64_t{ranks[i + 1]} << 32 | (i + 1));
+    }
+    if (i < size) even = std::min(even, uint64_t{ranks[i]} << 32 | i);
+    const uint64_t best = std::min(even, odd);
+    return {static_cast<uint32_t>(best >> 32), static_cast<uint32_t>(best)};
+  }
+
   // Look for the best pair before every merge. What the pairs make is looked up once and kept.
   template <bool track>
   uint32_t* merge_few(size_t size, uint32_t* out) {
@@ -142,9 +173,7 @@ class MergeEncoder {
     if (track) std::fill_n(joins, size, kNoToken);
     for (size_t i = 0; i + 1 < size; ++i) ranks[i] = tables_.find_first(ids[i], ids[i + 1]);
     for (;;) {
-      uint64_t best = ~uint64_t{0};  // rank and place: the leftmost on a tie
-      for (size_t i = 0; i + 1 < size; ++i) best = std::min(best, uint64_t{ranks[i]} << 32 | i);
-      const auto lowest = static_cast<uint32_t>(best >> 32), at = static_cast<uint32_t>(best);
+      const auto [lowest, at] = lowest_of(ranks, std::max<size_t>(size, 1) - 1);
       if (lowest == kNoToken) break;
       if (track) joins[at] = join(ids[at], joins[at], ids[at + 1], joins[at + 1]);
       ids[at] = tables_.made[lowest];
@@ -277,6 +306,9 @@ class MergeEncoder {
   }
 
   const EncodeTables& tables_;
+  const FittingTokens* known_ = nullptr;
+  FittingEncoder fitting_;
+  size_t merged_ = 0;  // bytes
   std::vector<uint32_t> symbols_;
   std::vector<Link> links_, whole_;
   std::vector<uint32_t> starts_;  // of the tokens in `whole_`
