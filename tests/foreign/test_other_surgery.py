@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import sentencepiece
+import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from published import hugging_face, sentencepiece_model, write_opus, write_rwkv
@@ -24,9 +25,9 @@ SCRIPT = ["नमस्ते दुनिया नमस्ते " * 9]
 TEXTS = [*TEXT, *built_in()]
 
 
-def kept_pieces_are_the_same(before, after, id_map):
+def kept_pieces_are_the_same(before, after, id_map, texts=TEXTS):
     found = 0
-    for text, old, new in zip(TEXTS, before.encode_batch(TEXTS), after.encode_batch(TEXTS),
+    for text, old, new in zip(texts, before.encode_batch(texts), after.encode_batch(texts),
                               strict=True):  # fmt: skip
         if all(id_map[i] >= 0 for i in old):
             assert [int(id_map[i]) for i in old] == new, text
@@ -305,6 +306,7 @@ def test_random_unigram_models(tmp_path_factory, data, text, other):
             old, new = before.encode(one), after.encode(one)
             if before.unknown_id not in old:
                 assert after.unknown_id not in new
+        kept_pieces_are_the_same(before, after, result.id_map, texts)
     try:
         result = volt.extend(path, [[text] * 3], 2)
     except VoltError as error:
@@ -314,3 +316,50 @@ def test_random_unigram_models(tmp_path_factory, data, text, other):
     for one in texts:
         if before.unknown_id not in before.encode(one):
             assert len(after.encode(one)) <= len(before.encode(one)), one
+
+
+def random_word_piece(draw):
+    """Pieces that no trainer would choose: of some, not all shorter ones are there."""
+    pieces = draw(st.lists(st.text("ab", min_size=2, max_size=4), min_size=6, max_size=20,
+                           unique=True))  # fmt: skip
+    inner = draw(st.lists(st.booleans(), min_size=len(pieces), max_size=len(pieces)))
+    marked = [
+        f"##{piece}" if inside else piece for piece, inside in zip(pieces, inner, strict=True)
+    ]
+    listed = ["[UNK]", *"abc", "##a", "##b", "##c", *marked]
+    made = tokenizers.Tokenizer(tokenizers.models.WordPiece(
+        {piece: number for number, piece in enumerate(listed)}, unk_token="[UNK]"
+    ))  # fmt: skip
+    made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    return made.to_str()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data(), words, words)
+def test_random_word_pieces(tmp_path_factory, data, text, other):
+    path = tmp_path_factory.mktemp("random") / "tokenizer.json"
+    path.write_text(random_word_piece(data.draw))
+    original = open_original(path)
+    before = open_engine(path, native=False).engine
+    texts = [text, other, "abababab ζa", "aaaaaa bbbb"]
+    try:
+        result = volt.refit(path, [[text] * 3], size=before.size - 3)
+    except VoltError as error:
+        assert "tokens that text gives" in str(error) or "has no room" in str(error)
+    else:
+        after = original.changed(result.change)
+        kept_pieces_are_the_same(before, after, result.id_map, texts)
+        for one in texts:
+            unknown = before.encode(one).count(before.unknown_id)
+            assert after.encode(one).count(after.unknown_id) == unknown
+    try:
+        result = volt.extend(path, [[text] * 3], 2)
+    except VoltError as error:
+        assert "new tokens that occur" in str(error)
+        return
+    after = original.changed(result.change)
+    assert after.encode(text).count(after.unknown_id) <= before.encode(text).count(
+        before.unknown_id
+    )
+    if before.unknown_id not in before.encode(text):
+        assert len(after.encode(text)) <= len(before.encode(text))
