@@ -105,8 +105,7 @@ def test_long_words_are_the_same_when_their_tokens_are_fitted(letters):
         if trial % 2:
             vocabulary = with_ranks(vocabulary, generator, whole=trial % 4 == 1)
         tok = Tokenizer(vocabulary, threads=1)
-        warm = letters[0] * (9 * (len(vocabulary.tokens) + len(vocabulary.hidden)) + 64)
-        assert tokens_of(tok, tok.encode(warm)) == reference.encode.encode(warm, vocabulary)
+        tok.encode(letters[0] * (9 * len(vocabulary.pool)))
         texts = [
             "".join(generator.choices(letters, k=generator.randint(33, 140))) for _ in range(25)
         ]
