@@ -234,6 +234,13 @@ def test_a_truncated_archive_is_refused(tmp_path, cut):
     assert not list(tmp_path.glob(".volt*"))
 
 
+def test_what_is_not_an_archive_is_refused_in_one_line(tmp_path):
+    (tmp_path / "a.tgz").write_bytes(b"not an archive" * 100)
+    with pytest.raises(InputError, match=r"damaged or cut short \([^\n]+\): remove it") as told:
+        extract(tmp_path / "a.tgz", {"x": tmp_path / "x"})
+    assert "\n" not in str(told.value)
+
+
 def test_an_archive_that_is_damaged_inside_a_member_is_no_fault_of_the_disk(tmp_path):
     whole = packed({"x": DATA}, mode="w")
     (tmp_path / "a.tgz").write_bytes(gzip.compress(whole[:100_000]) + b"not packed")

@@ -280,6 +280,21 @@ def test_files_are_not_replaced_by_accident(tmp_path):
         encode_to_files(tok, file, tmp_path / "w.bin")
 
 
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_link_stays_one(tmp_path, resume):
+    """The ids are where it leads."""
+    (tmp_path / "text").write_text("\n".join(LINES))
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "x.bin").symlink_to("real")
+    encode_to_files(
+        tokenizer(), volt.Files([tmp_path / "text"]), tmp_path / "x.bin", force=True, resume=resume
+    )
+    assert (tmp_path / "x.bin").readlink().name == "real"
+    assert read_bin(tmp_path)
+    names = {"text", "real", "x.bin", "x.bin.json", "token_bytes.npy"}
+    assert {one.name for one in tmp_path.iterdir()} == names
+
+
 def test_a_vocabulary_without_eos(tmp_path):
     file = tmp_path / "text.txt"
     file.write_text("low\nnew\n")

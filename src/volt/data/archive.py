@@ -51,8 +51,9 @@ def _reading(archive: Path) -> Iterator[None]:
     except (tarfile.TarError, EOFError, zlib.error, LZMAError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise InputError(f"cannot read {archive}: {error.strerror}") from error
+        what = str(error).partition("\n")[0].rstrip(":")  # not what each way to unpack it says
         raise InputError(
-            f"{archive}: damaged or cut short ({error}): remove it and try again"
+            f"{archive}: damaged or cut short ({what}): remove it and try again"
         ) from error
 
 

@@ -316,6 +316,9 @@ def encode_to_files(
     table = _token_bytes(tokenizer)
     new_table = kind.ends and not _has(lengths, table)
     claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
+    real = Path(os.path.realpath(files[0]))  # a link stays one
+    if real.parent.stat().st_dev != lengths.parent.stat().st_dev:
+        raise SettingsError(f"{files[0]} is a link to another disk: name the file that it leads to")
     reads = settings.unit or tokenizer.vocabulary.rule.reads
     # Dropout is drawn by the number of the line in all of the text.
     parts = (
@@ -331,7 +334,7 @@ def encode_to_files(
         asked = (form, eos, len(parts), sorted(options.items(), key=str))
         task = _task(tokenizer, sources, asked)
     itemsize = np.dtype(dtype).itemsize
-    with _partial(files[0], resume, task, itemsize, kind.header) as partial:
+    with _partial(real, resume, task, itemsize, kind.header) as partial:
         with _one_stage(progress, parts, partial.done.parts) as inner:
             options["progress"] = inner
             _encode_parts(tokenizer, parts, partial, dtype, eos, kind, options)
@@ -467,7 +470,7 @@ def _place(
             os.fsync(stream.fileno())
         drafts.append((draft, target))
     partial.finish()
-    place_files(drafts)
+    place_files([(draft, Path(os.path.realpath(target))) for draft, target in drafts])
 
 
 # ---------------------------------------------------------------------------------- bytes of tokens
