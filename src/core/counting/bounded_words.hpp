@@ -21,7 +21,7 @@ void take_bounded_words(const uint8_t* text, const uint8_t* end, const std::vect
     if (pretokenizer == Pretokenizer::metaspace && *word == kSpaceMarkText[0] &&
         stop - word == kSpaceMarkBytes && starts_with_mark(word, stop)) [[unlikely]]
       return sink.reserved();
-    sink(word, stop, prefix, false);
+    sink(word, stop, pretokenizer == Pretokenizer::metaspace && prefix, false);
   };
   for (size_t block = 0; block < bounds.size(); ++block) {
     for (uint64_t left = bounds[block]; left; left &= left - 1) {

@@ -214,13 +214,17 @@ class Tokenizer(Decodes):
         mask = self._allowed(allowed_special) if allowed_special else b""
         if dropout != 0 or seed != 0:
             check_dropout(self.vocabulary, dropout, seed)
-        text = self._normalized(text, allowed_special)
+        if self._normalizes:
+            text = self._normalized(text, allowed_special)
         try:
             if self._cuts is not None:
                 return self._encode_custom(text, frozenset(allowed_special), dropout, seed)
             return self._encoder.encode(text, mask, dropout, seed)
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
+        except TypeError:
+            self._normalized(text)  # names a text that is not a string
+            raise
 
     @names_arguments
     def encode_batch(
@@ -281,13 +285,17 @@ class Tokenizer(Decodes):
         if allowed_special:
             allowed_special = self.special_names(allowed_special)
         mask = self._allowed(allowed_special) if allowed_special else b""
-        text = self._normalized(text, allowed_special)
+        if self._normalizes:
+            text = self._normalized(text, allowed_special)
         try:
             if self._cuts is not None:
                 return len(self._encode_custom(text, frozenset(allowed_special), 0.0, 0))
             return self._encoder.count(text, mask)
         except UnicodeEncodeError as error:
             raise lone_surrogate("the text", error) from None
+        except TypeError:
+            self._normalized(text)  # names a text that is not a string
+            raise
 
     @names_arguments
     def truncate(self, text: str, max_tokens: int, *, allowed_special: AllowedSpecial = ()) -> str:
