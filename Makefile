@@ -74,6 +74,8 @@ $(LARGE): $(TOOLS) requirements/large.in requirements/large.txt
 	  echo "Installing $$peer ..."; \
 	  $(PIP) -c requirements/large.txt $$peer || echo "$$peer can't be installed here: what needs it will be skipped"; \
 	done
+	@echo "Unpacking fairseq's dictionary ..."
+	@$(BIN)/python tools/unpack_fairseq.py || echo "fairseq can't be had here: the test of its dictionary will be skipped"
 	@touch "$@"
 
 demo: $(INSTALLED)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from volt.result import LearnResult
     from volt.searching import SearchResult, search
     from volt.settings import CountSettings, LearnSettings
-    from volt.tokenizing.tokenizer import Tokenizer, load
+    from volt.tokenizing.loading import load
+    from volt.tokenizing.tokenizer import Tokenizer
     from volt.tokenizing.training_files import encode_to_files
     from volt.tokenizing.vocabulary import Vocabulary
     from volt.tokenizing.volt_json import load_vocabulary
@@ -108,7 +109,8 @@ _HOMES = {
     "result": ("LearnResult",),
     "searching": ("SearchResult", "search"),
     "settings": ("CountSettings", "LearnSettings"),
-    "tokenizing.tokenizer": ("Tokenizer", "load"),
+    "tokenizing.loading": ("load",),
+    "tokenizing.tokenizer": ("Tokenizer",),
     "tokenizing.training_files": ("encode_to_files",),
     "tokenizing.vocabulary": ("Vocabulary",),
     "tokenizing.volt_json": ("load_vocabulary",),

@@ -121,6 +121,13 @@ def compare(
     `on` may name kinds of text: `{"code": ["a.py"], "en": ["a.txt"]}`. Over those with the same
     number of lines, line by line the same in other languages, parity and Gini are measured.
     `pattern` is for files that do not say how they cut text.
+
+    >>> import tempfile, volt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tokenizer.vocabulary.save(f"{folder}/volt.json")
+    ...     found = volt.compare([f"{folder}/volt.json"], [["low slow", "low"]])
+    >>> [(row.size, row.tokens) for row in found.rows]
+    [(274, 5)]
     """
     if not vocabularies:
         raise SettingsError("name at least one vocabulary")

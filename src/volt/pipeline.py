@@ -50,6 +50,11 @@ def learn(
     `inputs` are word counts or texts. A mapping of words to whole numbers is word counts; any other
     mapping is texts by language code, which are passed on to `volt.learn_languages`. With `ladder`
     the result is a `volt.Ladder` of results by size.
+
+    >>> import volt
+    >>> found = volt.learn([["low lower lowest flow blow"] * 30], size=278)
+    >>> found.tokenizer.encode("low")
+    [272]
     """
     if isinstance(inputs, Mapping) and not is_word_counts(inputs):
         from volt.languages.learning import learn_languages
@@ -114,6 +119,11 @@ def candidates(
     """Only the first two arrows: candidates from word counts, or from text, which is counted first.
 
     Sizes on their curve are those of a vocabulary with these special tokens.
+
+    >>> import volt
+    >>> found = volt.candidates([["low lower lowest flow blow"] * 30], merges=3)
+    >>> found.alphabet_size, len(found)
+    (10, 13)
     """
     special = DEFAULT_SPECIAL if special is None else special
     settings = LearnSettings(**vars(CandidateSettings.take(options)), special=special)

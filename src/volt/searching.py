@@ -73,6 +73,11 @@ def search(
 
     Without `sizes`, `auto` and `heldout` use the sizes at which quality is measured. Candidates
     that are given instead of text have no words to hold out, so these two need text or counts.
+
+    >>> import volt
+    >>> text = [["low lower lowest flow blow"] * 30]
+    >>> volt.search(text, by="mdl", sizes=[272, 278]).score.sizes.tolist()
+    [272, 278]
     """
     compared = SearchSettings.take(options)
     criterion, model = CRITERIA[compared.by], parse_model(compared.for_model)

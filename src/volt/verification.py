@@ -79,6 +79,13 @@ def verify(
     With `texts`, the texts of the tokens are compared and not their ids. Files are encoded whole,
     so that line ends count. A vocabulary of volt beside a file of another toolkit is used as that
     toolkit uses it. `pattern` is for files that do not say how they cut text.
+
+    >>> import tempfile, volt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tokenizer.vocabulary.save(f"{folder}/volt.json")
+    ...     written = volt.export(tokenizer.vocabulary, "hf", f"{folder}/hf")
+    ...     volt.verify(f"{folder}/volt.json", f"{folder}/hf", [["low slow"]]).same
+    True
     """
     documents = [] if on is None else read_documents(on, InputSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))

@@ -23,7 +23,7 @@ pytest.importorskip("subword_nmt")
 def dictionary_class(monkeypatch):
     found = importlib.util.find_spec("fairseq")
     if found is None or found.origin is None:
-        pytest.skip("fairseq is not there")
+        pytest.skip("fairseq is not there: make large")
     root = Path(found.origin).parent
     for name in [name for name in sys.modules if name.split(".")[0] == "fairseq"]:
         monkeypatch.delitem(sys.modules, name)

@@ -14,7 +14,7 @@ import volt
 from volt import reference
 from volt.base.errors import InputError, VoltError
 from volt.proposing.tokens import KINDS, Token, Tokens
-from volt.tokenizing.tokenizer import load
+from volt.tokenizing.loading import load
 from volt.tokenizing.volt_json import _columns, _Reader, _token_rows, load_vocabulary
 
 LOW = ["low lower lowest newest widest", "low new wide"] * 3

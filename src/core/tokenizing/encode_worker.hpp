@@ -134,8 +134,8 @@ class EncodeWorker {
 
   // Encode the words that wait.
   void flush() {
-    if (pending_size_ == 0) return;
     poll();
+    if (pending_size_ == 0) return;
     // A word of n bytes has at most n ids; copies of remembered ids may write some too many.
     uint32_t* out = ids_->room(pending_bytes_ + ShortWords::kMostIds);
     for (size_t i = 0; i < pending_size_; ++i) {

@@ -99,6 +99,11 @@ def extend(
     With `model`, a new token's rows are the mean of the rows of the old tokens it is made of; with
     `init="omp"`, they are matched to the model in the folder `donor`. `pattern` is how the
     tokenizer cuts text, if its files do not say it.
+
+    >>> import volt
+    >>> found = volt.extend(tokenizer.vocabulary, [["new news newer"] * 9], 2)
+    >>> len(found.vocabulary) - len(tokenizer), [one.text for one in found.added]
+    (2, ['ew', 'er'])
     """
     if (init == "omp") != (donor is not None) or (init == "omp" and model is None):
         raise SettingsError("`init='omp'` needs `model` and `donor`; `donor` needs `init='omp'`")

@@ -107,6 +107,12 @@ def join(
 
     Frequencies are measured on `counts`. Without them they are the sums of the parts', which says
     how often tokens occurred before they were joined.
+
+    >>> import volt
+    >>> other = volt.learn([["new news newer"] * 30], size=270).vocabulary
+    >>> found = volt.join([tokenizer.vocabulary, other]).vocabulary
+    >>> volt.Tokenizer(found).count("low news") <= tokenizer.count("low news")
+    True
     """
     if len(parts) < 2:
         raise SettingsError("join at least two vocabularies")

@@ -182,6 +182,11 @@ def refit(
     cut to the new vocabulary when the result is saved. `pattern` is how the tokenizer cuts text, if
     its files do not say it. Unless `for_model` is given, the cost of a size is that of `model`.
     With `residues`, only tokens go that the text makes, but never shows.
+
+    >>> import volt
+    >>> found = volt.refit(tokenizer.vocabulary, [["low flow blow"] * 30], size=272)
+    >>> len(tokenizer), len(found.vocabulary)
+    (274, 272)
     """
     named = "for_model" in options
     settings = ChoiceSettings.take(options)

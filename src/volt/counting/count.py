@@ -66,6 +66,10 @@ def count(
     """Count the words of text, or add up counts files (or both).
 
     If the inputs contain counts files, these say how text is cut into words.
+
+    >>> import volt
+    >>> volt.count([["low slow low"]]).to_dict()
+    {'▁low': 2, '▁slow': 1}
     """
     return count_words(inputs, CountSettings(**options), threads, progress)
 

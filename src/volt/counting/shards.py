@@ -96,6 +96,10 @@ def count_partition(batch: Any, *, field: Sequence[str] | str = (), **options: A
 
     Counts of several batches are added up by `volt.merge_counts`; the sum is what `volt.count`
     gives for all of the text. `docs/inputs.md` has stages for Ray Data and Dask.
+
+    >>> import volt
+    >>> volt.count_partition([{"text": "low low"}, {"text": "slow"}]).to_dict()
+    {'▁low': 2, '▁slow': 1}
     """
     from volt.counting.count import count
 
@@ -131,7 +135,13 @@ def _strings_of(batch: Any, fields: Sequence[str]) -> Any:
 
 @names_arguments
 def merge_counts(parts: Iterable[WordCounts], *, min_count: int = 1) -> WordCounts:
-    """The sum of counts that were made by the same rule."""
+    """The sum of counts that were made by the same rule.
+
+    >>> import volt
+    >>> parts = [volt.count_partition(["low low"]), volt.count_partition(["low slow"])]
+    >>> volt.merge_counts(parts).to_dict()
+    {'▁low': 3, '▁slow': 1}
+    """
     check_at_least("min_count", min_count, 1)
     found = list(parts)
     if not found:

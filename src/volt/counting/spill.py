@@ -86,6 +86,12 @@ def count_to_file(
     Runs go to the folder `spill`, which is removed at the end. With `resume`, an unfinished count
     in that folder is continued, if there is one. Counts are exact: `max_types` leaves out the
     rarest types at the end, none on the way. A file that exists is replaced only with `force`.
+
+    >>> import tempfile, volt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = volt.count_to_file([["low slow low"]], f"{folder}/counts.tsv", memory="1G")
+    >>> found.types, found.totals.words
+    (2, 3)
     """
     spilling = SpillSettings.take(options)
     settings = CountSettings(**options)

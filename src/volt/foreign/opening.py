@@ -30,8 +30,9 @@ from volt.formats.detect import KINDS, Identified, identify
 from volt.formats.exchange import import_vocabulary
 from volt.formats.huggingface.folder import read_roles
 from volt.formats.reasons import INSTEAD
+from volt.tokenizing.loading import load
 from volt.tokenizing.roles import NAMED, as_usual
-from volt.tokenizing.tokenizer import Tokenizer, load
+from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 MOST_CHECKED = 1_000_000

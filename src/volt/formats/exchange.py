@@ -72,6 +72,12 @@ def export(
     `force`, and never if they are among `inputs`, which the vocabulary was read from. All files are
     written, or none. Roles of special tokens that are named here replace those of the vocabulary; a
     name that is not a special token yet takes a place that `reserve` left.
+
+    >>> import tempfile, volt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = volt.export(tokenizer.vocabulary, "hf", f"{folder}/hf")
+    >>> [file.name for file in found.files][:2]
+    ['tokenizer.json', 'tokenizer_config.json']
     """
     check_choice("to", to, FORMATS)
     form = FORMATS[to]
@@ -126,6 +132,13 @@ def import_vocabulary(
     `form` names the format; without it, the content decides. `pattern` is how text is cut, for
     files that do not say it: the name of a byte-level pre-tokenizer, or a regular expression. The
     file is not trusted.
+
+    >>> import tempfile, volt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = volt.export(tokenizer.vocabulary, "hf", f"{folder}/hf")
+    ...     vocabulary, messages = volt.import_vocabulary(f"{folder}/hf")
+    >>> vocabulary.texts == tokenizer.tokens
+    True
     """
     file = named(path)
     form = form or detect(file)

@@ -35,6 +35,11 @@ def learn_languages(
     least share of the vocabulary that each language gets. Parity is against `reference` (`en` if it
     is among them, else the first), on the files of `parallel`, or else on the texts, where they
     have as many lines. All other options are those of `volt.learn`.
+
+    >>> import volt
+    >>> texts = {"en": [["low lower"] * 30], "de": [["tief tiefer am tiefsten"] * 30]}
+    >>> len(volt.learn_languages(texts, size=280).vocabulary)
+    280
     """
     options.setdefault("multilingual", True)
     chosen = LearnSettings.given_in(options)

@@ -155,6 +155,12 @@ def learn_scripts(
 
     S and the number of candidates are those of all scripts together: each has the part of them
     that it has of the word types.
+
+    >>> import volt
+    >>> latin = " ".join(a + b + c for a in "bdfgklmn" for b in "aeiou" for c in "nrst")
+    >>> cyrillic = " ".join(a + b + c for a in "бдфгклмн" for b in "аеиоу" for c in "нрст")
+    >>> sorted(volt.learn_scripts([[latin, cyrillic] * 30]).scripts)
+    ['Cyrillic', 'Latin']
     """
     chosen = LearnSettings.given_in(options)
     settings = LearnSettings.take(options)

@@ -59,7 +59,15 @@ def write_candidates(candidates: Candidates, stream: BinaryIO) -> None:
 
 @names_arguments
 def load_candidates(path: str | os.PathLike[str]) -> MergeCandidates:
-    """Read a candidates file; anything inconsistent is an error that names the line."""
+    """Read a candidates file; anything inconsistent is an error that names the line.
+
+    >>> import tempfile, volt
+    >>> found = volt.candidates([["low lower lowest flow blow"] * 30], merges=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_candidates(found, f"{folder}/candidates.tsv")
+    ...     len(volt.load_candidates(f"{folder}/candidates.tsv")) == len(found)
+    True
+    """
     name = os.fspath(path)
     lines = read_text(named(path)).split("\n")
     alphabet, merges, fields = _read_header(name, lines[0])

@@ -15,7 +15,6 @@ symbol; `decode` removes it again.
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -38,7 +37,6 @@ from volt.counting.decoding import Cleaner
 from volt.counting.inputs import Text
 from volt.counting.normalizers import BoundNormalizer
 from volt.settings import EncodeSettings
-from volt.tokenizing.compiled import StoredTokens
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
@@ -46,36 +44,9 @@ from volt.tokenizing.locating import located, parts_between
 from volt.tokenizing.offsets import word_numbers
 from volt.tokenizing.printing import print_table, printed_token
 from volt.tokenizing.vocabulary import Vocabulary
-from volt.tokenizing.volt_json import load_vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
 Usage = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-@names_arguments
-def load(path: str | os.PathLike[str], *, threads: int | None = None) -> Tokenizer:
-    """Load the vocabulary of a folder, or a `volt.json`, and check that it encodes its sample texts
-    as it did when it was made."""
-    vocabulary = load_vocabulary(path)
-    try:
-        return _tested(path, Tokenizer(vocabulary, threads=threads))
-    except InputError:
-        if not isinstance(vocabulary.tokens, StoredTokens):
-            raise
-        # The compiled cache is not what it claims to be.
-        vocabulary = load_vocabulary(path, compiled=False)
-        return _tested(path, Tokenizer(vocabulary, threads=threads))
-
-
-def _tested(path: str | os.PathLike[str], tokenizer: Tokenizer) -> Tokenizer:
-    for i, (text, expected) in enumerate(tokenizer.vocabulary.self_test):
-        found = tokenizer.encode(text)
-        if found != expected:
-            raise InputError(
-                f"{os.fspath(path)}: self_test[{i}]: {text[:60]!r} is encoded as {found[:20]}, "
-                f"the file says {expected[:20]}; it was edited, or made by another volt"
-            )
-    return tokenizer
 
 
 class Tokenizer(Decodes):

@@ -165,7 +165,14 @@ def check_sides(folder: Path) -> None:
 @names_arguments
 def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> Vocabulary:
     """Read a folder's `volt.json`, or the file itself. The file is not trusted. `compiled`: use the
-    cache beside it, and write it where it is missing or out of date (compiled.py)."""
+    cache beside it, and write it where it is missing or out of date (compiled.py).
+
+    >>> import tempfile, volt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tokenizer.vocabulary.save(f"{folder}/volt.json")
+    ...     load_vocabulary(f"{folder}/volt.json").texts == tokenizer.tokens
+    True
+    """
     file = named(path)
     if file.is_dir():
         check_sides(file)

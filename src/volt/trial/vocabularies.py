@@ -35,7 +35,8 @@ from volt.formats.detect import identify
 from volt.pipeline import candidates
 from volt.proposing.base import fill
 from volt.tokenizing.build import build_vocabulary
-from volt.tokenizing.tokenizer import Tokenizer, load
+from volt.tokenizing.loading import load
+from volt.tokenizing.tokenizer import Tokenizer
 
 MADE_HERE = ("bpe", "spm-bpe", "spm-unigram", "wordpiece", "char", "byte")
 

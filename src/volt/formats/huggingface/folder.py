@@ -35,12 +35,14 @@ def role_tokens(vocabulary: Vocabulary) -> dict[str, str]:
 
 
 def config(vocabulary: Vocabulary) -> dict[str, Any]:
-    """`tokenizer_config.json` as transformers writes it, but for the name of the class, which older
-    versions know too."""
+    """`tokenizer_config.json` as transformers 5 writes it after loading it from a folder. Only
+    the name of the class differs: `TokenizersBackend`, which it writes, is unknown to version 4."""
     roles = vocabulary.roles
     found = {
         "backend": "tokenizers",
         "clean_up_tokenization_spaces": False,
+        "is_local": True,
+        "local_files_only": False,
         "model_max_length": roles.max_length or ANY_INPUT,
         "padding_side": roles.padding_side,
         "tokenizer_class": "PreTrainedTokenizerFast",
