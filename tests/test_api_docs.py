@@ -37,3 +37,11 @@ def test_every_method_is_typed_and_has_an_example(name):
     hints = function.__annotations__
     asked = [one for one in inspect.signature(function).parameters if one != "self"]
     assert {*asked, "return"} <= hints.keys()
+
+
+FUNCTIONS = [name for name in volt.__all__ if inspect.isfunction(getattr(volt, name))]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_has_an_example(name):
+    assert ">>> " in (getattr(volt, name).__doc__ or ""), f"volt.{name} has no example"

@@ -254,3 +254,20 @@ def test_what_is_no_tokenizer_is_refused(content, tmp_path):
     path.write_bytes(content)
     with pytest.raises(volt.VoltError):
         volt.import_vocabulary(path)
+
+
+def test_names_as_text_at_the_start_lack_the_mark():
+    """Two behaviours of the library decide: normalizers do not know `encode_special_tokens`, and
+    its own Metaspace, which does, adds no mark before a text that starts with a space."""
+    vocabulary = learned("metaspace")
+    tok, other = tokenizer_of(vocabulary), peer(vocabulary)
+    other.encode_special_tokens = True
+    mark = tok.token_to_id("▁")
+    for text in ("a<s> b", " <s>a", "a b </s>", "<x>"):
+        assert other.encode(text, add_special_tokens=False).ids == tok.encode(text)
+    for text in ("<s>a", "</s>"):
+        assert [mark, *other.encode(text, add_special_tokens=False).ids] == tok.encode(text)
+    alone = tokenizers.pre_tokenizers.Metaspace(prepend_scheme="first", split=False)
+    assert alone.pre_tokenize_str("<s>a") == [("▁<s>a", (0, 4))]
+    assert alone.pre_tokenize_str(" a") == [("▁a", (0, 2))]
+    assert tok.encode(" a")[0] == mark
