@@ -46,7 +46,13 @@ def _short(size: int) -> str:
 
 
 class Ladder(Mapping[int, LearnResult]):
-    """Results by size. Every vocabulary contains all smaller ones."""
+    """Results by size. Every vocabulary contains all smaller ones.
+
+    >>> import volt
+    >>> found = volt.learn([["low lower lowest flow blow"] * 30], ladder=[272, 278])
+    >>> [len(one.vocabulary) for one in found.values()]
+    [272, 278]
+    """
 
     def __init__(self, results: Sequence[LearnResult], names: Mapping[int, str]) -> None:
         self._results = {one.choice.size: one for one in results}

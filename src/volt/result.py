@@ -29,7 +29,13 @@ CURVE_ROWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class LearnResult:
-    """Everything `learn` found."""
+    """Everything `learn` found.
+
+    >>> import volt
+    >>> found = volt.learn([["low lower lowest flow blow"] * 30], size=278)
+    >>> len(found.vocabulary), found.tokenizer.decode(found.tokenizer.encode("slow"))
+    (278, 'slow')
+    """
 
     tokenizer: Tokenizer
     """With the vocabulary, ready to encode."""

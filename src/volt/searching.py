@@ -38,7 +38,13 @@ DEFAULT_SIZES = "1000:10000:1000,20000,30000"
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """A row per size and the winner."""
+    """A row per size and the winner.
+
+    >>> import volt
+    >>> found = volt.search([["low lower lowest flow blow"] * 30], by="mdl", sizes=[272, 278])
+    >>> found.score.criterion
+    'mdl'
+    """
 
     candidates: Candidates
     score: Score

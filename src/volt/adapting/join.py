@@ -55,7 +55,13 @@ error."""
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """The joint vocabulary, and what became of the ids of each part."""
+    """The joint vocabulary, and what became of the ids of each part.
+
+    >>> import volt
+    >>> found = volt.join([tokenizer.vocabulary, tokenizer.vocabulary])
+    >>> len(found.vocabulary) == len(tokenizer)
+    True
+    """
 
     vocabulary: Vocabulary
     id_maps: list[NDArray[np.int64]] = field(repr=False)

@@ -82,7 +82,13 @@ MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.tx
 
 @dataclass(frozen=True, eq=False)
 class RefitResult:
-    """The new vocabulary, and what became of the old one."""
+    """The new vocabulary, and what became of the old one.
+
+    >>> import volt
+    >>> found = volt.refit(tokenizer.vocabulary, [["low flow blow"] * 30], size=272)
+    >>> len(found.vocabulary), found.dropped
+    (272, 2)
+    """
 
     original: Original = field(repr=False)
     vocabulary: Vocabulary

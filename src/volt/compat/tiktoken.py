@@ -24,7 +24,11 @@ ALL: Literal["all"] = "all"
 
 
 class Encoding:
-    """What `tiktoken.get_encoding` returns, made of a volt tokenizer or its folder."""
+    """What `tiktoken.get_encoding` returns, made of a volt tokenizer or its folder.
+
+    >>> Encoding(tokenizer).encode("low")
+    [272]
+    """
 
     def __init__(
         self, tokenizer: volt.Tokenizer | str | os.PathLike[str], name: str = "volt"

@@ -34,7 +34,12 @@ class AddedToken:
 
 @dataclass(frozen=True)
 class Encoding:
-    """What `encode` returns, as `tokenizers.Encoding`."""
+    """What `encode` returns, as `tokenizers.Encoding`.
+
+    >>> found = Tokenizer(tokenizer).encode("low slow")
+    >>> found.tokens, found.offsets
+    (['▁low', '▁', 's', 'low'], [(0, 3), (3, 4), (4, 5), (5, 8)])
+    """
 
     ids: list[int]
     type_ids: list[int]
@@ -104,7 +109,11 @@ class Encoding:
 
 class Tokenizer:
     """`tokenizers.Tokenizer`, made of a volt tokenizer or its folder. As there, the names of
-    special tokens in a text are these tokens, unless `encode_special_tokens` is set."""
+    special tokens in a text are these tokens, unless `encode_special_tokens` is set.
+
+    >>> Tokenizer(tokenizer).encode("low").ids
+    [272]
+    """
 
     def __init__(self, tokenizer: volt.Tokenizer | str | os.PathLike[str]) -> None:
         self.tokenizer = (

@@ -42,7 +42,12 @@ LARGEST = 1 << 63
 
 @dataclass(frozen=True)
 class CountTotals:
-    """What was read, and what was lost on the way. Totals of two parts can be added."""
+    """What was read, and what was lost on the way. Totals of two parts can be added.
+
+    >>> import volt
+    >>> volt.count([["low slow", "low"]]).totals.lines
+    2
+    """
 
     lines: int = 0
     words: int = 0
@@ -91,6 +96,11 @@ class WordCounts:
 
     Word `w` is `text[offsets[w]:offsets[w + 1]]` in UTF-8. Counts are whole numbers of 1/`unit`.
     The unit is 1 unless weights such as 0.5 need a finer one.
+
+    >>> import volt
+    >>> found = volt.count([["low slow low"]])
+    >>> len(found), found.totals.words, found.words
+    (2, 3, ['▁low', '▁slow'])
     """
 
     rule: WordRule

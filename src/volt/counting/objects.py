@@ -31,7 +31,12 @@ PATH_LIKE = re.compile(r"\S*[/\\]\S*|\S+\.[A-Za-z][A-Za-z0-9]{0,7}")
 
 @dataclass(frozen=True)
 class Texts:
-    """Strings that are text, whatever they look like."""
+    """Strings that are text, whatever they look like.
+
+    >>> import volt
+    >>> volt.count(volt.Texts(["low slow", "low"])).to_dict()
+    {'▁low': 2, '▁slow': 1}
+    """
 
     strings: Iterable[str]
 

@@ -222,7 +222,11 @@ def read_pretokenizer(name: str) -> str:
 
 @dataclass(frozen=True)
 class WordRule:
-    """How text becomes words. Every artifact made from the words carries it."""
+    """How text becomes words. Every artifact made from the words carries it.
+
+    >>> WordRule("byte-level").reads
+    'document'
+    """
 
     pretokenizer: str = "metaspace"
     normalize: Normalization = "none"

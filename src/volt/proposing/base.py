@@ -93,7 +93,12 @@ class Entries:
 
 class Candidates(Protocol):
     """Tokens are numbered: the alphabet, then `<unk>` if characters were left out of it, then the
-    others. The alphabet is part of every vocabulary."""
+    others. The alphabet is part of every vocabulary.
+
+    >>> import volt
+    >>> len(volt.candidates([["low lower lowest flow blow"] * 30], merges=3))
+    13
+    """
 
     @property
     def rule(self) -> WordRule: ...

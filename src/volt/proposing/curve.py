@@ -31,6 +31,11 @@ class Curve:
 
     `frequent` is the number of merged types seen at least 100 times, `f_power` is the sum of f^2.5.
     Criteria read them.
+
+    >>> import volt
+    >>> found = volt.candidates([["low lower lowest flow blow"] * 30], merges=3).curve
+    >>> found.learned.tolist()
+    [10, 11, 12, 13]
     """
 
     size: NDArray[np.int64]

@@ -62,6 +62,9 @@ class Vocabulary:
 
     In the `split` encoding some merges go through tokens that are not in the vocabulary. These are
     in `hidden`, numbered from the last id on, and the encoder never returns them.
+
+    >>> len(tokenizer.vocabulary), tokenizer.vocabulary.role("eos")
+    (274, '</s>')
     """
 
     rule: WordRule
