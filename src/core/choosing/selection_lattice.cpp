@@ -50,6 +50,7 @@ void SelectionLattice::add_words(const KeyView& keys, size_t alphabet, const Wor
     if (keys.inside[t])
       table.add(keys.text + keys.offsets[t], keys.offsets[t + 1] - keys.offsets[t],
                 static_cast<uint32_t>(t - alphabet), 0);
+  table.finish();
   counts_.assign(words.counts, words.counts + words.words);
   starts_.assign(words.words + 1, 0);
   lengths_.assign(words.words, 0);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <set>
 #include <stdexcept>
@@ -15,24 +16,89 @@ constexpr size_t kPace = 1 << 14;  // bytes of a word between two looks whether 
 
 void PieceTable::add(const uint8_t* key, size_t bytes, uint32_t token, double score) {
   if (!std::isfinite(score)) throw std::invalid_argument("a score that is not a number");
-  uint32_t node = kNoToken;
-  for (size_t i = 0; i < bytes; ++i) {
-    uint32_t to = i == 0 ? roots_[key[0]] : next_.find(node, key[i]);
-    if (to == kNoToken) {
-      to = static_cast<uint32_t>(nodes_.size());
-      if (to == kNoToken) throw std::length_error("the tokens are too many, or too long");
-      nodes_.emplace_back();
-      if (i == 0) roots_[key[0]] = to;
-      else next_.set(node, key[i], to);
-    }
-    node = to;
-  }
-  if (nodes_[node].token != kNoToken) throw std::invalid_argument("two tokens have the same text");
-  nodes_[node] = {score, token};
+  keys_.push_back({text_.size(), static_cast<uint32_t>(bytes), token});
+  text_.insert(text_.end(), key, key + bytes);
+  if (token >= scores_.size()) scores_.resize(token + size_t{1});
+  scores_[token] = score;
   longest_ = std::max(longest_, bytes);
   // Sums of multiples of 1/1024 are exact in 64 bits, for any text that there may be.
   const double steps = score * 1024;
   if (steps != std::floor(steps) || std::fabs(steps) > 0x1p31) exact_ = false;
+}
+
+void PieceTable::set_score(Node& node, double score) {
+  scores_[node.token] = score;
+  node.score = static_cast<float>(score);
+  if (node.score != score) node.score = NAN;
+}
+
+void PieceTable::set_score(const uint8_t* key, size_t bytes, double score) {
+  set_score(nodes_[walk(key, bytes)], score);
+}
+
+void PieceTable::finish() {
+  if (text_.size() >= kNoToken / 2) throw std::length_error("the tokens are too many, or too long");
+  sort_stoppable(keys_.begin(), keys_.end(), [&](const Key& a, const Key& b) {
+    const int c = std::memcmp(&text_[a.begin], &text_[b.begin], std::min(a.bytes, b.bytes));
+    return c != 0 ? c < 0 : a.bytes < b.bytes;
+  });
+  nodes_[0].parent = kNoToken - 1;  // taken, and nobody's child
+  std::vector<Branch> open{{0, 0, keys_.size(), 0}};
+  while (!open.empty()) {
+    poll();
+    const Branch branch = open.back();
+    open.pop_back();
+    place_children(branch, open);
+  }
+  text_ = {};
+  keys_ = {};
+}
+
+void PieceTable::place_children(const Branch& branch, std::vector<Branch>& open) {
+  const size_t depth = branch.depth;
+  std::vector<uint8_t> bytes;
+  const size_t before = open.size();
+  for (size_t k = branch.begin; k < branch.end; ++k) {
+    const Key& key = keys_[k];
+    if (key.bytes == depth) {  // the key of the node itself, or of the root, which is none
+      if (nodes_[branch.node].token != kNoToken) throw std::invalid_argument("two tokens have the same text");
+      if (depth > 0) {
+        nodes_[branch.node].token = key.token;
+        set_score(nodes_[branch.node], scores_[key.token]);
+      }
+      continue;
+    }
+    const uint8_t byte = text_[key.begin + depth];
+    if (bytes.empty() || bytes.back() != byte) {
+      bytes.push_back(byte);
+      open.push_back({0, k, k, depth + 1});
+    }
+    ++open.back().end;
+  }
+  if (bytes.empty()) return;
+  const uint32_t base = free_base(bytes);
+  nodes_[branch.node].base = base;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const uint32_t node = base + bytes[i];
+    nodes_[node].parent = branch.node;
+    open[before + i].node = node;
+  }
+}
+
+// A base from which the places of these bytes are free. Places where a search has been long are not
+// looked at again, so the time is linear in the nodes.
+uint32_t PieceTable::free_base(const std::vector<uint8_t>& bytes) {
+  constexpr size_t kLong = 64;
+  while (nodes_[first_free_].parent != kNoToken) ++first_free_;
+  size_t at = std::max<size_t>(first_free_, bytes[0]);
+  for (size_t tried = 1;; ++at, ++tried) {
+    if (at + kRoom > nodes_.size()) nodes_.resize(at + 2 * kRoom);
+    const Node* base = &nodes_[at - bytes[0]];
+    if (std::all_of(bytes.begin(), bytes.end(), [&](uint8_t byte) { return base[byte].parent == kNoToken; }))
+      break;
+    if (tried == kLong) first_free_ = at;
+  }
+  return static_cast<uint32_t>(at - bytes[0]);
 }
 
 const std::vector<Matcher::Piece>& Matcher::cut(const uint8_t* word, size_t bytes, double& base) {
@@ -82,8 +148,8 @@ void Matcher::offer_pieces(const uint8_t* word, size_t bytes, size_t at, size_t 
   bool known = false;
   uint32_t node = pieces_.first(word[at]);
   for (size_t end = at + 1; node != kNoToken; ++end) {
-    if (pieces_.token(node) != kNoToken) {
-      offer(end, pieces_.score(node), pieces_.token(node));
+    if (const uint32_t token = pieces_.token(node); token != kNoToken) {
+      offer(end, pieces_.score(node), token);
       known = known || end == one;
     }
     if (end == bytes) break;

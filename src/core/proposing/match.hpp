@@ -31,22 +31,33 @@ struct Matching {
 // Bytes that do not occur in UTF-8 stand for the marks in a word and in the keys of tokens.
 constexpr uint8_t kStartMark = 0xFE, kFinalMark = 0xFF;
 
-// Tokens as a tree of bytes.
+// Tokens as a tree of bytes, in a double array (Aoe, 1989): the child of a node for a byte stands at the
+// node's base plus the byte, if that place names the node as its parent. So a step reads one place.
 class PieceTable {
  public:
-  PieceTable() { roots_.fill(kNoToken); }
-  // Throws std::invalid_argument if the table already has the key.
+  // Throws std::invalid_argument if the score is not a number.
   void add(const uint8_t* key, size_t bytes, uint32_t token, double score);
-  uint32_t first(uint8_t byte) const { return roots_[byte]; }
-  uint32_t next(uint32_t node, uint8_t byte) const { return next_.find(node, byte); }
+  // To be called after the last token, before anything is looked up. Throws std::invalid_argument if two
+  // tokens have the same key.
+  void finish();
+
+  uint32_t first(uint8_t byte) const { return next(0, byte); }
+  uint32_t next(uint32_t node, uint8_t byte) const {
+    const uint32_t to = nodes_[node].base + byte;
+    return nodes_[to].parent == node ? to : kNoToken;
+  }
   uint32_t token(uint32_t node) const { return nodes_[node].token; }
   // The token with exactly this key, or kNoToken.
   uint32_t find(const uint8_t* key, size_t bytes) const {
-    uint32_t node = bytes ? first(key[0]) : kNoToken;
-    for (size_t i = 1; i < bytes && node != kNoToken; ++i) node = next(node, key[i]);
+    const uint32_t node = walk(key, bytes);
     return node == kNoToken ? kNoToken : token(node);
   }
-  double score(uint32_t node) const { return nodes_[node].score; }
+  // The score of the token of a node.
+  double score(uint32_t node) const {
+    const float score = nodes_[node].score;
+    return score == score ? score : scores_[nodes_[node].token];
+  }
+  void set_score(const uint8_t* key, size_t bytes, double score);
   // Are all sums of scores exact, in any order?
   bool exact() const { return exact_; }
   // Bytes of the longest key.
@@ -54,14 +65,38 @@ class PieceTable {
 
  private:
   struct Node {
-    double score = 0;
+    uint32_t base = 0;
+    uint32_t parent = kNoToken;  // kNoToken: a free place
     uint32_t token = kNoToken;
+    float score = 0;  // not a number: 32 bits are too few for the score
   };
-  std::array<uint32_t, 256> roots_;
-  std::vector<Node> nodes_;
-  PairTable next_;  // (node, byte) -> node
+  struct Key {
+    uint64_t begin;  // in text_
+    uint32_t bytes, token;
+  };
+  // The keys [begin, end) start with the bytes of a node, which are so many.
+  struct Branch {
+    uint32_t node;
+    size_t begin, end, depth;
+  };
+  uint32_t walk(const uint8_t* key, size_t bytes) const {
+    uint32_t node = 0;
+    for (size_t i = 0; i < bytes && node != kNoToken; ++i) node = next(node, key[i]);
+    return node;
+  }
+  void set_score(Node& node, double score);
+  void place_children(const Branch& branch, std::vector<Branch>& open);
+  uint32_t free_base(const std::vector<uint8_t>& bytes);
+
+  static constexpr size_t kRoom = 512;  // there are so many places after every base
+  std::vector<Node> nodes_ = std::vector<Node>(kRoom);
+  std::vector<double> scores_;  // by token
   bool exact_ = true;
   size_t longest_ = 0;
+  // Until `finish`:
+  std::vector<uint8_t> text_;
+  std::vector<Key> keys_;
+  size_t first_free_ = 1;
 };
 
 // Cuts words, on one thread. A word is given as its bytes, with the marks that tokens have.

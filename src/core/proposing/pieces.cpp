@@ -15,6 +15,7 @@ PieceTable piece_table(const KeyView& keys, const double* scores) {
       table.add(keys.text + keys.offsets[t], keys.offsets[t + 1] - keys.offsets[t],
                 static_cast<uint32_t>(t), scores[t]);
   }
+  table.finish();
   return table;
 }
 
@@ -54,12 +55,14 @@ std::vector<double> lift_scores(const KeyView& keys, const double* scores, bool 
   const auto bytes = [&](uint32_t t) { return keys.offsets[t + 1] - keys.offsets[t]; };
   std::vector<uint32_t> order(keys.size);
   std::iota(order.begin(), order.end(), 0);
-  // Shorter tokens first: then the table has everything a token can be cut into.
+  // Shorter tokens first: then everything a token can be cut into has its score. The token itself, and
+  // what is as long, do not count yet.
   std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return bytes(a) < bytes(b); });
   Matching matching;
   matching.encoding = Encoding::unigram;
   matching.unknown_score = -1e9;
-  PieceTable table;
+  constexpr double kNotYet = -1e300;
+  PieceTable table = piece_table(keys, std::vector<double>(keys.size, kNotYet).data());
   Matcher matcher(table, matching, bytes_only);
   for (const uint32_t t : order) {
     poll();
@@ -70,7 +73,7 @@ std::vector<double> lift_scores(const KeyView& keys, const double* scores, bool 
     const bool known = std::all_of(cut.begin(), cut.end(),
                                    [](const Matcher::Piece& piece) { return piece.token != kNoToken; });
     if (known) lifted[t] = std::max(lifted[t], sum);
-    table.add(key, bytes(t), t, lifted[t]);
+    table.set_score(key, bytes(t), lifted[t]);
   }
   return lifted;
 }

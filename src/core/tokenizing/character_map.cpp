@@ -35,11 +35,42 @@ CharacterMap::CharacterMap(const uint8_t* table, size_t bytes) {
   const uint32_t root = offset_of(units_[0]);
   for (unsigned byte = 0; byte < 256; ++byte) {
     const uint32_t unit = next(root, static_cast<uint8_t>(byte));
-    starts_[byte] = unit != kNoUnit;
-    if (unit == kNoUnit || byte >= 0x80) continue;
+    if (unit == kNoUnit) continue;
+    if (byte >= 0x80) {
+      note_starts(static_cast<uint8_t>(byte), unit);
+      continue;
+    }
+    starts_[byte >> 6] |= uint64_t{1} << (byte & 63);
     plain_[byte] = !has_value(units_[unit]);
     for (unsigned second = 0; second < 0x80; ++second)
       if (next(after(unit), static_cast<uint8_t>(second)) != kNoUnit) plain_[byte] = false;
+  }
+}
+
+// Note which characters with this first byte a rule starts with.
+void CharacterMap::note_starts(uint8_t first, uint32_t unit) {
+  const auto each = [this](uint32_t from, auto&& take) {
+    for (unsigned low = 0; low < 64; ++low)
+      if (const uint32_t to = next(after(from), static_cast<uint8_t>(0x80 | low)); to != kNoUnit) take(low, to);
+  };
+  if (first >= 0xF0) {
+    beyond_ = true;
+  } else if (first >= 0xE0) {
+    each(unit, [&](unsigned middle, uint32_t to) {
+      each(to, [&](unsigned low, uint32_t) { starts_[(first & 15) << 6 | middle] |= uint64_t{1} << low; });
+    });
+  } else {
+    each(unit, [&](unsigned low, uint32_t) { starts_[first & 31] |= uint64_t{1} << low; });
+  }
+}
+
+// May a rule start at p?
+bool CharacterMap::starts(const uint8_t* p, const uint8_t* end, size_t length) const {
+  switch (length) {
+    case 1: return !(plain_[*p] && (p + 1 == end || p[1] < 0x80)) && starts_[*p >> 6] >> (*p & 63) & 1;
+    case 2: return starts_[p[0] & 31] >> (p[1] & 63) & 1;
+    case 3: return starts_[(p[0] & 15) << 6 | (p[1] & 63)] >> (p[2] & 63) & 1;
+    default: return beyond_;
   }
 }
 
@@ -72,13 +103,10 @@ bool CharacterMap::map(const uint8_t* p, const uint8_t* end, std::string& out) c
   const uint8_t* run = p;  // what is not copied yet
   bool changed = false;
   while (p < end) {
-    if ((plain_[*p] && (p + 1 == end || p[1] < 0x80)) || !starts_[*p]) {
-      p += *p < 0x80 ? 1 : sequence_length(*p);
-      continue;
-    }
-    const Rule rule = find(p, end);
+    const size_t length = *p < 0x80 ? 1 : sequence_length(*p);
+    const Rule rule = starts(p, end, length) ? find(p, end) : Rule{};
     if (rule.bytes == 0) {
-      p += sequence_length(*p);
+      p += length;
       continue;
     }
     poll();

@@ -31,13 +31,16 @@ class CharacterMap {
     uint32_t value = 0;
   };
   Rule find(const uint8_t* p, const uint8_t* end) const;
+  void note_starts(uint8_t first, uint32_t unit);
+  bool starts(const uint8_t* p, const uint8_t* end, size_t length) const;
   uint32_t next(uint32_t place, uint8_t byte) const;
   uint32_t after(uint32_t unit) const;
 
   std::vector<uint32_t> units_;
   std::string texts_;
-  // By first byte: does a rule start with it?
-  std::array<bool, 256> starts_{};
+  // Does a rule start with a character? By code point up to U+FFFF; any of the others.
+  std::array<uint64_t, 1024> starts_{};
+  bool beyond_ = false;
   // ASCII only: does no rule apply to it before another ASCII character? Nearly all text is passed over by
   // this test alone.
   std::array<bool, 256> plain_{};

@@ -118,6 +118,7 @@ EncodeTables::EncodeTables(Pretokenizer cuts, MergeRule rule, const Matching& ho
   } else {
     add_pieces(tokens);
   }
+  pieces.finish();
   remembers = matching.encoding != Encoding::unigram || (pieces.exact() && !matching.single) ||
               (matching.restart && pretokenizer != Pretokenizer::metaspace);
   if (!remembers) scores.assign(tokens.scores, tokens.scores + tokens.visible);

@@ -29,7 +29,7 @@ struct TextState {
   LineState line;
   uint64_t number = 0;  // of the line
   uint64_t words = 0;   // of the line so far
-  double score = 0;     // unigram: sum so far
+  double score = 0;     // unigram: sum so far, of a text that goes on
 
   // A new line starts.
   void next_line() {
@@ -55,14 +55,14 @@ class EncodeWorker {
     text_begin_ = ids.size();
     after_unknown_ = after_unknown;
     counting_ = false;
-    waits_ = dropout.probability == 0 && tables_.remembers;
+    waits_ = dropout.probability == 0;
   }
 
   // Only count the ids of the next words; `scratch` gets those of names, and of words that depend on
   // others. Not for vocabularies that fuse unknown characters.
   void start_counting(const NameTable::Active& active, IdBuffer& scratch, std::vector<uint64_t>& ends) {
     start(active, {}, scratch, ends);
-    counting_ = true;
+    counting_ = tables_.remembers;
     counted_ = 0;
   }
   // How many there were.
@@ -73,37 +73,18 @@ class EncodeWorker {
   // up to `readable`; it must stay until `flush`.
   const uint8_t* encode_text(const uint8_t* p, const uint8_t* end, const uint8_t* readable, bool complete,
                              TextState& state) {
-    state_ = &state;
-    readable_ = readable;
-    const NameTable::Active& active = *active_;
-    if (active.longest == 0) return scan(p, end, complete);
-    const uint8_t* limit = end;
-    if (!complete) {
-      limit -= std::min<ptrdiff_t>(end - p, active.longest);
-      while (limit > p && is_continuation(*limit)) --limit;
-    }
-    NameTable::Finder finder(tables_.names, active, window_);
-    while (p < limit) {
-      const NameTable::Match match = finder.find(p, limit, end);
-      if (match.token == kNoToken) return scan(p, limit, complete);
-      scan(p, match.begin, true);
+    go_on(state, readable);
+    const uint8_t* done = encode_parts(p, end, complete);
+    if (!complete && !tables_.remembers) {
       flush();
-      uint32_t* out = ids_->room(1);
-      *out = match.token;
-      ids_->advance(out + 1);
-      text_begin_ = ids_->size();
-      after_unknown_ = false;
-      if (!tables_.remembers) state.score = looking_up_.after_symbol(state.score, match.end - match.begin);
-      state.line.at_start = false;  // no space is added before text that starts with a name
-      p = match.end;
+      state.score = score_;
     }
-    return p;
+    return done;
   }
 
   // Encode whole lines; the last may lack its line end.
   void encode_lines(const uint8_t* p, const uint8_t* end, const uint8_t* readable, TextState& state) {
-    state_ = &state;
-    readable_ = readable;
+    go_on(state, readable);
     if (active_->longest == 0 && tables_.matching.adds_space && !state.line.continuing &&
         find_boundaries(tables_.pretokenizer, p, end, true, bounds_, tables_.word_ends()))
       return take_bounded_words<LineEnds::plain>(tables_.pretokenizer, p, end, bounds_, state.line.at_start,
@@ -142,14 +123,15 @@ class EncodeWorker {
       const Pending& word = pending_[i];
       uint32_t* const begin = out;
       switch (word.kind) {
-        case Pending::short_word: out = recall(short_words_, word, out); break;
-        case Pending::middle_word: out = recall(middle_words_, word, out); break;
+        case Pending::short_word: out = recall_any(short_words_, word, out); break;
+        case Pending::middle_word: out = recall_any(middle_words_, word, out); break;
         case Pending::long_word: out = encode_word(word.prefix, word.word, word.bytes, out); break;
         case Pending::text_end:
           ids_->advance(out);
           ends_->push_back(ids_->size());
           text_begin_ = ids_->size();
           after_unknown_ = false;
+          score_ = 0;
       }
       if (tables_.fuse_unknown) [[unlikely]] out = fuse(begin, out);
     }
@@ -187,7 +169,7 @@ class EncodeWorker {
     uint32_t* const first = ids_->room(end - begin + prefix);
     uint32_t* out = first;
     double none = 0;
-    const uint8_t* rest = encode_start(prefix, begin, end, out, tables_.remembers ? none : state_->score);
+    const uint8_t* rest = encode_start(prefix, begin, end, out, tables_.remembers ? none : score_);
     ids_->advance(tables_.fuse_unknown ? fuse(first, out) : out);
     return rest;
   }
@@ -221,6 +203,39 @@ class EncodeWorker {
     for (size_t n = 1; n < 16; ++n) masks[8 + n] = n < 8 ? (uint64_t{1} << (8 * n)) - 1 : ~uint64_t{0};
     return masks;
   }();
+
+  void go_on(TextState& state, const uint8_t* readable) {
+    state_ = &state;
+    readable_ = readable;
+    if (pending_size_ == 0) score_ = state.score;  // else a text has ended, and this one starts from zero
+  }
+
+  // The text between names is scanned.
+  const uint8_t* encode_parts(const uint8_t* p, const uint8_t* end, bool complete) {
+    const NameTable::Active& active = *active_;
+    if (active.longest == 0) return scan(p, end, complete);
+    const uint8_t* limit = end;
+    if (!complete) {
+      limit -= std::min<ptrdiff_t>(end - p, active.longest);
+      while (limit > p && is_continuation(*limit)) --limit;
+    }
+    NameTable::Finder finder(tables_.names, active, window_);
+    while (p < limit) {
+      const NameTable::Match match = finder.find(p, limit, end);
+      if (match.token == kNoToken) return scan(p, limit, complete);
+      scan(p, match.begin, true);
+      flush();
+      uint32_t* out = ids_->room(1);
+      *out = match.token;
+      ids_->advance(out + 1);
+      text_begin_ = ids_->size();
+      after_unknown_ = false;
+      if (!tables_.remembers) score_ = looking_up_.after_symbol(score_, match.end - match.begin);
+      state_->line.at_start = false;  // no space is added before text that starts with a name
+      p = match.end;
+    }
+    return p;
+  }
 
   const uint8_t* scan(const uint8_t* p, const uint8_t* end, bool complete) {
     if (!tables_.matching.adds_space) state_->line.at_start = false;
@@ -291,7 +306,8 @@ class EncodeWorker {
     if (!waits_) [[unlikely]] {
       flush();
       uint32_t* out = ids_->room(bytes + prefix + ShortWords::kMostIds);
-      uint32_t* after = encode_now(begin, bytes, prefix, readable, state_->words++, out);
+      Coin coin(dropout_, state_->number, state_->words++);
+      uint32_t* after = encode_word(prefix, begin, bytes, out, &coin);
       ids_->advance(tables_.fuse_unknown ? fuse(out, after) : after);
       return;
     }
@@ -352,20 +368,9 @@ class EncodeWorker {
     }
   }
 
-  // A word that can't wait: its merges are drawn by its number, or sums of scores come to it from the words
-  // before it.
-  uint32_t* encode_now(const uint8_t* begin, size_t bytes, bool prefix, const uint8_t* readable,
-                       uint64_t number, uint32_t* out) {
-    if (dropout_.probability > 0) {
-      Coin coin(dropout_, state_->number, number);
-      return encode_word(prefix, begin, bytes, out, &coin);
-    }
-    if (bytes + prefix > MiddleWords::kMostBytes) return encode_word(prefix, begin, bytes, out);
-    Pending word;
-    make_key(word, begin, bytes, prefix, readable);
-    if (tables_.matching.restart && (prefix || *begin == ' ')) state_->score = 0;
-    return word.kind == Pending::short_word ? recall_scored(short_words_, word, out)
-                                            : recall_scored(middle_words_, word, out);
+  template <class Cache>
+  uint32_t* recall_any(Cache& cache, const Pending& word, uint32_t* out) {
+    return tables_.remembers ? recall(cache, word, out) : recall_scored(cache, word, out);
   }
 
   // As `recall`, for words whose ids may depend on the sum of scores before them.
@@ -382,9 +387,9 @@ class EncodeWorker {
       after = looking_up_.encode_anywhere(copy, word.bytes, out, limit);
       cache.add(word.key, word.hash, out, after, limit);
     }
-    double& score = state_->score;
-    if (std::abs(score) > limit) [[unlikely]] return encode_word(false, copy, word.bytes, out);
-    score = looking_up_.after_tokens(score, out, after);
+    if (tables_.matching.restart && copy[0] == ' ') score_ = 0;
+    if (std::abs(score_) > limit) [[unlikely]] return encode_word(false, copy, word.bytes, out);
+    score_ = looking_up_.after_tokens(score_, out, after);
     return after;
   }
 
@@ -417,7 +422,7 @@ class EncodeWorker {
   uint32_t* encode_word(bool prefix, const uint8_t* word, size_t bytes, uint32_t* out,
                         Coin* coin = nullptr) {
     double none = 0;
-    double& score = state_ == nullptr || tables_.remembers ? none : state_->score;
+    double& score = ids_ == nullptr || tables_.remembers ? none : score_;
     if (bytes > tables_.matching.part && coin == nullptr) [[unlikely]] {
       const uint8_t* rest = encode_start(prefix, word, word + bytes, out, score);
       prefix = prefix && rest == word;
@@ -467,6 +472,7 @@ class EncodeWorker {
   std::vector<uint64_t>* ends_ = nullptr;
   const uint8_t* readable_ = nullptr;
   TextState* state_ = nullptr;
+  double score_ = 0;  // unigram: sum so far, of the words that do not wait any more
   size_t text_begin_ = 0;  // of the ids, where the text or the last name in it began
   bool after_unknown_ = false;
 
