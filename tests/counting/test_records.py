@@ -418,3 +418,18 @@ def test_progress_of_encoding_and_of_samples(folder, tmp_path):
         else:
             volt.encode_to_files(learned.tokenizer, DOCUMENTS, target, progress=progress)
         assert progress.seen[-1][1] == f"{len(DOCUMENTS):,} documents"
+
+
+def test_of_several_named_fields_a_file_has_some(tmp_path):
+    """Dumps with different names for the text are counted together; a file needs one of them."""
+    (tmp_path / "a.jsonl").write_text('{"text": "a", "n": 1}\n{"text": "b"}\n')
+    (tmp_path / "b.jsonl").write_text('{"body": "c", "text": "d"}\n')
+    pq.write_table(pa.table({"m.body": ["e"], "n": [1]}), tmp_path / "c.parquet")
+    (tmp_path / "d.csv").write_text("n,body\n1,f\n")
+    asked = ["text", "body", "m.body"]
+    found = volt.count(tmp_path, field=asked)
+    assert set(found.words) == {"▁a", "▁b", "▁c", "▁d", "▁e", "▁f"}
+    (tmp_path / "e.jsonl").write_text('{"bodi": "g"}\n')
+    problem = r"e\.jsonl, record 1: no field 'text' and no field 'body'; did you mean 'bodi'"
+    with pytest.raises(volt.InputError, match=problem):
+        volt.count(tmp_path, field=asked)

@@ -98,9 +98,19 @@ def test_reserved_places_are_named_later_and_ids_stay():
     assert changed == {"<|reserved_0|>": "<|im_end|>", "<|reserved_1|>": "<|im_start|>"}
     assert new.role("eos") == "<|im_end|>"
     assert volt.Tokenizer(new).encode("low new") == volt.Tokenizer(old).encode("low new")
-    with pytest.raises(SettingsError, match=r"'<\|eot_id\|>', and no reserved place"):
+    problem = r"'<\|eot_id\|>', and no reserved place for it: 3 places are needed, 2 are free"
+    with pytest.raises(SettingsError, match=problem):
         with_roles(old, UseSettings(chat="llama3"))
     assert with_roles(old, UseSettings()) is old
+
+
+def test_export_says_which_places_names_took(tmp_path):
+    old = learned(reserve=2).vocabulary
+    assert not volt.export(old, "hf", tmp_path / "plain").messages
+    [said] = volt.export(old, "hf", tmp_path / "chat", chat="chatml").messages
+    place = old.special_ids["<|reserved_0|>"]
+    assert said.startswith(f"<|im_start|> took <|reserved_0|> (id {place}), <|im_end|> took")
+    assert "only the files written here know it" in said
 
 
 @pytest.mark.parametrize(

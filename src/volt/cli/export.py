@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import volt
 from volt.base.options import Settings, file_list, one_of, option, path
@@ -31,16 +31,17 @@ class ExportCommand(Settings, group="Output"):
 @command("volt export -m out --to hf -o tokenizer/")
 def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: Printing) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
-    # With its roles: what is verified below is what is written.
-    vocabulary = with_roles(volt.load(model.model).vocabulary, roles)
+    vocabulary = volt.load(model.model).vocabulary
     result = volt.export(
         vocabulary, asked.to, asked.output, check=asked.check or None, force=asked.force,
-        inputs=[model.file],
+        inputs=[model.file], **asdict(roles),
     )  # fmt: skip
     say(shown.quiet, *(f"wrote {file}" for file in result.files), *result.messages)
     if not shown.quiet and volt.formats.FORMATS[asked.to].merge_rule is not None:
         from volt.verification import verify_conversion
 
+        # With its roles: what is verified is what was written.
+        vocabulary = with_roles(vocabulary, roles)
         say(shown.quiet, verify_conversion(vocabulary, result.files[0], asked.to))
     if result.check is not None:
         say(shown.quiet, f"encoded otherwise: {result.check}")

@@ -127,9 +127,10 @@ def member_of(record: Any, path: Sequence[str]) -> Any:
 def find_fields(
     asked: Sequence[str], has: Callable[[tuple[str, ...]], bool], there: Sequence[str], where: str
 ) -> list[tuple[str, ...]]:
-    """The paths of the fields to read. A name with dots is first taken as it is, then as a path.
+    """The paths of the fields to read: of the names asked for, those that are there.
 
-    `there`: what to list if a field is not found in `where`.
+    A name with dots is first taken as it is, then as a path.
+    `there`: what to list if no field is found in `where`.
     """
 
     def find(name: str) -> tuple[str, ...] | None:
@@ -143,16 +144,13 @@ def find_fields(
                 f"{DEFAULT_FIELDS[-1]}; there are: {_listed(there)}; `field` names the text"
             )
         return [found]
-    paths = []
-    for name in asked:
-        path = find(name)
-        if path is None:
-            raise InputError(
-                f"{where}: no field {name!r}{did_you_mean(name, there)}; there are: "
-                f"{_listed(there)}; `field` names the text"
-            )
-        paths.append(path)
-    return paths
+    paths = [path for name in asked if (path := find(name))]
+    if paths:
+        return paths
+    named = " and no field ".join(f"{name!r}{did_you_mean(name, there)}" for name in asked)
+    raise InputError(
+        f"{where}: no field {named}; there are: {_listed(there)}; `field` names the text"
+    )
 
 
 def fields_of_record(

@@ -30,7 +30,7 @@ from volt.formats.merges import (
 )
 from volt.formats.registry import FORMATS
 from volt.settings.roles import UseSettings
-from volt.tokenizing.roles import with_roles
+from volt.tokenizing.roles import taken_places, with_roles
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import no_garbage
 
@@ -81,7 +81,7 @@ def export(
     """
     check_choice("to", to, FORMATS)
     form = FORMATS[to]
-    vocabulary = with_roles(vocabulary, UseSettings(**roles))
+    learned, vocabulary = vocabulary, with_roles(vocabulary, UseSettings(**roles))
     if reason := form.refuse(vocabulary, checked=check is not None):
         raise SettingsError(reason)
     files = form.write(vocabulary, Path(path))
@@ -99,7 +99,8 @@ def export(
     with atomic_files(*files, parents=True) as streams:
         for stream, data in zip(streams, files.values(), strict=True):
             stream.write(data)
-    return ExportResult(list(files), [*messages, *form.notes(vocabulary)], found)
+    messages += [*form.notes(vocabulary), *taken_places(learned, vocabulary)]
+    return ExportResult(list(files), messages, found)
 
 
 def _differences(

@@ -136,6 +136,16 @@ def with_roles(vocabulary: Vocabulary, settings: UseSettings) -> Vocabulary:
     return found
 
 
+def taken_places(before: Vocabulary, after: Vocabulary) -> list[str]:
+    """What to know about names that took reserved places after a vocabulary was learned."""
+    pairs = enumerate(zip(before.texts, after.texts, strict=True))
+    taken = [f"{new} took {old} (id {place})" for place, (old, new) in pairs if new != old]
+    if not taken:
+        return []
+    known = "only the files written here know it; name it with `special` or `chat` when you learn"
+    return [f"{', '.join(taken)}: {known}"]
+
+
 def named_places(vocabulary: Vocabulary, names: Sequence[str]) -> Vocabulary:
     """The vocabulary with special tokens of these names, in reserved places where they are new."""
     missing = [name for name in dict.fromkeys(names) if name not in vocabulary.ids]
@@ -145,7 +155,8 @@ def named_places(vocabulary: Vocabulary, names: Sequence[str]) -> Vocabulary:
     if len(free) < len(missing):
         raise SettingsError(
             f"there is no special token {missing[len(free)]!r}, and no reserved place for it: "
-            f"learn with it among the `special` tokens, or with `reserve`"
+            f"{len(missing)} places are needed, {len(free)} are free; learn with it among the "
+            f"`special` tokens, or with a larger `reserve`"
         )
     new = dict(zip(free, missing, strict=False))
     columns = replace(vocabulary.columns, texts=[new.get(text, text) for text in vocabulary.texts])
