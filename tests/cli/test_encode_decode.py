@@ -182,6 +182,23 @@ def test_what_cannot_be_done_is_said(metaspace, arguments, text, message):
     assert message in result.stderr.decode()
 
 
+def test_a_tokenizer_of_another_toolkit_is_to_be_imported_first(metaspace, tmp_path):
+    tok, out = tmp_path / "tok", tmp_path / "out"
+    assert run("export", "-m", metaspace, "--to", "hf", "-o", tok).returncode == 0
+    for one in (tok, tok / "tokenizer.json"):
+        said = f"{one} is a tokenizer.json of Hugging Face, not a vocabulary of volt; read it "
+        said += f"first: volt import {one} -o DIR"
+        for arguments in (
+            ["encode", "-m", one],
+            ["decode", "-m", one],
+            ["export", "-m", one, "--to", "hf", "-o", out],
+            ["merge", metaspace, one, "-o", out],
+        ):
+            result = run(*arguments, input=b"low\n")
+            assert (result.returncode, result.stdout) == (2, b"")
+            assert result.stderr.decode() == f"volt: {said}\n"
+
+
 def test_npy_has_no_eos(metaspace, tmp_path):
     """It is plain: asking for eos is refused, and `token_bytes.npy` is not written."""
     (tmp_path / "text").write_text("low\n\nlow\n")

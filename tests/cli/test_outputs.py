@@ -112,6 +112,12 @@ def work(prepared, tmp_path, monkeypatch):
 # ------------------------------------------------------------------------------------------ files
 
 
+def test_a_comparison_is_not_written_as_what_it_is_not(work):
+    refused("compare model tok --on text -o OUT", "c.png", "c.png: a comparison ends in .csv, .tex")
+    done("compare model tok --on text -o OUT", "c.csv")
+    assert Path("c.csv").read_text().startswith("vocabulary,")
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_read_is_never_written(work, name):
     command, inputs = FILES[name]

@@ -4,7 +4,7 @@ import pytest
 
 import volt
 from volt.counting.words import PRETOKENIZERS
-from volt.formats.patterns import LLAMA_CPP, LLAMA_CPP_DIFFERS
+from volt.formats.patterns import LLAMA_CPP, LLAMA_CPP_DIFFERS, full_name
 
 LOW = [["low lower lowest newest"] * 4]
 
@@ -30,3 +30,14 @@ def test_learn_says_that_llama_cpp_has_no_custom_pattern():
 def test_the_patterns_are_pretokenizers():
     assert all(PRETOKENIZERS[name].patterns for name in LLAMA_CPP)
     assert LLAMA_CPP_DIFFERS.keys() <= LLAMA_CPP.keys()
+
+
+def test_a_pattern_is_named_in_short_and_a_wrong_name_is_not_a_regular_expression():
+    assert full_name("llama3") == full_name("byte-level:llama3") == "byte-level:llama3"
+    assert full_name(r"\w+|\s+") == full_name(r"custom:\w+|\s+") == r"\w+|\s+"
+    assert full_name("custom:lama3") == "lama3"
+    for wrong in ("lama3", "byte-level:lama3"):
+        with pytest.raises(volt.SettingsError, match="did you mean byte-level:llama3"):
+            full_name(wrong)
+    with pytest.raises(volt.SettingsError, match=r"`pattern` must be one of byte-level, .* not"):
+        full_name("metaspace")

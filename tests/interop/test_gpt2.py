@@ -132,6 +132,10 @@ def test_the_pattern_is_never_guessed(tmp_path):
             volt.import_vocabulary(tmp_path, form)
     for pattern in ("byte-level:qwen2", "byte-level:deepseek", "byte-level"):
         assert volt.import_vocabulary(tmp_path, pattern=pattern)[0].rule.pretokenizer == pattern
+    read, _ = volt.import_vocabulary(tmp_path, pattern="qwen2")
+    assert read.rule.pretokenizer == "byte-level:qwen2"
+    with pytest.raises(volt.SettingsError, match="did you mean byte-level:qwen2"):
+        volt.import_vocabulary(tmp_path, pattern="qwen")
     files[2].write_text(json.dumps({"tokenizer_class": "Qwen2Tokenizer"}))
     read, messages = volt.import_vocabulary(tmp_path)
     assert (read.rule.pretokenizer, read.rule.normalize) == ("byte-level:qwen2", "nfc")

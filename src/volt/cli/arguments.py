@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
+import volt
+from volt.base.errors import InputError, VoltError
 from volt.base.options import (
     Settings,
     argument,
@@ -20,6 +22,9 @@ from volt.base.options import (
     whole,
 )
 from volt.cli.streams import DataOut
+
+if TYPE_CHECKING:
+    from volt.tokenizing.tokenizer import Tokenizer
 
 formats = registered("volt.formats", "FORMATS")
 
@@ -45,6 +50,29 @@ class ModelOption(Settings, group="Tokens"):
     def file(self) -> str:
         folder = Path(self.model)
         return str(folder / "volt.json" if folder.is_dir() else folder)
+
+    def load(self, threads: int | None = None) -> Tokenizer:
+        check_learned(self.model)
+        return volt.load(self.model, threads=threads)
+
+
+def check_learned(path: str) -> None:
+    """Refuse a tokenizer of another toolkit; what can't be read is left to who reads it."""
+    place = Path(path)
+    its = place.suffix == ".json" and place.name != "tokenizer.json"
+    if its or (place / "volt.json").exists() or not place.exists():
+        return
+    from volt.formats.detect import identify
+
+    try:
+        found = identify(place)
+    except VoltError:
+        return
+    if found.kind != "volt":
+        raise InputError(
+            f"{path} is {found.said}, not a vocabulary of volt; read it first: "
+            f"volt import {path} -o DIR"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +157,7 @@ class Spark(Settings, group="Input"):
 class Pattern(Settings, group="Input"):
     pattern: str | None = option(
         None, "How a tokenizer cuts text, where its files do not say it: a byte-level "
-        "pre-tokenizer such as byte-level:qwen2, or a regular expression.", text("NAME"),
+        "pre-tokenizer such as qwen2, or a regular expression.", text("NAME"),
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import volt
+from volt.base.errors import SettingsError
 from volt.base.options import argument, file_list, many, option, path
 from volt.cli.arguments import File, Pattern, Printing
 from volt.cli.command import command
@@ -16,6 +17,9 @@ from volt.settings import InputSettings
 
 if TYPE_CHECKING:
     from volt.comparison import Comparison
+
+ENDINGS = (".csv", ".tex", ".html", ".htm", "")
+"""Of files with a comparison. Without an ending it is a page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,8 +32,8 @@ class CompareCommand(File, Pattern, group="Input"):
         file_list(),
     )  # fmt: skip
     output: str | None = option(
-        None, "Write the tables too: FILE.csv, FILE.tex, or a page with charts.", path("FILE"),
-        group="Output", short="-o",
+        None, "Write the tables too: FILE.csv, FILE.tex, or FILE.html, a page with charts.",
+        path("FILE"), group="Output", short="-o",
     )  # fmt: skip
 
 
@@ -43,6 +47,8 @@ def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> N
     on = parse_groups(asked.on)
     texts = list(on.values()) if isinstance(on, Mapping) else on
     asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], texts)
+    if asked.output is not None and Path(asked.output).suffix not in ENDINGS:
+        raise SettingsError(f"{asked.output}: a comparison ends in .csv, .tex or .html")
     comparison = volt.compare(asked.vocabularies, on, pattern=asked.pattern, **vars(reading))
     if asked.output is not None:
         data = written(comparison, asked.output)

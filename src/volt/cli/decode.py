@@ -9,7 +9,6 @@ from pathlib import Path
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-import volt
 from volt.base.errors import InputError
 from volt.base.options import Settings, choice, one_of, option
 from volt.cli.arguments import File, ModelOption, Quiet, Stdin
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from volt.tokenizing.detokenizing import DecodeStream
+    from volt.tokenizing.tokenizer import Tokenizer
 
 BLOCK = 1 << 20
 """Bytes, or ids, of a line that are decoded at a time."""
@@ -48,7 +48,7 @@ def decode(
     """Decode what `volt encode` wrote."""
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
-    decoder = FileDecoder(volt.load(model.model), asked)
+    decoder = FileDecoder(model.load(), asked)
     target.write(lambda stream: stream.writelines(decoder.blocks(inputs.files)))
     say(shown.quiet, *decoder.losses())
 
@@ -64,7 +64,7 @@ class _Part(NamedTuple):
 class FileDecoder:
     """Decodes files and counts what was lost."""
 
-    def __init__(self, tokenizer: volt.Tokenizer, asked: DecodeCommand) -> None:
+    def __init__(self, tokenizer: Tokenizer, asked: DecodeCommand) -> None:
         self._tokenizer = tokenizer
         self._form = asked.form
         self._skip_special = asked.skip_special

@@ -63,7 +63,7 @@ def encode(
             raise SettingsError("Spark reads and writes Parquet: name inputs, and a folder with -o")
         if "://" not in target.output:
             Folder(output=target.output).claim(inputs.files, model.file)
-        _with_spark(volt.load(model.model, threads=1), inputs, settings, spark, target.output)
+        _with_spark(model.load(1), inputs, settings, spark, target.output)
         return
     refuse(given, ("master", "column"), "--engine local")
     if form.form in ("tokens", "ids"):
@@ -71,7 +71,7 @@ def encode(
     elif target.output is None:
         raise SettingsError(f"--as {form.form} writes several files: name the first with -o")
     target.claim(inputs.files, model.file)
-    tokenizer = volt.load(model.model, threads=run.threads)
+    tokenizer = model.load(run.threads)
     options = {**vars(settings), "progress": progress_for(run.quiet)}
     if form.form in ("tokens", "ids"):
         _write_text(tokenizer, inputs, options, form, target)

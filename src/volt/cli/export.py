@@ -31,7 +31,7 @@ class ExportCommand(Settings, group="Output"):
 @command("volt export -m out --to hf -o tokenizer/")
 def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: Printing) -> None:
     """Write a vocabulary for another toolkit, which then gives the same tokens."""
-    vocabulary = volt.load(model.model).vocabulary
+    vocabulary = model.load().vocabulary
     result = volt.export(
         vocabulary, asked.to, asked.output, check=asked.check or None, force=asked.force,
         inputs=[model.file], **asdict(roles),

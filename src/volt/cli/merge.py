@@ -8,7 +8,7 @@ from typing import Any
 
 import volt
 from volt.base.options import argument, file_list, many, one_of, option, path
-from volt.cli.arguments import Folder, Run
+from volt.cli.arguments import Folder, Run, check_learned
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
 from volt.cli.languages import joined_lines
@@ -34,6 +34,8 @@ class MergeCommand(Folder, group="Input"):
 def merge(asked: MergeCommand, run: Run) -> None:
     """Join vocabularies into one that is closed, with a map of the ids of each."""
     asked.claim(asked.folders, asked.on)
+    for folder in asked.folders:
+        check_learned(folder)
     parts = [volt.load_vocabulary(folder) for folder in asked.folders]
     counts = None
     if asked.on:

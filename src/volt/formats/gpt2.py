@@ -34,6 +34,7 @@ from volt.formats.huggingface.parts import (
 )
 from volt.formats.huggingface.read import parse
 from volt.formats.huggingface.write import as_json
+from volt.formats.patterns import full_name
 from volt.tokenizing.pairs import merge_list
 from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
@@ -125,6 +126,7 @@ def _parts(
 ) -> tuple[Data, str]:
     """Normalizer, pre-tokenizer and model settings, and who says so."""
     if pattern is not None:
+        pattern = full_name(pattern)
         known = next((mode for mode in PRETOKENIZERS.values() if mode.byte_level
                       and pattern in (mode.name, mode.pattern)), None)  # fmt: skip
         steps = [split_part(pattern), BYTES] if known is None else cutting_parts(known)

@@ -7,10 +7,12 @@ tiktoken three.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from volt.base.errors import SettingsError
-from volt.counting.words import PRETOKENIZERS, Pretokenizer
+from volt.counting.words import CUSTOM, PRETOKENIZERS, Pretokenizer
 
 OPENAI: dict[str, str] = {
     r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++"
@@ -53,8 +55,25 @@ def pattern_notes(mode: Pretokenizer) -> Iterator[str]:
         yield f"{LLAMA_CPP_DIFFERS[mode.name]}. It does the same as volt with {exact}"
 
 
+def full_name(pattern: str) -> str:
+    """What the user names: a pre-tokenizer, `llama3` for `byte-level:llama3`, or a regular
+    expression. A word without a sign of one is a name that is not known; `custom:WORD` is one."""
+    byte_level = [name for name, mode in PRETOKENIZERS.items() if mode.byte_level]
+    short = {name.removeprefix("byte-level:"): name for name in byte_level}
+    name = short.get(pattern, pattern)
+    if name in byte_level or name.startswith(CUSTOM) or not re.fullmatch(r"[\w:-]+", name):
+        return name.removeprefix(CUSTOM)
+    close = get_close_matches(name, [*short, *byte_level], 1)
+    hint = f"; did you mean {short.get(close[0], close[0])}?" if close else ""
+    raise SettingsError(
+        f"`pattern` must be one of {', '.join(byte_level)}, or a regular expression, not {name!r}"
+        + hint
+    )
+
+
 def regular_expression(pattern: str | None) -> str | None:
-    """What the user names: a pre-tokenizer with one pattern, or the pattern itself."""
+    """The one regular expression that the user names."""
+    pattern = pattern and full_name(pattern)
     if pattern is None or pattern not in PRETOKENIZERS:
         return pattern
     mode = PRETOKENIZERS[pattern]
