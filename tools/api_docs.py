@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,8 @@ def members(what: type) -> dict[str, Any]:
 
 def about(member: str, own: Any) -> str:
     """A method or property, with what it does."""
-    own = getattr(own, "func", own)  # cached_property
+    if isinstance(own, cached_property):
+        own = property(own.func)
     own = own.__func__ if isinstance(own, staticmethod | classmethod) else own
     if isinstance(own, property):
         return described(f"**{member}**", text_of(own.fget)) if own.fget else ""

@@ -34,6 +34,12 @@ def test_a_model_of_ones_own(text, body, width):
     assert parse_model(text) == Model(text, body, width)
 
 
+def test_case_does_not_matter_and_a_bare_number_lacks_a_width():
+    assert parse_model("1B") == parse_model("1b")
+    with pytest.raises(SettingsError, match="not '100M'; it lacks the width: 100M:1024"):
+        parse_model("100M")
+
+
 @pytest.mark.parametrize("text", ["", "huge", "300M", "300M:", "0:512", "1M:0", "-1M:5", "1e9:512"])
 def test_what_is_not_a_model_is_an_error_that_names_the_forms(text):
     with pytest.raises(SettingsError, match=r"base, big, .* or PARAMS:WIDTH such as 300M:1024"):

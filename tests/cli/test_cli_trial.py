@@ -209,3 +209,20 @@ def test_other_errors_of_a_program_are_one_line():
     assert done.stderr.startswith("volt: this is a defect of volt (RuntimeError: shapes do not")
     assert "Traceback" not in done.stderr
     assert "out of memory" not in done.stderr
+
+
+def test_parts_are_numbered_and_have_no_rate(monkeypatch, capsys):
+    shown = drawn(monkeypatch, capsys, "Quality", "part")
+    assert "part 13 of 60" in shown
+    assert "/s" not in shown
+
+
+def test_a_bar_fits_into_80_columns_and_does_not_step_back(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    with Bars().stage("Choosing documents", 999_900_000, "B") as report:
+        report(998_800_000)
+        report(997_700_000)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert re.search(r"998\.8/\d+\.\d MB", shown)
+    assert "997.7" not in shown

@@ -168,6 +168,7 @@ def test_dropout_is_repeatable(metaspace):
         (["encode"], b"\xff\n", "convert it (iconv -t UTF-8)"),
         (["decode", "--as", "npy", __file__], b"", "is not a NumPy file of numbers as volt"),
         (["encode", "/no/such/file"], b"", "no such file"),
+        (["decode"], b"99999 9998\n", "vocabulary's tokens; these look like ids: --as ids"),
         (["decode"], b"e\nxyz e\n", "stdin, line 2: 'xyz' is not one of the vocabulary's tokens"),
         (["decode", "--as", "ids"], b"1\n999999\n", "line 2: '999999' is not one of"),
         (["decode", "--as", "ids"], b"-1\n", "'-1'"),

@@ -9,6 +9,11 @@ from difflib import get_close_matches
 from volt.base.errors import SettingsError
 
 MOST_THREADS = 256
+ALSO_CALLED = {
+    "huggingface": "hf", "transformers": "hf", "tokenizers": "hf", "spm": "sentencepiece",
+    "nanogpt": "bin",
+}  # fmt: skip
+"""What people call some of our names."""
 
 
 def check_choice(name: str, value: str | None, choices: Iterable[str]) -> None:
@@ -27,8 +32,10 @@ def check_at_least(name: str, value: float | None, least: float) -> None:
 
 def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
     """A hint at the known name that is closest, if one is close."""
-    close = get_close_matches(name, list(known), 1)
-    return f"; did you mean {quote}{close[0]}{quote}?" if close else ""
+    names = {one: one for one in known}
+    names = {also: one for also, one in ALSO_CALLED.items() if one in names} | names
+    close = get_close_matches(name, names, 1) or get_close_matches(name.lower(), names, 1)
+    return f"; did you mean {quote}{names[close[0]]}{quote}?" if close else ""
 
 
 def thread_count(threads: int | None) -> int:

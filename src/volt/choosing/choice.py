@@ -313,7 +313,7 @@ def measure_quality(
     sizes = grid(first, last, len(counts))
     curves: list[SplitQuality] = []
     chosen: list[dict[str, int | None]] = []
-    with problem.progress.stage("Quality", number, "parts of the text") as report:
+    with problem.progress.stage("Quality", number, "part") as report:
         for one in range(number):
             part = split(counts, one, settings.seed)
             if not len(part.learn):

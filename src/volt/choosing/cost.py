@@ -54,16 +54,17 @@ def model_forms() -> list[str]:
 
 def parse_model(text: str) -> Model:
     """A name from the table, or `PARAMS:WIDTH`, such as `300M:1024`."""
-    if text in MODELS:
-        return MODELS[text]
+    if (name := text.strip().lower()) in MODELS:
+        return MODELS[name]
     found = _OWN.fullmatch(text.strip())
     if found is not None:
         body, width = round(float(found[1]) * _FACTORS[found[2].upper()]), int(found[3])
         if 0 < body <= 10**15 and width > 0:
             return Model(text.strip(), body, width)
+    hint = f"; it lacks the width: {text}:1024, for instance" if _OWN.fullmatch(f"{name}:1") else ""
     raise SettingsError(
         f"`for_model` is one of {', '.join(MODELS)}, or PARAMS:WIDTH such as 300M:1024 (parameters "
-        f"outside the embeddings, and embedding width), not {text!r}"
+        f"outside the embeddings, and embedding width), not {text!r}{hint}"
     )
 
 

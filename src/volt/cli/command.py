@@ -26,6 +26,8 @@ from volt.settings import GONE, in_flags
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 """A parameter in a message of the library: `size`, `on_invalid='replace'`."""
+BARE = ("m", "model", "train", "i", "input")
+"""Options of other commands and programs for what a command takes without one."""
 PATHS = ("FILE", "PATH", "DIR", "TOKENIZER", "VOCABULARY")
 """Metavars of options whose values are completed as names of files."""
 
@@ -81,7 +83,11 @@ class Command(click.Command):
             if name in GONE:
                 raise SettingsError(f"`{name}` {GONE[name]}") from None
             flags = [one.flag for one in self.options.values() if not one.argument]
-            hint = did_you_mean(error.option_name, flags, "")
+            bare = [one for one in self.options.values() if one.argument]
+            if bare and name in BARE:
+                hint = f"; {bare[0].metavar} goes without an option: {self.example}"
+            else:
+                hint = did_you_mean(error.option_name, flags, "")
             message = f"{self.name} has no option {error.option_name}{hint}"
             raise SettingsError(message) from None
 

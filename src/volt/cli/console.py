@@ -45,6 +45,12 @@ class Bars(Progress):
                 speed = task.completed / task.elapsed if task.elapsed else 0.0
                 return Text(f"{speed:,.{0 if speed >= 10 else 1}f} {unit}/s")
 
+        class Part(ProgressColumn):
+            """Which of a few long parts is under way: their rate says nothing."""
+
+            def render(self, task: Any) -> Text:
+                return Text(f"{unit} {min(task.completed + 1, total or 1)} of {total}")
+
         def words(form: str) -> TextColumn:
             """Without markup: the name of a folder may contain brackets."""
             return TextColumn(form, markup=False)
@@ -52,16 +58,26 @@ class Bars(Progress):
         amount: list[ProgressColumn]
         if unit == "B":
             amount = [DownloadColumn(), TransferSpeedColumn()]
+        elif unit == "part":
+            amount = [Part()]
         else:  # a budget in seconds has no rate
             amount = [MofNCompleteColumn(), words("s") if unit == "s" else Rate()]
+        console = Console(file=cast(TextIO, Styled()))
+        width = min(max(console.width - 60, 4), 40)  # the bar gives way to the figures
         bar = Bar(
-            words("{task.description}"), BarColumn(), *amount,
+            words("{task.description}"), BarColumn(width), *amount,
             TimeElapsedColumn(), TimeRemainingColumn(), words("{task.fields[note]}"),
-            console=Console(file=cast(TextIO, Styled())),
+            console=console,
         )  # fmt: skip
         with bar:
             task = bar.add_task(shown_line(name), total=total, note="")
-            yield lambda done, note="": bar.update(task, completed=done, note=shown_line(note))
+
+            def report(done: int, note: str = "") -> None:
+                # Threads may report out of order.
+                most = max(done, bar.tasks[0].completed)
+                bar.update(task, completed=most, note=shown_line(note))
+
+            yield report
             bar.update(task, total=bar.tasks[0].completed)
 
 
@@ -104,7 +120,9 @@ class Steady(Progress):
             told = now
             rate = done / (now - begun)
             parts = [_amount(done, unit) + (f" of {_amount(total, unit)}" if total else "")]
-            parts += [] if unit == "s" else [f"{_amount(rate, unit)}/s"]
+            if unit == "part":
+                parts = [f"part {done} of {total} done"]
+            parts += [] if unit in ("s", "part") else [f"{_amount(rate, unit)}/s"]
             parts += [f"{max(total - done, 0) / rate:,.0f} s left"] if total else []
             parts += [note] if note else []
             print(shown_line(f"{name}: {', '.join(parts)}"), file=sys.stderr, flush=True)

@@ -140,10 +140,12 @@ class FileDecoder:
                     try:
                         ids = [id_of[word] for word in text.split(b" ") if word]
                     except KeyError as error:
+                        ids_given = self._form == "tokens" and text.replace(b" ", b"").isdigit()
                         raise InputError(
                             f"{source.name}, line {number}: "
                             f"{error.args[0].decode(errors='replace')[:LONGEST_SHOWN]!r} is not "
                             f"one of the vocabulary's {self._form}"
+                            + ("; these look like ids: --as ids" if ids_given else "")
                         ) from None
                     yield _Part(ids, end)
                     number += end is not None

@@ -17,10 +17,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from volt.base.checks import did_you_mean
 from volt.base.errors import ArgumentTypeError, InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
 from volt.base.gate import reading
@@ -257,9 +258,14 @@ def split_group(named: str, groups: Collection[str]) -> tuple[str, str]:
 
 
 def _no_group(shown: str, groups: Collection[str]) -> SettingsError:
+    name = shown.partition("=")[0]
+    hint = did_you_mean(name, groups, "")
+    if "=" in shown and hint:
+        hint = f"{hint[:-1]} (in the input, or {name} in `mix`)?"
+    else:
+        hint = f"; write {next(iter(groups))}=PATH"
     return SettingsError(
-        f"`mix` has shares of {', '.join(groups)}; {shown[:200]!r} belongs to none of them; write "
-        f"{next(iter(groups))}=PATH"
+        f"`mix` has shares of {', '.join(groups)}; {shown[:200]!r} belongs to none of them{hint}"
     )
 
 
@@ -372,6 +378,16 @@ def exact_weight(value: Weight) -> Fraction:
 # -------------------------------------------------------------------------------- files and folders
 
 
+def _nearest(path: Path) -> str:
+    """A hint at the file beside it whose name is closest."""
+    try:
+        with os.scandir(path.parent) as beside:
+            names = [str(path.parent / one.name) for one in islice(beside, 10_000)]
+    except (OSError, ValueError):
+        return ""
+    return did_you_mean(str(path), names, "")
+
+
 def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]:
     if not name:  # an unset shell variable, which must not mean the current folder
         raise InputError("an input has an empty name; the current folder is .")
@@ -389,9 +405,13 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
         return [TextInput("stdin", weight)]
     if not _exists(path):
         hint = "; if it is text, say so: volt.Texts([...])" if re.search(r"\s", name) else ""
-        if "=" in name and _exists(Path(name.partition("=")[2])):
-            hint = "; inputs have names with `mix` only"
-        raise InputError(f"no such file: {name[:200]}{hint}")
+        group, _, rest = name.partition("=")
+        if rest and _exists(Path(rest)):
+            raise InputError(
+                f"{name[:200]}: an input has a name only with `mix`, which gives their shares; "
+                f"without `mix` leave out {group[:100]}="
+            )
+        raise InputError(f"no such file: {name[:200]}{hint or _nearest(path)}")
     if not path.is_dir():
         return [TextInput(str(path), weight, path=path)]
     if (saved := saved_data_set(path)) is not None:

@@ -315,6 +315,11 @@ def encode_to_files(
     lengths = files[0].with_name(TOKEN_BYTES)
     table = _token_bytes(tokenizer)
     new_table = kind.ends and not _has(lengths, table)
+    if new_table and lengths.is_file() and not force:
+        raise SettingsError(
+            f"{lengths} exists, with the bytes of another vocabulary's tokens; write into another "
+            f"folder, or use `force=True` to replace it"
+        )
     claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
     real = Path(os.path.realpath(files[0]))  # a link stays one
     if real.parent.stat().st_dev != lengths.parent.stat().st_dev:
