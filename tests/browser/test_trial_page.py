@@ -31,8 +31,9 @@ def results(seeds):
     return TrialResults(
         task="translation",
         settings={
-            "model": {"model": "conv", "width": 128, "encoder_layers": 2, "decoder_layers": 2},
-            "sentences": {"train": 29_000}, "seeds": seeds,
+            "model": {"model": "conv", "width": 128, "encoder_layers": 2, "decoder_layers": 2,
+                      "body": 460_000},
+            "training": {"warmup": 30}, "sentences": {"train": 29_000}, "seeds": seeds,
         },
         signatures={"BLEU": "nrefs:1|tok:13a"},
         runs=runs,

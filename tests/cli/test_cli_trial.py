@@ -54,6 +54,9 @@ class Results:
     def answer(self):
         return "best: bpe:275"
 
+    def no_verdict(self, measure):
+        return ""
+
 
 @pytest.fixture
 def text(tmp_path, monkeypatch):
@@ -133,7 +136,9 @@ def test_numbers_and_devices_that_can_not_be_are_refused_before_training(text, c
 def test_results_of_a_search_hold_the_winner_and_the_cost(text, asked, capsys):
     inside(*calls(text)["search"], "--json")
     stored = json.loads(Path("out/results.json").read_text(encoding="utf-8"))
-    assert stored == json.loads(capsys.readouterr().out)
+    said = capsys.readouterr()
+    assert stored == json.loads(said.out)
+    assert "bleu: 275 (BLEU 12.50)" in said.err
     assert (stored["winner"], stored["seconds"]) == (275, 60.0)
     assert stored["vocabularies"] == Results().rows()
 

@@ -15,11 +15,13 @@ from cipher import encipher, write_corpus
 
 from volt.base.errors import InputError, SettingsError
 from volt.cli.app import app
+from volt.pipeline import learn
+from volt.report.answer import short
 
 pytest.importorskip("torch", reason="needs torch: make large")
 from volt.trial import lm_trial, trial
 from volt.trial.page import MEASURES, over_size
-from volt.trial.results import RunResult
+from volt.trial.results import BITS, RunResult, TrialResults
 from volt.trial.scoring import Scorer, half_interval, paired_p
 
 VOLT = Path(sys.executable).with_name("volt")
@@ -166,7 +168,23 @@ def test_what_is_reported(learned):
         assert row["parameters"] > 10_000
         assert row["seconds"] > 0
     assert {one["criterion"] for one in results["criteria"]} >= {"muv", "mdl", "knee"}
+    model = results["settings"]["model"]
+    for row in results["vocabularies"]:  # two ids for padding and the end
+        assert row["parameters"] == model["body"] + (row["size"] + 2) * model["width"]
     assert str(folder) not in (folder / "results.json").read_text()
+
+
+def test_the_page_shows_what_is_chosen_for_the_model_of_the_trial(corpus, learned):
+    folder, _, _ = learned
+    results = json.loads((folder / "results.json").read_text())
+    model, shown = results["settings"]["model"], {}
+    files = [corpus["train.plain"], corpus["train.cipher"]]
+    found = learn(files, for_model=f"{model['body']}:{model['width']}", threads=1)
+    for one in results["criteria"]:
+        shown[one["criterion"]] = one["size"]
+    assert shown == {one.criterion: one.size for one in found.choices}
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f"for a model of {short(model['body'])} parameters and width {model['width']}" in page
 
 
 def test_the_page_holds_the_figures(learned):
@@ -291,7 +309,7 @@ def test_seeds_give_a_mean_and_a_spread(corpus, tmp_path):
         assert (drawn["high"] - drawn["low"]) / 2 == pytest.approx(half)
 
 
-def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
+def test_search_by_bleu_names_the_cost_and_no_winner_of_untrained_models(corpus, tmp_path, capsys):
     call = [
         "search", corpus["train.plain"], corpus["train.cipher"], "--by", "bleu",
         "--valid", corpus["valid.plain"], corpus["valid.cipher"],
@@ -306,11 +324,17 @@ def test_search_by_bleu_names_a_winner_and_the_cost(corpus, tmp_path, capsys):
     assert "the text does not reach 9,000" in said.err
     stored = json.loads((tmp_path / "out" / "results.json").read_text())
     rows = stored["vocabularies"]
-    best = max(rows, key=lambda row: row["bleu"])["vocabulary"].partition(":")[2]
-    assert stored["winner"] == int(best)
     assert stored["seconds"] == sum(row["seconds"] for row in rows)
-    assert f"bleu: {best} (" in said.err
-    assert [line[0] for line in lines] == ["*" if name == best else " " for name in ("290", "320")]
+    assert stored["winner"] is None
+    lowest = min(rows, key=lambda row: row["bits_per_byte"])
+    assert (
+        " ".join(said.err.split()).count(
+            "no verdict: the models are not trained yet (2 updates, fewer than the 300 of the "
+            f"warm-up); lowest so far: {lowest['vocabulary']}, {lowest['bits_per_byte']:.4f} bits"
+        )
+        == 1
+    )
+    assert [line[0] for line in lines] == [" ", " "]
     plot = (tmp_path / "out" / "plot.svg").read_text(encoding="utf-8")
     assert "BLEU" in plot
     with pytest.raises(SettingsError, match="needs --valid"):
@@ -376,7 +400,8 @@ def test_a_killed_language_trial_goes_on_and_tells_it_plainly_in_a_pipe(corpus, 
 def test_search_by_loss_names_the_lowest_and_goes_on(corpus, tmp_path, capsys):
     call = [
         "search", corpus["train.plain"], "--by", "loss", "--heldout", corpus["valid.plain"],
-        "--updates", "4", "--batch", "800", "-o", str(tmp_path / "out"), "--threads", "1",
+        "--updates", "4", "--batch", "800", "--warmup", "4", "-o", str(tmp_path / "out"),
+        "--threads", "1",
     ]  # fmt: skip
     inside(*call, "--sizes", "290,320")
     first = {run["vocabulary"]: run for run in stored_runs(tmp_path / "out")}
@@ -437,6 +462,36 @@ def trial_result():
         source_tokens=None, target_tokens=1.0, unknown=0, updates=1, epochs=1.0, sentences=1,
         averaged=1, device="cpu", stopped_early=False, model_digest="", history=[], timing={},
     )  # fmt: skip
+
+
+def compared(*runs, warmup=100):
+    return TrialResults(
+        task="translation", settings={"training": {"warmup": warmup}}, signatures={}, runs=[
+            replace(trial_result(), vocabulary=name, updates=100, source_tokens=1.0, chrf=2.0,
+                    bits_per_byte=bits, bleu=bleu, bleu_95=0.1, chrf_95=0.1,
+                    timing=dict.fromkeys(("train", "train_cpu", "total", "translate",
+                                          "test_sentences"), 1.0))
+            for name, bits, bleu in runs
+        ], p_values={name: [0.001] for name, *_ in runs[1:]}, criteria=[], messages=[],
+    )  # fmt: skip
+
+
+def test_untrained_or_equal_models_give_no_verdict():
+    found = compared(("a", 2.0, 9.0), ("b", 1.0, 8.0))
+    assert found.answer() == "best: a, BLEU 9.00; next: b, BLEU 8.00; b against a: p = 0.001"
+    early = "no verdict: the models are not trained yet"
+    lowest = "; lowest so far: b, 1.0000 bits per byte"
+    for untrained, reason in (
+        (replace(found, settings={"training": {"warmup": 101}}),
+         "100 updates, fewer than the 101 of the warm-up"),
+        (compared(("a", 2.0, 0.9), ("b", 1.0, 0.0)), "the highest BLEU is 0.90"),
+    ):  # fmt: skip
+        assert untrained.answer() == f"{early} ({reason}){lowest}"
+        assert untrained.answer(BITS) == f"{early} ({reason}){lowest}"
+        assert [row["p"] for row in untrained.rows()] == [None, None]
+    equal = compared(("a", 2.0, 8.0), ("b", 1.0, 8.0))
+    assert equal.answer() == f"no verdict: a and b are equal, BLEU 8.00{lowest}"
+    assert not equal.no_verdict(BITS)
 
 
 def test_the_interval_of_bits_per_byte_covers_what_it_should():

@@ -104,7 +104,7 @@ def _by_training(
         print_json(found.plain())
     else:
         print(found.table(), flush=True)
-    say(run.quiet, f"{found.by}: {found.size:,} ({found.said})")
+    say(run.quiet, found.said)
     say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and measuring")
     _tell_left_out(found.left_out, run.quiet)
     tell_trial(found.results, output, run.quiet)

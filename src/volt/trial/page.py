@@ -7,6 +7,7 @@ from typing import Any
 
 from volt._version import __version__
 from volt.base.output import atomic_write
+from volt.report.answer import model_words
 from volt.report.bundle import is_installed, vega_bundle
 from volt.report.page import fill_page
 from volt.trial.results import HEADS, MEASURES, Measure, TrialResults
@@ -37,7 +38,8 @@ def make_trial_page(results: TrialResults) -> bytes:
     main, *others = MEASURES[results.task]
     charts = [
         (f"{one.title[0].upper()}{one.title[1:]} over size",
-         f"Error bars: {bars}. Dashed: what the criteria choose.", over_size(results, one))
+         f"Error bars: {bars}. Dashed: what the criteria choose for {model_words(model)}, as here.",
+         over_size(results, one))
         for one in (main, *others)
     ] + [
         ("Quality against speed", "Training sentences per second of wall time.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from volt.base.lines import WIDTH
 from volt.base.output import atomic_write
-from volt.base.shown import json_text
+from volt.base.shown import json_text, plural
 from volt.base.table import wrapped
 
 FORMAT_VERSION = 2
@@ -89,8 +89,9 @@ class TrialResults:
         return list(dict.fromkeys(run.vocabulary for run in self.runs))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One per vocabulary: means over the seeds, and their standard deviation."""
-        found = []
+        """One per vocabulary: means over the seeds, and their standard deviation. Models that are
+        not trained yet have no p."""
+        found, tested = [], {} if self.untrained() else self.p_values
         for name in self.vocabularies:
             runs = [run for run in self.runs if run.vocabulary == name]
             first = runs[0]
@@ -109,7 +110,7 @@ class TrialResults:
                     for run in runs
                 )
             row |= {
-                "p": median(self.p_values[name]) if self.p_values.get(name) else None,
+                "p": median(tested[name]) if tested.get(name) else None,
                 "sentences_per_second": mean(run.sentences_per_second for run in runs),
                 "sentences_per_cpu_second": mean(run.sentences_per_cpu_second for run in runs),
                 "parameters": first.parameters,
@@ -135,9 +136,14 @@ class TrialResults:
             rows = [[f"{'*' if row[0] == winner else ' '} {row[0]}", *row[1:]] for row in rows]
         return "\n".join(wrapped(rows, WIDTH))
 
-    def answer(self) -> str:
-        """Which vocabulary is best, and how sure that is."""
-        measure, *_ = MEASURES[self.task]
+    def answer(self, measure: Measure | None = None) -> str:
+        """Which vocabulary is best, by what the task is about, and how sure that is."""
+        measure = measure or MEASURES[self.task][0]
+        if reason := self.no_verdict(measure):
+            lowest = min(self.rows(), key=BITS.worst)
+            return (
+                f"no verdict: {reason}; lowest so far: {lowest['vocabulary']}, {BITS.said(lowest)}"
+            )
         best, *others = sorted(self.rows(), key=measure.worst)
         said = f"best: {best['vocabulary']}, {measure.said(best)}"
         if not others:
@@ -149,6 +155,27 @@ class TrialResults:
             return said
         sure = "" if judged["p"] < SURE else ": too close to tell"
         return f"{said}; {judged['vocabulary']} against {first}: p = {judged['p']:.3f}{sure}"
+
+    def no_verdict(self, measure: Measure) -> str:
+        """Why no vocabulary is best by a measure; empty if one is."""
+        if reason := self.untrained():
+            return reason
+        best, *others = sorted(self.rows(), key=measure.worst)
+        if others and measure.worst(best) == measure.worst(others[0]):
+            names = f"{best['vocabulary']} and {others[0]['vocabulary']}"
+            return f"{names} are equal, {measure.said(best)}"
+        return ""
+
+    def untrained(self) -> str:
+        """Why the models can't be compared yet; empty if they can."""
+        updates, warmup = min(run.updates for run in self.runs), self.settings["training"]["warmup"]
+        if updates < warmup:
+            fewer = f"{plural(updates, 'update')}, fewer than the {warmup:,} of the warm-up"
+            return f"the models are not trained yet ({fewer})"
+        highest = max((run.bleu for run in self.runs if run.bleu is not None), default=TRANSLATES)
+        if highest < TRANSLATES:
+            return f"the models are not trained yet (the highest BLEU is {highest:.2f})"
+        return ""
 
     def cells(self) -> list[list[str]]:
         """A row of the table per vocabulary."""
@@ -194,6 +221,8 @@ MEASURES = {"lm": [BITS], "translation": [BLEU, BITS]}
 """The first is what the task is about."""
 SURE = 0.05
 """A difference with a smaller p is called one."""
+TRANSLATES = 1.0
+"""A model with a lower BLEU does not translate yet."""
 
 _FIRST, _LAST = (
     ["vocabulary", "size", "bits/byte", "±95%"],

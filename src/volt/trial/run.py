@@ -17,6 +17,7 @@ from volt.base.progress import Progress
 from volt.base.shown import plural
 from volt.settings import TrialSettings
 from volt.trial.data import (
+    OFFSET,
     Text,
     hold_out,
     read_parallel,
@@ -162,17 +163,20 @@ def _trial(
     for seed in range(asked.seeds):
         for name, p in _p_values([runs[one.name, seed] for one in made], scorer).items():
             p_values.setdefault(name, []).append(p)
+    found = next(iter(runs.values())).result
+    body = found.parameters - (found.size + OFFSET) * shape.width
     results = TrialResults(
         task=asked.task,
         settings={
-            "model": asdict(shape), "training": asdict(settings), "seeds": asked.seeds,
+            "model": {**asdict(shape), "body": body}, "training": asdict(settings),
+            "seeds": asked.seeds,
             "sentences": {name: len(getattr(texts, name)) for name in ("train", "valid", "test")},
             "data": texts.digests(),
         },
         signatures=scorer.signatures(next(iter(runs.values())).translated) if scorer else {},
         runs=[run.result for run in runs.values()],
         p_values=p_values,
-        criteria=criteria_choices(lines, shape.width, threads),
+        criteria=criteria_choices(lines, f"{body}:{shape.width}", threads),
         messages=messages,
     )  # fmt: skip
     results.save(folder / RESULTS)
@@ -241,13 +245,14 @@ def find_device(name: str) -> torch.device:
 
 
 def criteria_choices(
-    lines: Sequence[str], width: int, threads: int | None = None
+    lines: Sequence[str], model: str, threads: int | None = None
 ) -> list[dict[str, Any]]:
-    """What each criterion chooses on the training text; nothing if there is too little of it."""
+    """What each criterion chooses on the training text for a model; nothing if there is too little
+    of it."""
     from volt.pipeline import learn
 
     try:
-        learned = learn([list(lines)], for_model=f"44M:{width}", threads=threads)
+        learned = learn([list(lines)], for_model=model, threads=threads)
     except VoltError:
         return []
     return [{"criterion": one.criterion, "size": one.size} for one in learned.choices]

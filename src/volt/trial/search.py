@@ -32,8 +32,9 @@ class TrainedSearch:
 
     results: TrialResults = field(repr=False)
     by: str
-    size: int
-    value: float
+    size: int | None
+    """None: the models give no verdict."""
+    value: float | None
     """Its BLEU, or its bits per byte."""
     seconds: float
     left_out: list[int]
@@ -46,12 +47,14 @@ class TrainedSearch:
 
     @property
     def said(self) -> str:
-        """The figure of the winner, in words."""
-        return BY[self.by].form.format(self.value)
+        """The winner and its figure in words, or why there is none."""
+        if self.size is None:
+            return self.results.answer(BY[self.by])
+        return f"{self.by}: {self.size:,} ({BY[self.by].form.format(self.value)})"
 
     def table(self) -> str:
         """That of the trials, the winner starred."""
-        return self.results.table(winner=f"bpe:{self.size}")
+        return self.results.table(winner="" if self.size is None else f"bpe:{self.size}")
 
 
 def trained_search(
@@ -63,7 +66,7 @@ def trained_search(
     **options: Any,
 ) -> TrainedSearch:
     """Train a model for BPE at every size; take the one with the highest BLEU or the lowest loss.
-    Ties: the smaller.
+    There is none if models are not trained yet or the best two are equal.
 
     `by` is `bleu` or `loss`. `options` are those of `volt.trial.trial` or, for `task="lm"`, of
     `volt.trial.lm_trial`; its results in `output` get the winner and the cost. A search that was
@@ -92,9 +95,10 @@ def trained_search(
     else:
         results = trial(*files, vocabularies=names, output=output, **options)
     rows = dict(zip(reached, results.rows(), strict=True))
-    best = min(rows, key=lambda size: (BY[by].worst(rows[size]), size))
+    best = None if results.no_verdict(BY[by]) else min(rows, key=lambda n: BY[by].worst(rows[n]))
     found = TrainedSearch(
-        results, by, best, rows[best][BY[by].name], sum(row["seconds"] for row in rows.values()),
+        results, by, best, None if best is None else rows[best][BY[by].name],
+        sum(row["seconds"] for row in rows.values()),
         [size for size in asked if size not in reached],
     )  # fmt: skip
     write_json(Path(output) / RESULTS, found.plain())
@@ -114,7 +118,8 @@ def _plot(found: TrainedSearch, path: Path) -> None:
     rows = sorted(found.results.rows(), key=lambda row: row["size"])
     sizes, values, halves = ([row[name] for row in rows] for name in ("size", by.name, by.interval))
     axes.errorbar(sizes, values, halves, marker="o", capsize=3)
-    star(axes, found.size, found.value)
+    if found.size is not None and found.value is not None:
+        star(axes, found.size, found.value)
     axes.set(ylabel=by.title)
     with atomic_write(path) as stream:
         stream.write(render(figure, "svg"))
