@@ -313,6 +313,49 @@ def test_a_tokenizer_of_another_format(tmp_path: Path) -> None:
     assert fast("bade deba")["input_ids"] == Tokenizer(result.vocabulary).encode("bade deba")
 
 
+def of_sentencepiece(folder: Path, **settings: Any) -> None:
+    """A model with a SentencePiece model as its tokenizer, and settings beside it."""
+    vocabulary = learned("metaspace", "concat")
+    saved(llama, folder, len(vocabulary))
+    volt.export(vocabulary, "sentencepiece", folder / "tokenizer.model")
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "before", "after"),
+    [
+        ({"tokenizer_class": "LlamaTokenizer"}, ["<s>"], []),
+        ({"tokenizer_class": "LlamaTokenizerFast", "add_bos_token": False}, [], []),
+        ({"add_bos_token": True, "add_eos_token": True}, ["<s>"], ["</s>"]),
+        ({}, [], []),
+    ],
+)
+def test_what_settings_add_around_a_text_stays(
+    settings: dict[str, Any], before: list[str], after: list[str], tmp_path: Path
+) -> None:
+    of_sentencepiece(tmp_path / "old", **settings)
+    for place in ("old", "old/tokenizer.model"):  # the tokenizer may be named by itself
+        result = volt.refit(tmp_path / place, ON, model=tmp_path / "old", size=500)
+        result.save(tmp_path / "out", force=True)
+        fast = transformers.AutoTokenizer.from_pretrained(tmp_path / "out" / "model")
+        plain = fast.tokenize("bade deba")
+        found = fast.convert_ids_to_tokens(fast("bade deba")["input_ids"])
+        assert plain and found == [*before, *plain, *after]
+    imported, _ = volt.import_vocabulary(tmp_path / "old")
+    assert (imported.roles.add_bos, imported.roles.add_eos) == (bool(before), bool(after))
+
+
+def test_generation_settings_of_the_model_stay(tmp_path: Path) -> None:
+    of_sentencepiece(tmp_path / "old")
+    file = tmp_path / "old" / "generation_config.json"
+    file.write_text('{"do_sample": true, "eos_token_id": [2, 3], "top_p": 0.9}', encoding="utf-8")
+    result = volt.refit(tmp_path / "old", ON, model=tmp_path / "old", size=500)
+    result.save(tmp_path / "out")
+    found = json.loads((tmp_path / "out" / "model" / file.name).read_text(encoding="utf-8"))
+    ends = result.id_map[[2, 3]].tolist()
+    assert found == {"do_sample": True, "eos_token_id": ends, "top_p": 0.9}
+
+
 # ---------------------------------------------------------------------------------------- bad input
 
 

@@ -487,10 +487,11 @@ def test_the_result_is_in_the_format_it_came_in(
     assert len(parts) == 40 and min(map(int, parts)) == len(old)
 
 
-def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("among_others", [False, True])
+def test_what_a_hugging_face_file_says_besides_stays(among_others: bool, tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")
     transformers = pytest.importorskip("transformers")
-    from tokenizers.processors import TemplateProcessing
+    from tokenizers.processors import ByteLevel, Sequence, TemplateProcessing
 
     old = learned("byte-level")
     file = files_of(old, "hf", tmp_path)
@@ -498,9 +499,12 @@ def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
     theirs.add_special_tokens(["<|end|>"])
     theirs.add_tokens(["[X]"])
     end = theirs.token_to_id("<|end|>")
-    theirs.post_processor = TemplateProcessing(
+    around = TemplateProcessing(
         single="<s> $A <|end|>", special_tokens=[("<s>", 1), ("<|end|>", end)]
     )
+    if among_others:
+        around = Sequence([ByteLevel(trim_offsets=False), around])
+    theirs.post_processor = around
     theirs.enable_padding(pad_id=end, pad_token="<|end|>")
     theirs.save(str(file))
     config = {"tokenizer_class": "GPT2Tokenizer", "eos_token": "<|end|>", "model_max_length": 77,
@@ -521,6 +525,12 @@ def test_what_a_hugging_face_file_says_besides_stays(tmp_path: Path) -> None:
         assert fast.eos_token == "<|end|>" and fast.eos_token_id == end_now
         assert fast.model_max_length == 77 and fast.chat_template == "{{ messages }}"
         assert fast("bade [X] deba")["input_ids"] == ids
+        # volt.json says the same, for an export.
+        volt.export(volt.load(tmp_path / "out").vocabulary, "hf", tmp_path / "again", force=True)
+        again = transformers.AutoTokenizer.from_pretrained(tmp_path / "again")
+        assert again("bade [X] deba")["input_ids"] == ids
+        assert (again.bos_token, again.eos_token) == ("<s>", "<|end|>")
+        assert again.model_max_length == 77 and again.chat_template == "{{ messages }}"
 
 
 # ---------------------------------------------------------------------------------------- bad input

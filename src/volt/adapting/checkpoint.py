@@ -15,7 +15,7 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -27,6 +27,7 @@ from volt.base.gate import SETTINGS, copy_file, keep_mode, open_file, parse_json
 from volt.base.schema import fixed, rows, table, text, whole
 from volt.foreign.settings_ids import ID_KEY, renumbered
 from volt.formats import huggingface
+from volt.formats.huggingface.folder import TEMPLATE, roles_beside
 from volt.tokenizing.vocabulary import Vocabulary
 
 INPUT_NAMES = (
@@ -161,7 +162,8 @@ class Checkpoint:
                     new = renumbered(data, lambda i, *_: int(rows.id_map[i]), name, messages)
                     _write_json(target / name, _with_size(new, self.rows, len(vocabulary)))
             for name, content in (tokenizer_files or self._tokenizer(vocabulary)).items():
-                (target / name).write_bytes(content)
+                if name != GENERATION or self.generation is None:  # the model has its own
+                    (target / name).write_bytes(content)
             messages += self._copy_others(target)
         except OSError as error:
             raise InputError(f"cannot write {target.name}: {error.strerror or error}") from error
@@ -205,6 +207,9 @@ class Checkpoint:
 
     def _tokenizer(self, vocabulary: Vocabulary) -> dict[str, bytes]:
         """Files for a tokenizer that was in another format, with the roles its tokens had."""
+        special = set(vocabulary.of_kind("special"))
+        roles, _ = roles_beside(self.folder, vocabulary.roles, vocabulary.unknown_token, special)
+        vocabulary = replace(vocabulary, roles=roles)
         files = {p.name: data for p, data in huggingface.write(vocabulary, Path()).items()}
         given_file = self.folder / "tokenizer_config.json"
         given = _settings(given_file) if given_file.exists() else {}
@@ -212,7 +217,8 @@ class Checkpoint:
         for key, value in given.items():
             name = value.get("content") if isinstance(value, dict) else value
             is_role = key.endswith("_token") and isinstance(name, str) and name in vocabulary.ids
-            if is_role or key in ("chat_template", "model_max_length", "padding_side"):
+            template = key == "chat_template" and TEMPLATE not in files
+            if is_role or template or key in ("model_max_length", "padding_side"):
                 config[key] = name if is_role else value
         text = json.dumps(config, ensure_ascii=False, indent=1) + "\n"
         return {**files, "tokenizer_config.json": text.encode()}
@@ -221,7 +227,7 @@ class Checkpoint:
         mine = {*TOKENIZER_FILES, CONFIG, GENERATION, INDEX, *(f.path.name for f in self.files)}
         left: list[str] = []
         for path in sorted(self.folder.iterdir()):
-            if path.name in mine:
+            if path.name in mine or (target / path.name).exists():
                 continue
             if path.is_dir() or path.name.endswith((*OTHER_WEIGHTS, ".safetensors")):
                 left.append(path.name)

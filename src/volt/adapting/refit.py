@@ -156,7 +156,6 @@ class RefitResult:
                 files = {}
                 if self.original.form == "hf" or not self.original.exact:
                     files = self.original.rewritten(self.vocabulary, self.change)
-                    files.pop("generation_config.json", None)  # the model has its own
                 new = NewRows(self.id_map, self.parts, self.init)
                 told = self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
                 messages = [*dict.fromkeys([*messages, *told])]  # both may have the same settings

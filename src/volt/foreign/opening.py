@@ -160,11 +160,13 @@ def parse_engine(own: Engine) -> Parsed | None:
     """What an engine runs, as far as volt has such an encoder."""
     if isinstance(own, HuggingFace):
         parsed = huggingface.parse(own.name, own.head, own.columns, exact=True)
-        if own.kind == "bert" and own.folder is not None:
-            read_roles(parsed, own.data, own.folder)
+        read_roles(parsed, own.head, own.folder or Path(own.name))
         return parsed
     if isinstance(own, SentencePieceModel) and not own.added:
-        return sentencepiece.parse(own.name, own.proto.SerializeToString())
+        parsed = sentencepiece.parse(own.name, own.proto.SerializeToString())
+        if own.folder is not None:
+            read_roles(parsed, None, own.folder)
+        return parsed
     if isinstance(own, TikToken):
         return tiktoken.parse(own.name, own.ranks, own.pattern, own.special, own.offset)
     return None

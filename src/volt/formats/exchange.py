@@ -21,6 +21,7 @@ from volt.counting.inputs import Text
 from volt.formats.assembly import assemble
 from volt.formats.base import Format
 from volt.formats.detect import KINDS, detect, identify
+from volt.formats.huggingface.folder import read_roles
 from volt.formats.merges import (
     Check,
     check_delayed,
@@ -151,6 +152,8 @@ def import_vocabulary(
     given = {"pattern": pattern} if FORMATS[form].needs_pattern else {}
     with no_garbage():
         parsed = FORMATS[form].read(_file_of(file, form), **given)
+        if form == "sentencepiece" and file.is_dir():
+            read_roles(parsed, None, file)
         vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")

@@ -23,6 +23,11 @@ TEMPLATE = "chat_template.jinja"
 CONFIG, ADDED = "tokenizer_config.json", "added_tokens.json"
 PLAIN_NAME = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 """An added token that is found anywhere, as it is."""
+ADDED_BY_CLASS = {
+    "LlamaTokenizer": "bos", "CodeLlamaTokenizer": "bos", "GemmaTokenizer": "bos",
+    "T5Tokenizer": "eos",
+}  # fmt: skip
+"""What classes of transformers add to a text if the settings do not say it."""
 
 
 # -------------------------------------------------------------------------------------------- write
@@ -90,33 +95,44 @@ def post_processor(vocabulary: Vocabulary) -> dict[str, Any]:
 # --------------------------------------------------------------------------------------------- read
 
 
-def read_roles(parsed: Parsed, data: dict[str, Any], path: Path) -> None:
-    """The roles that `tokenizer.json`, and the folder it is in, give to special tokens. What they
-    say of tokens that are not there is left out."""
+def read_roles(parsed: Parsed, data: dict[str, Any] | None, path: Path) -> None:
+    """The roles that `tokenizer.json`, if there is one, and the folder give to special tokens. What
+    they say of tokens that are not there is left out."""
     special = {name for name, kind in parsed.kinds.items() if kind == "special"}
+    parsed.roles, told = roles_beside(path, parsed.roles, parsed.unknown_token, special, data)
+    parsed.messages += told
+
+
+def roles_beside(
+    path: Path, roles: Roles, unknown: str, special: set[str], data: dict[str, Any] | None = None
+) -> tuple[Roles, list[str]]:
+    """Roles with those that the settings of a folder give, and what was left out. `data` is its
+    `tokenizer.json`; without one, the settings say what is added around a text."""
     files = ("special_tokens_map.json", "tokenizer_config.json")
     settings = settings_of(path, *files) if path.is_dir() else {}
-    roles = Roles()
     for role in NAMED:
         name = _content(settings.get(f"{role}_token"))
         if name in special:
             changes: dict[str, Any] = {role: name}
             roles = replace(roles, **changes)
-    roles = _read_template(roles, data.get("post_processor"), special)
+    if data is None:
+        roles = _read_added(roles, settings, unknown, special)
+    else:
+        roles = _read_template(roles, data.get("post_processor"), special)
     longest = settings.get("model_max_length")
     if type(longest) is int and 0 < longest <= LONGEST_INPUT:
         roles = replace(roles, max_length=longest)
     if settings.get("padding_side") == "left":
         roles = replace(roles, padding_side="left")
+    told = []
     chat = _chat(settings, path)
     if chat is not None:
-        asked = [role_name(role, roles, parsed.unknown_token, special)
-                 for role in template_roles(chat)]  # fmt: skip
+        asked = [role_name(role, roles, unknown, special) for role in template_roles(chat)]
         if None not in asked and special.issuperset(template_names(chat)):
             roles = replace(roles, chat=chat)
         else:
-            parsed.messages.append("the chat template needs tokens that are not special: left out")
-    parsed.roles = as_usual(roles, parsed.unknown_token, special)
+            told.append("the chat template needs tokens that are not special: left out")
+    return as_usual(roles, unknown, special), told
 
 
 def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -186,8 +202,26 @@ def _chat(settings: dict[str, Any], path: Path) -> str | None:
     return found if isinstance(found, str) else None
 
 
+def _read_added(roles: Roles, settings: dict[str, Any], unknown: str, special: set[str]) -> Roles:
+    """`bos` and `eos` that settings add to a text, or else the class that they name."""
+    by_class = ADDED_BY_CLASS.get(str(settings.get("tokenizer_class")).removesuffix("Fast"))
+    ends: tuple[RoleName, ...] = ("bos", "eos")
+    for role in ends:
+        added = settings.get(f"add_{role}_token")
+        if not isinstance(added, bool):
+            added = True if role == by_class else None
+        if added is not None and role_name(role, roles, unknown, special) is not None:
+            changes: dict[str, Any] = {f"add_{role}": added}
+            roles = replace(roles, **changes)
+    return roles
+
+
 def _read_template(roles: Roles, post: Any, special: set[str]) -> Roles:
-    """`bos` and `eos` that a TemplateProcessing adds."""
+    """`bos` and `eos` that a TemplateProcessing adds, alone or among other steps."""
+    if isinstance(post, dict) and isinstance(post.get("processors"), list):
+        for one in post["processors"]:
+            roles = _read_template(roles, one, special)
+        return roles
     if not isinstance(post, dict) or post.get("type") != "TemplateProcessing":
         return roles
     single = post.get("single")
