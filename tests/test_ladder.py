@@ -91,3 +91,11 @@ def test_the_command(tmp_path):
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["size", "350", "400"]
     found = json.loads((tmp_path / "out/400/choices.json").read_text())
     assert (found["size"], found["reason"]) == (400, "size")
+
+
+def test_what_results_print():
+    """An answer or a table, not every figure inside."""
+    found = volt.learn([["low lower lowest flow blow"] * 30], size=278)
+    assert repr(found) == "<LearnResult: 278 tokens: the size you gave>"
+    found = volt.learn([["low lower lowest flow blow"] * 30], ladder=[272, 278])
+    assert repr(found).splitlines() == ["<Ladder:", *found.table(), ">"]

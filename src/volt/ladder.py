@@ -68,6 +68,9 @@ class Ladder(Mapping[int, LearnResult]):
     def __len__(self) -> int:
         return len(self._results)
 
+    def __repr__(self) -> str:
+        return "\n".join(["<Ladder:", *self.table(), ">"])
+
     def changed(self, change: Callable[[LearnResult], LearnResult]) -> Ladder:
         """A ladder of changed results."""
         return Ladder([change(one) for one in self.values()], self.names)

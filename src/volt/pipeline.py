@@ -49,7 +49,8 @@ def learn(
 
     `inputs` are word counts or texts. A mapping of words to whole numbers is word counts; any other
     mapping is texts by language code, which are passed on to `volt.learn_languages`. With `ladder`
-    the result is a `volt.Ladder` of results by size.
+    the result is a `volt.Ladder` of results by size. Nothing is printed; with
+    `progress=volt.cli.console.Bars()`, after `import volt.cli.console`, a terminal shows bars.
 
     >>> import volt
     >>> found = volt.learn([["low lower lowest flow blow"] * 30], size=278)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 CURVE_ROWS = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnResult:
     """Everything `learn` found.
 
@@ -39,7 +39,7 @@ class LearnResult:
 
     tokenizer: Tokenizer
     """With the vocabulary, ready to encode."""
-    counts: WordCounts = field(repr=False)
+    counts: WordCounts
     choice: Choice
     """The size, what decided it, and what every criterion says."""
     source: str = "bpe"
@@ -126,6 +126,11 @@ class LearnResult:
             ),
             **({} if self.languages is None else {"languages": self.languages.summary()}),
         }
+
+    def __repr__(self) -> str:
+        from volt.report.answer import answer
+
+        return f"<LearnResult: {answer(self.summary()).headline}>"
 
     def _repr_html_(self) -> str:
         """In a notebook: the choice, the criteria, the curve."""

@@ -124,6 +124,8 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
             print("\n".join(result.table()))
         names = ", ".join(result.names.values())
         say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
+        size, last = list(result.items())[-1]
+        _next(last, folder / result.names[size], run.quiet)
         return
     if run.json:
         print_json(_data(result, folder))

@@ -112,17 +112,14 @@ class ShownTokens:
 
 def show(tokenizer: Tokenizer, text: str) -> ShownTokens:
     """The tokens of a text as the text they stand for, with a space where a mark says that a word
-    begins or ends. What is only a part of a character is shown by its letters."""
+    begins or ends. What is only a part of a character is shown as bytes: \\xc3."""
     ids, offsets = tokenizer.encode_with_offsets(text)
     marks, tokens = tokenizer.vocabulary.marks, tokenizer.vocabulary.tokens
 
     def shown(token: Token) -> str:
         if token.kind not in SPELLED:
             return token.text
-        try:
-            plain = marks.text(token.text).decode()
-        except UnicodeDecodeError:
-            return token.text
+        plain = marks.text(token.text).decode(errors="backslashreplace")
         place = marks.position(token.text)
         return " " * (marks is INNER and bool(place.starts)) + plain + " " * bool(place.ends)
 
