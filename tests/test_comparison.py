@@ -93,6 +93,22 @@ def test_a_vocabulary_and_its_exports_are_the_same(folder):
         assert row.unknown == first.unknown
 
 
+def test_a_vocabulary_and_its_exports_are_given_the_same_lines(folder):
+    names = ["hf", "metaspace", "same.model", "whitespace"]
+    found = compare([folder / name for name in names], [folder / "test"])
+    hf, own, model, _ = found.rows
+    assert hf.tokens == own.tokens == model.tokens
+    assert hf.unknown == own.unknown == model.unknown
+    said = "metaspace, whitespace read lines, so all are given lines: "
+    assert [one.startswith(said) for one in found.messages] == [True]
+    alone = compare([folder / "hf", folder / "byte-level"], [folder / "test"])
+    library = tokenizers.Tokenizer.from_file(str(folder / "hf" / "tokenizer.json"))
+    whole = (folder / "test").read_text(encoding="utf-8")
+    assert alone.rows[0].tokens == len(library.encode(whole).ids) != hf.tokens
+    assert alone.messages == []
+    assert compare([folder / "metaspace", folder / "whitespace"], [folder / "test"]).messages == []
+
+
 def test_each_file_is_encoded_as_its_own_library_does(folder):
     unigram, wordpiece = compare(
         [folder / "unigram.model", folder / "wordpiece.json"], [folder / "test"]
@@ -122,7 +138,7 @@ def test_models_that_look_tokens_up_are_read_where_they_can_be(folder):
         input=str(folder / "train"), model_prefix=str(folder / "plain"), vocab_size=120,
         model_type="unigram", minloglevel=2,
     )  # fmt: skip
-    row, other = compare([folder / "plain.model", folder / "metaspace"], [folder / "test"]).rows
+    row, other = compare([folder / "plain.model", folder / "byte-level"], [folder / "test"]).rows
     lines = (folder / "test").read_text(encoding="utf-8").splitlines()
     model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "plain.model"))
     assert row.encoded_by == "volt"

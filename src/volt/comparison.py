@@ -120,6 +120,7 @@ def compare(
 
     `on` may name kinds of text: `{"code": ["a.py"], "en": ["a.txt"]}`. Over those with the same
     number of lines, line by line the same in other languages, parity and Gini are measured.
+    If one of the tokenizers reads lines, all are given lines, so that their figures compare.
     `pattern` is for files that do not say how they cut text.
 
     >>> import tempfile, volt
@@ -137,14 +138,25 @@ def compare(
     has_words = spaced("".join(documents).encode())
     words = Counter(word for document in documents for word in document.split() if has_words)
     opened = [open_engine(path, pattern=pattern, texts=documents) for path in vocabularies]
+    names = _names(vocabularies)
+    reading = [name for name, one in zip(names, opened, strict=True) if one.engine.by_lines]
     rows = [
-        compared(name, one, opened[0].engine, groups, words)
-        for name, one in zip(_names(vocabularies), opened, strict=True)
+        compared(name, one, opened[0].engine, groups, words, by_lines=bool(reading))
+        for name, one in zip(names, opened, strict=True)
     ]
     return Comparison(
         rows, len(documents), sum(lines.values()), words.total(), sum(map(len, documents)),
-        sum(len(one.encode()) for one in documents), _without_parity(lines),
+        sum(len(one.encode()) for one in documents),
+        [*_without_line_ends(reading, names), *_without_parity(lines)],
     )  # fmt: skip
+
+
+def _without_line_ends(reading: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Why tokenizers that read whole documents are given lines."""
+    if len(reading) in (0, len(names)):
+        return []
+    which = f"{', '.join(reading)} {'reads' if len(reading) == 1 else 'read'} lines"
+    return [f"{which}, so all are given lines: line ends are not among the tokens of any"]
 
 
 def _names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
@@ -184,12 +196,15 @@ def _without_parity(lines: Mapping[str, int]) -> list[str]:
 
 
 def compared(
-    name: str, opened: Opened, first: Engine, groups: Groups, words: Counter[str]
-) -> Compared:
+    name: str, opened: Opened, first: Engine, groups: Groups, words: Counter[str], *,
+    by_lines: bool = False,
+) -> Compared:  # fmt: skip
     """The row of one tokenizer; `first` is that of the first row."""
     subject = opened.engine
-    found = {kind: np.array([*chain(*subject.encode_batch(documents))], np.int64)
-             for kind, documents in groups.items()}  # fmt: skip
+    lines = _lines(groups)
+    given = {kind: [*filter(None, some)] for kind, some in lines.items()} if by_lines else groups
+    found = {kind: np.array([*chain(*subject.encode_batch(texts))], np.int64)
+             for kind, texts in given.items()}  # fmt: skip
     ids = np.concatenate(list(found.values()))
     tokens = len(ids)
     if not tokens:
@@ -204,7 +219,6 @@ def compared(
     if subject.size > 1:
         power = float((shares**RENYI_ORDER).sum())
         renyi = math.log(power) / (1 - RENYI_ORDER) / math.log(subject.size)
-    lines = _lines(groups)
     rows = _kind_rows(subject, found, groups, lines)
     parities = [row.parity for row in rows if row.parity is not None]
     whole = rows[0] if len(rows) == 1 else None

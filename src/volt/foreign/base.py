@@ -105,6 +105,8 @@ class Engine(ABC):
     """What stands before a word inside a line, if the library does not add it."""
     whole: bool = False
     """Is every word one token or unknown? So it is with models of words and of characters."""
+    by_lines: bool = False
+    """Does it read lines? Then a line end is not text to it."""
     roles: Roles | None = None
     """What special tokens are for, if the file says it in a way of its own."""
     messages: list[str]
