@@ -142,6 +142,27 @@ def test_info_of_a_vocabulary_that_was_not_learned_here(folder, tmp_path):
     assert facts["size"] == len(volt.load_vocabulary(tmp_path))
 
 
+def test_info_says_of_a_foreign_tokenizer_what_it_says_of_a_vocabulary_of_volt(folder, tmp_path):
+    """How it cuts text, and what its special tokens are for."""
+    code, _, err = run(folder, "export", "-m", "out", "--to", "hf", "-o", tmp_path / "hf",
+                       "--add-eos")  # fmt: skip
+    assert code == 0, err
+    own, foreign = (json.loads(run(folder, "info", one, "--json")[1])
+                    for one in ("out", tmp_path / "hf"))  # fmt: skip
+    same = ("pretokenizer", "normalize", "encoding", "unknown", "special_tokens", "bos", "eos")
+    assert {name: foreign[name] for name in same} == {name: own[name] for name in same}
+    assert (foreign["eos"], foreign["around_a_text"]) == ("</s>", "TEXT </s>")
+    assert foreign["signature"].startswith("volt|from:hf|pre:metaspace")
+    code, out, _ = run(folder, "info", tmp_path / "hf", "--on", "train.en")
+    assert code == 0
+    lines = dict(re.split(r"\s{2,}", line, maxsplit=1) for line in out.splitlines() if "  " in line)
+    assert lines["kind"] == "a tokenizer.json of Hugging Face"
+    assert lines["special tokens"] == "<pad>, <s>, </s>, <unk>"
+    assert lines["encoding"] == "merge, as BPE does"
+    assert re.fullmatch(r"\d+\.\d%", lines["share unused"])
+    assert re.fullmatch(r"\d+ tokens", lines["part of a character"])
+
+
 # ----------------------------------------------------------------------------------------- compare
 
 

@@ -29,6 +29,11 @@ ON_TEXT = {
 RARE = ("scaffolds", "hidden", "ids_without_token")
 """Left out of the list for people where there are none."""
 
+USUAL_NAMES = {"merge": "BPE", "longest": "WordPiece"}
+"""Of encodings, where the field calls them otherwise."""
+MOST_NAMES = 12
+"""Special tokens that are listed for people."""
+
 
 RESIDUES = "residues, tokens that always merge on, are counted on a text: --on FILE"
 """Of somebody's tokenizer without a text. Where the text of a token stands alone, it is not merged
@@ -62,19 +67,36 @@ def info(asked: InfoCommand) -> None:
     for name, value in facts.items():
         if value is None or name == "merges" or (value == 0 and name in RARE):
             continue
-        if isinstance(value, dict):
-            value = ", ".join(f"{one:,} {kind}" for kind, one in value.items())
-        elif isinstance(value, list):
-            value = "\n".join(map(str, value)) or "none"
-        elif isinstance(value, float):
-            value = f"{value:.4g}"
-        elif isinstance(value, int):
-            value = f"{value:,}"
         if name == "signature":  # has no spaces, and a part of 70 columns
             print(name, *_filled(value.replace("|", "|\n").split("\n"), 2), sep="\n")
         else:
-            head, *rest = _filled(re.split(r"(?<= )|(?<=\n)", value), 28)
+            head, *rest = _filled(re.split(r"(?<= )|(?<=\n)", _shown(name, value)), 28)
             print(f"{name.replace('_', ' '):<27} {head.lstrip()}", *rest, sep="\n")
+
+
+def _shown(name: str, value: Any) -> str:
+    """A fact for people; figures as `compare` shows them."""
+    from volt.comparison import COLUMNS
+    from volt.formats.detect import KINDS
+
+    forms = {ON_TEXT.get(one.key): one.form for one in COLUMNS}
+    if name == "kind":
+        return KINDS[value].said if value in KINDS else str(value)
+    if name == "special_tokens":
+        more = [f"and {len(value) - MOST_NAMES:,} more"] if len(value) > MOST_NAMES else []
+        return ", ".join([*value[:MOST_NAMES], *more]) or "none"
+    if name == "encoding" and value in USUAL_NAMES:
+        return f"{value}, as {USUAL_NAMES[value]} does"
+    if isinstance(value, dict):
+        return ", ".join(f"{one:,} {kind.replace('_', ' ')}" for kind, one in value.items())
+    if isinstance(value, list):
+        return "\n".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return format(value, ".3%" if name == "unknown_characters" else forms.get(name, ".4g"))
+    counted = " tokens" if name == "part_of_a_character" else ""
+    return f"{value:,}{counted}" if isinstance(value, int) else str(value)
 
 
 def _filled(parts: Sequence[str], indent: int) -> list[str]:
@@ -100,6 +122,7 @@ def found_facts(path: Path, pattern: str | None) -> dict[str, Any]:
 
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
+    from volt.foreign.facts import vocabulary_facts
     from volt.proposing.tokens import SPELLED, Kind
     from volt.report.answer import bound_sentence
     from volt.tokenizing.residues import find_residues
@@ -126,14 +149,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "never_used": sum(not token.frequency for token in texts) if seen else None,
         "residues": len(residues) if residues is not None else None,
         "longest_token": max((len(token.text) for token in texts), default=0),
-        "pretokenizer": vocabulary.rule.pretokenizer,
-        "reads": f"{vocabulary.rule.reads}s",
-        "normalize": vocabulary.rule.normalize,
-        "normalizer": vocabulary.normalizer and vocabulary.normalizer.summary,
-        "unicode": vocabulary.rule.unicode,
-        "encoding": vocabulary.encoding,
-        "merge_rule": vocabulary.merge_rule,
-        "unknown": vocabulary.unknown,
+        **vocabulary_facts(vocabulary),
         "criterion": choices and choices["criterion"],
         "doubts": decided and decided["doubts"],
         "bound": choices and bound_sentence(choices),
