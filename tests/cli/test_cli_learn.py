@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -310,7 +311,10 @@ def test_search_prints_the_quality_curve(folder, by):
     code, out, err = run(folder, *arguments)
     assert code == 0
     head, *rows = out.splitlines()
-    assert head.split()[4:] == ["heldout", *(["auto"] if by == "auto" else [])]
+    assert head.split()[4:] == ["heldout", *(["cost"] if by == "auto" else [])]
+    if by == "auto":
+        assert min(float(row.split()[-1].removesuffix("%")) for row in rows) == 0
+        assert all(re.search(r" \+\d+\.\d%$", row) for row in rows)
     quality = volt.learn([folder / "train.en", folder / "train.de"]).quality
     assert [(int(row[0].replace(",", "")), row[4]) for row in (
         row.removeprefix("*").split() for row in rows

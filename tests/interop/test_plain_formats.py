@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -305,6 +306,13 @@ def test_commands(tmp_path):
     run("import", tmp_path / "x.tiktoken", "-o", tmp_path / "back", "--force", "--from", "tiktoken")
     run("export", "-m", tmp_path / "out", "--to", "hf", "-o", tmp_path / "hf", "-q")
     assert (tmp_path / "hf/tokenizer.json").exists()
+    checked = ["--check", text, "--force"]
+    done = run("export", "-m", tmp_path / "out", "--to", "hf", "-o", tmp_path / "hf", *checked)
+    assert re.search(
+        r"checked: 0 of [1-9][\d,]* word types \(0 of [1-9]", " ".join(done.stderr.split())
+    )
+    done = run("export", "-m", tmp_path / "out", "--to", "text", "-o", tmp_path / "l", *checked)
+    assert "not checked: text is a list of tokens" in " ".join(done.stderr.split())
     done = run("export", "-m", tmp_path / "out", "--to", "subword-nmt", "-o", "x", code=2)
     assert "learn with --pretokenizer whitespace" in done.stderr
     done = run("import", text, "-o", tmp_path / "no", code=2)

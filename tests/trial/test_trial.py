@@ -431,6 +431,12 @@ def test_without_held_out_text_some_lines_are(corpus, tmp_path):
 @pytest.mark.parametrize(("words", "message"), [
     (["trial", "--vocab", "char", "-o", "o"], "needs --valid"),
     (["trial", "--task", "lm", "--vocab", "char", "-o", "o"], "needs FILE"),
+    (["trial", "x", "y", "--vocab", "char", "-o", "o"],
+     "takes its training text as --source x --target y; --task lm trains"),
+    (["trial", "x", "--vocab", "char", "-o", "o"], "--source x --target FILE"),
+    (["trial", "--valid", "x", "--test", "x", "x", "--vocab", "char", "-o", "o"],
+     "^--valid needs SOURCE TARGET, and --test is an option$"),
+    (["trial", "--vocab", "-o", "o"], "^--vocab needs V, and -o is an option$"),
     (["trial", "--task", "lm", "x", "--test", "a", "b", "--vocab", "char", "-o", "o"],
      "--test does not go with --task lm"),
     (["trial", "--task", "lm", "x", "--source", "a", "--vocab", "char", "-o", "o"],

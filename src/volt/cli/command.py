@@ -68,12 +68,24 @@ class Command(click.Command):
             name for name, value in context.params.items()
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and value != ()
         )  # fmt: skip
+        self._check_swallowed(context.params)
         for one in self.options.values():
             if one.required and one.name not in given:
                 flag = one.metavar if one.argument else f"{one.short or one.flag} {one.metavar}"
                 about = one.about()[0].lower() + one.about()[1:]
                 raise SettingsError(f"{self.name} needs {flag}: {about}")
         return {part: _made(kind, context.params, given) for part, kind in self.parts.items()}
+
+    def _check_swallowed(self, values: Mapping[str, Any]) -> None:
+        """An option that was taken for the value of the one before it, which lacks a value."""
+        named = [one for one in self.options.values() if not one.argument]
+        flags = {flag for one in named for flag in (one.flag, one.short) if flag}
+        for one in named:
+            value = values.get(one.name)
+            words = value if isinstance(value, tuple) else (value,)
+            found = next((word for word in words if isinstance(word, str) and word in flags), None)
+            if found is not None:
+                raise SettingsError(f"{one.flag} needs {one.metavar}, and {found} is an option")
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:

@@ -44,6 +44,8 @@ def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: 
         vocabulary = with_roles(vocabulary, roles)
         say(shown.quiet, verify_conversion(vocabulary, result.files[0], asked.to))
     if result.check is not None:
-        say(shown.quiet, f"encoded otherwise: {result.check}")
+        say(shown.quiet, f"checked: {result.check} are encoded differently")
+    elif asked.check:
+        say(shown.quiet, f"not checked: {asked.to} is a list of tokens, which encodes no text")
     if shown.json:
         print_json(result.summary())

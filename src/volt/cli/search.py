@@ -24,6 +24,10 @@ class SearchCommand(Inputs, HeldOutTexts, group="Output"):
     )
 
 
+FORMS = {"cost": ">+12.1%"}
+"""Of columns that are not a plain number."""
+
+
 @command("volt search train.txt --by muv --sizes 1k:10k:1k")
 def search(
     asked: SearchCommand,
@@ -63,9 +67,14 @@ def search(
     if run.json:
         print_json({"rows": rows, "winner": asdict(choice)})
         return
-    names = list(dict.fromkeys(["heldout", settings.by])) if result.quality else [settings.by]
+    if settings.by == "auto":  # the work is in no unit that people know
+        lowest = min(row["auto"] for row in rows)
+        rows = [{**row, "cost": row["auto"] / lowest - 1} for row in rows]
+    by = "cost" if settings.by == "auto" else settings.by
+    names = list(dict.fromkeys(["heldout", by])) if result.quality else [by]
     columns = [("", "<1"), ("size", ">9,"), ("tokens", ">13,"), ("H/type", ">8.4f"),
-               ("H/char", ">8.4f"), *((name, ">12.5g") for name in names)]  # fmt: skip
+               ("H/char", ">8.4f")]  # fmt: skip
+    columns += [(name, FORMS.get(name, ">12.5g")) for name in names]
     shown = ["size", "tokens", "entropy_types", "entropy_occurrences", *names]
     lines = (["*" * (row["size"] == choice.size), *map(row.get, shown)] for row in rows)
     print("\n".join(text_table(columns, lines)))

@@ -71,6 +71,12 @@ def trial(
         "progress": progress_for(run.quiet, lines=True),
         "say": lambda line: say(run.quiet, line),
     }
+    if settings.task == "translation" and asked.files:
+        source, target, *_ = *asked.files, "FILE"
+        raise SettingsError(
+            f"a translation trial takes its training text as --source {source} --target {target}; "
+            "--task lm trains language models on FILE..."
+        )
     check_held_out(settings.task, given)
     if settings.task == "lm":
         refuse(given, ("source", "target"), "--task lm")
@@ -78,7 +84,6 @@ def trial(
             raise SettingsError("--task lm needs FILE...: the training text")
         results = trials.lm_trial(asked.files, heldout=held_out.heldout, **options)
     else:
-        refuse(given, ("files",), "--task translation")
         if asked.source is None or asked.target is None:
             raise SettingsError("trial needs --source and --target, or --task lm and FILE...")
         options |= {"valid": held_out.valid, "test": held_out.test}

@@ -28,6 +28,7 @@ from volt.formats.merges import (
     check_rule,
     delayed_tokens,
     differing_tokens,
+    tally,
 )
 from volt.formats.registry import FORMATS
 from volt.settings.roles import UseSettings
@@ -43,8 +44,8 @@ class ExportResult:
     files: list[Path]
     messages: list[str] = field(default_factory=list)
     check: Check | None = None
-    """Words of the given text that the toolkit encodes differently. None if it merges by the same
-    rule, or without a text."""
+    """Words of the given text that the toolkit encodes differently. None without a text, or if the
+    format has no merges."""
 
     def summary(self) -> dict[str, Any]:
         """Plain data."""
@@ -88,7 +89,7 @@ def export(
     files = form.write(vocabulary, Path(path))
     claim(*files, inputs=[*inputs, check], force=force, parents=True)
     counts = None
-    if check is not None and form.merge_rule is not None and vocabulary.look_up is None:
+    if check is not None and form.merge_rule is not None:
         rule = vocabulary.rule
         counts = (
             check if isinstance(check, WordCounts)
@@ -109,7 +110,7 @@ def _differences(
 ) -> tuple[list[str], Check | None]:
     """Where the toolkit merges differently from volt (METHOD 7)."""
     messages: list[str] = []
-    found: Check | None = None
+    found = None if counts is None else tally(counts, [])  # by the same rule none differs
     if form.differs(vocabulary) and counts is not None:
         found = check_rule(vocabulary, counts, "concat")
         if other := differing_tokens(vocabulary):
@@ -117,7 +118,8 @@ def _differences(
     listed = form.merge_rule == "pairs" and vocabulary.look_up is None
     pairs = listed and vocabulary.merge_rule == "concat" and form.one_pair_at_a_time
     if pairs and (other := delayed_tokens(vocabulary)):
-        found = None if counts is None else check_delayed(vocabulary, counts)
+        if counts is not None:
+            found = check_delayed(vocabulary, counts)
         messages.append(
             f"{form.toolkit} may merge {plural(len(other), 'token')}, such as {other[0]!r}, too "
             "early" + ("; use `check` to count how often" if found is None else f"; {found} differ")

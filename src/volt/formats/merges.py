@@ -75,7 +75,7 @@ def check_rule(vocabulary: Vocabulary, counts: WordCounts, rule: MergeRule) -> C
             other_ids[other_bounds[word] : other_bounds[word + 1]],
         )
     ]
-    return _tally(counts, differing)
+    return tally(counts, differing)
 
 
 def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
@@ -96,7 +96,7 @@ def check_delayed(vocabulary: Vocabulary, counts: WordCounts) -> Check:
             tokens = _join(tokens, min(due, key=lambda pair: order[pair]))
         if tokens != merge_symbols(symbols, rank):
             differing.append(number)
-    return _tally(counts, differing)
+    return tally(counts, differing)
 
 
 def _join(tokens: list[str], pair: Pair) -> list[str]:
@@ -110,6 +110,7 @@ def _join(tokens: list[str], pair: Pair) -> list[str]:
     return out
 
 
-def _tally(counts: WordCounts, differing: list[int]) -> Check:
+def tally(counts: WordCounts, differing: list[int]) -> Check:
+    """Of words that are given by number."""
     numbers = counts.counts // np.uint64(counts.unit)
     return Check(len(differing), len(counts), int(numbers[differing].sum()), int(numbers.sum()))
