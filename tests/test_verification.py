@@ -12,7 +12,7 @@ from published import hugging_face, sentencepiece_model
 
 import volt
 from volt.foreign.check_lines import NUMBER
-from volt.verification import MOST_SHOWN
+from volt.verification import MOST_SHOWN, verify_conversion
 
 
 @pytest.fixture
@@ -168,3 +168,50 @@ def test_a_result_and_its_export_are_the_same(tmp_path, pretokenizer):
     other = volt.learn(text, pretokenizer=pretokenizer, size=340)
     other.save(tmp_path / "other")
     assert not volt.verify(tmp_path / "other", tmp_path / "hf", on=text).same
+
+
+def test_what_is_added_around_a_text_is_said_where_it_differs(tmp_path):
+    data = json.loads(hugging_face("gpt2"))
+    (tmp_path / "plain.json").write_text(json.dumps(data))
+    name = data["added_tokens"][0]["content"]
+    text, end = (
+        {"Sequence": {"id": "A", "type_id": 0}},
+        {"SpecialToken": {"id": name, "type_id": 0}},
+    )
+    number = data["added_tokens"][0]["id"]
+    data["post_processor"] = {
+        "type": "TemplateProcessing", "single": [end, end, text, end], "pair": [text],
+        "special_tokens": {name: {"id": name, "ids": [number], "tokens": [name]}},
+    }  # fmt: skip
+    (tmp_path / "around.json").write_text(json.dumps(data))
+    found = volt.verify(tmp_path / "plain.json", tmp_path / "around.json")
+    assert found.same
+    added = f"adds {name} {name} ... {name}"
+    said = f"not compared is what is added around a text: A adds nothing, B {added}"
+    assert said in found.messages
+    same = volt.verify(tmp_path / "around.json", tmp_path / "around.json")
+    assert not any("around" in one for one in same.messages)
+    # A role is one token: two before a text are more than volt can say.
+    vocabulary, _ = volt.import_vocabulary(tmp_path / "around.json")
+    assert f"{added}, volt adds nothing" in verify_conversion(
+        vocabulary, tmp_path / "around.json", "hf"
+    )
+    data["post_processor"]["single"] = [end, text]
+    (tmp_path / "around.json").write_text(json.dumps(data))
+    vocabulary, _ = volt.import_vocabulary(tmp_path / "around.json")
+    assert vocabulary.roles.add_bos
+    assert "warning" not in verify_conversion(vocabulary, tmp_path / "around.json", "hf")
+
+
+def test_settings_of_generation_that_are_not_imported_are_named(tmp_path):
+    data = json.loads(hugging_face("gpt2"))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(data))
+    settings = {"top_p": 0.9, "transformers_version": "5"}
+    (tmp_path / "generation_config.json").write_text(json.dumps(settings))
+    _, messages = volt.import_vocabulary(tmp_path)
+    assert [one for one in messages if "generation_config" in one] == [
+        "generation_config.json is the model's and not taken over (top_p); the ids stay, so keep "
+        "it as it is"
+    ]
+    (tmp_path / "generation_config.json").write_text('{"transformers_version": "5"}')
+    assert not any("generation" in one for one in volt.import_vocabulary(tmp_path)[1])

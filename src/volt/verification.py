@@ -78,7 +78,8 @@ def verify(
 
     With `texts`, the texts of the tokens are compared and not their ids. Files are encoded whole,
     so that line ends count. A vocabulary of volt beside a file of another toolkit is used as that
-    toolkit uses it. `pattern` is for files that do not say how they cut text.
+    toolkit uses it. `pattern` is for files that do not say how they cut text. Tokens that are added
+    around a text are left out; a message says where they differ.
 
     >>> import tempfile, volt
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -91,10 +92,23 @@ def verify(
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
     messages = [f"{side}: {message}" for side, opened in (("A", one), ("B", other))
                 for message in opened.messages]  # fmt: skip
+    if unlike := _unlike_around(("A", one.engine.around), ("B", other.engine.around)):
+        messages.append(f"not compared is what is added around a text: {unlike}")
     engines = _alike(one.engine, other.engine, messages), _alike(other.engine, one.engine, messages)
     every = [*documents, *built_in()]
     found = verify_engines(*engines, every, texts=texts, given=len(documents))
     return replace(found, messages=messages)
+
+
+def _unlike_around(*sides: tuple[str, tuple[list[str], list[str]] | None]) -> str:
+    """What two tokenizers add before and after a text; empty if it is the same, or not known."""
+    (_, mine), (_, theirs) = sides
+    if mine is None or theirs is None or mine == theirs:
+        return ""
+    return ", ".join(
+        f"{name} adds {' '.join([*around[0], '...', *around[1]]) if any(around) else 'nothing'}"
+        for name, around in sides if around is not None
+    )  # fmt: skip
 
 
 def _alike(one: Engine, other: Engine, messages: list[str]) -> Engine:
@@ -229,13 +243,15 @@ def verify_conversion(
         return f"not verified: {error}"
     if own.library == "volt":
         return "not verified: there is no library to compare with"
-    found = verify_engines(
-        Native(Tokenizer(vocabulary), own.kind, own, alone=True), own, texts_for(own)
-    )
+    tokenizer = Tokenizer(vocabulary)
+    found = verify_engines(Native(tokenizer, own.kind, own, alone=True), own, texts_for(own))
     line = (
         f"verified: {found.equal:,} of {found.documents:,} built-in texts have the same ids in "
         f"{own.library}"
     )
+    around = Native(tokenizer, "volt").around
+    if unlike := _unlike_around((own.library, own.around), ("volt", around)):
+        line += f"; warning: what is added around a text differs: {unlike}"
     if found.same:
         return line
     first = found.differences[0]

@@ -117,6 +117,12 @@ class Engine(ABC):
         return [name for i in sorted(self.named) if (name := self.names[i])]
 
     @property
+    def around(self) -> tuple[list[str], list[str]] | None:
+        """The tokens that go before and after a text, where they are asked for; None if its files
+        do not say it."""
+        return None
+
+    @property
     def size(self) -> int:
         """Rows of the embedding table."""
         return len(self.names)

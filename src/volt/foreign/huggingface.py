@@ -106,6 +106,16 @@ class HuggingFace(Engine):
         return [self._name_of[number] for number in sorted(self.named)]
 
     @property
+    def around(self) -> tuple[list[str], list[str]] | None:
+        if self.kind != "hf":  # made of files that have no post-processor
+            return None
+        found = self.tokenizer.encode("a")
+        is_added = [*map(bool, found.special_tokens_mask), False]
+        first = is_added.index(False)
+        return found.tokens[:first], [name for name, added in zip(
+            found.tokens[first:], is_added[first:], strict=False) if added]  # fmt: skip
+
+    @property
     def _is_unigram(self) -> bool:
         return isinstance(self.head["model"]["vocab"], list)
 

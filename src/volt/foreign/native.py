@@ -49,6 +49,13 @@ class Native(Engine):
     def names(self) -> list[str | None]:  # type: ignore[override]
         return [*self.vocabulary.texts]
 
+    @property
+    def around(self) -> tuple[list[str], list[str]] | None:
+        if self.behind is not None:
+            return self.behind.around
+        before, after = self.vocabulary.around
+        return [self.vocabulary.texts[i] for i in before], [self.vocabulary.texts[i] for i in after]
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if self.leaves_marks and self.behind is not None and any(SPACE_MARK in t for t in texts):
             return [self.behind.encode(text) if SPACE_MARK in text else self._encode([text])[0]

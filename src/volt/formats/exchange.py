@@ -21,7 +21,7 @@ from volt.counting.inputs import Text
 from volt.formats.assembly import assemble
 from volt.formats.base import Format
 from volt.formats.detect import KINDS, detect, identify
-from volt.formats.huggingface.folder import read_roles
+from volt.formats.huggingface.folder import generation_left_out, read_roles
 from volt.formats.merges import (
     Check,
     check_delayed,
@@ -159,6 +159,8 @@ def import_vocabulary(
         vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")
+    if file.is_dir():
+        parsed.messages += generation_left_out(vocabulary, file)
     return vocabulary, parsed.messages
 
 

@@ -21,6 +21,7 @@ ANY_INPUT = 1000000000000000019884624838656
 LONGEST_INPUT = 2**53
 TEMPLATE = "chat_template.jinja"
 CONFIG, ADDED = "tokenizer_config.json", "added_tokens.json"
+GENERATION, OF_THE_FILE = "generation_config.json", ("_from_model_config", "transformers_version")
 PLAIN_NAME = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 """An added token that is found anywhere, as it is."""
 ADDED_BY_CLASS = {
@@ -68,6 +69,19 @@ def generation(vocabulary: Vocabulary) -> dict[str, Any]:
     if last:
         found["eos_token_id"] = last[0] if len(last) == 1 else last
     return dict(sorted(found.items()))
+
+
+def generation_left_out(vocabulary: Vocabulary, folder: Path) -> list[str]:
+    """What is not taken over from the `generation_config.json` of a folder."""
+    own = generation(vocabulary)
+    lost = [key for key, value in settings_of(folder, GENERATION).items()
+            if own.get(key) != value and key not in OF_THE_FILE]  # fmt: skip
+    if not lost:
+        return []
+    return [
+        f"{GENERATION} is the model's and not taken over ({', '.join(lost[:4])}"
+        f"{', ...' if len(lost) > 4 else ''}); the ids stay, so keep it as it is"
+    ]
 
 
 def post_processor(vocabulary: Vocabulary) -> dict[str, Any]:
