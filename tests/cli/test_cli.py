@@ -214,6 +214,9 @@ BAD = {
     "count text --creterion muv": "count has no option --creterion",
     "learn text -o out --creterion muv": "no option --creterion; did you mean --criterion?",
     "lern text": "there is no command 'lern'; did you mean 'learn'?",
+    "shrink text": "there is no command 'shrink'; did you mean 'refit'?",
+    "compare old --on de=text en=text": "en=text; kinds of text are one list with commas: --on "
+    "NAME=FILE,en=text",
     "info -m old": "info has no option -m; TOKENIZER goes without an option: volt info out",
     "trial --train text": "[FILE...] goes without an option: volt trial ",
     "count folder/../txet -o out": "no such file: folder/../txet; did you mean folder/../text?",

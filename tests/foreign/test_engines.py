@@ -23,9 +23,11 @@ from published import (
 
 import volt
 from volt.base.errors import InputError, SettingsError, VoltError
+from volt.base.extras import need
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import library_errors
 from volt.foreign.check_lines import NUMBER, built_in
+from volt.foreign.facts import tokenizer_facts
 from volt.foreign.opening import open_engine
 from volt.formats.detect import identify
 
@@ -370,6 +372,29 @@ def test_what_a_folder_is_not(tmp_path):
     (tmp_path / "vocab.json").write_text("{}")
     with pytest.raises(VoltError, match="one is missing"):
         open_engine(tmp_path)
+    cut = tmp_path / "tokenizer.json"
+    cut.write_text(hugging_face("qwen2")[:300])
+    with pytest.raises(VoltError, match=r"not JSON: .*; it seems to be cut short"):
+        open_engine(cut)
+    (tmp_path / "cut.model").write_bytes(sentencepiece_model("bpe")[:5000])
+    with pytest.raises(VoltError, match="not a SentencePiece model, or cut short"):
+        open_engine(tmp_path / "cut.model")
+    with pytest.raises(SettingsError, match=r"^this needs no_such_package: pip install"):
+        need("no_such_package.part", "hf")
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes((40).to_bytes(8, "little") + b'{"a": 1}' + b" " * 32)
+    with pytest.raises(VoltError, match=r"the weights of a model \(safetensors\), not a tokenizer"):
+        open_engine(weights)
+
+
+def test_what_a_folder_is_beside_what_is_read(tmp_path):
+    (tmp_path / "tokenizer.json").write_text(hugging_face("qwen2"))
+    for name in ("tokenizer.model", "vocab.json", "merges.txt", "config.json"):
+        (tmp_path / name).write_text("{}")
+    notes = tokenizer_facts(tmp_path)["notes"]
+    assert "also here, not read: merges.txt, tokenizer.model, vocab.json" in notes
+    assert not [one for one in tokenizer_facts(tmp_path / "tokenizer.json")["notes"]
+                if "also here" in one]  # fmt: skip
     with pytest.raises(VoltError, match="no such file"):
         open_engine(tmp_path / "none")
     assert volt.VoltError is VoltError

@@ -136,6 +136,7 @@ def test_broken_files_are_refused_by_line(tmp_path):
         (good + "AAAAAA== 4\n", "ids"),
         ("\n".join(good.splitlines()[1:]), "ids"),
         ("", "character"),
+        (good + "AAAAAA== 4", "two tokens have the same rank; it seems to be cut short"),
     ):
         path.write_text(content)
         with pytest.raises(volt.VoltError, match=named):
@@ -146,5 +147,9 @@ def test_broken_files_are_refused_by_line(tmp_path):
         with pytest.raises(volt.VoltError):
             volt.import_vocabulary(path)
     settings.unlink()
+    path.write_text(good[:-1])
+    with pytest.raises(volt.VoltError, match="`pattern`; it seems to be cut short"):
+        volt.import_vocabulary(path)
+    path.write_text(good)
     with pytest.raises(volt.VoltError, match="ids"):
         volt.import_vocabulary(path, pattern="byte-level")

@@ -14,5 +14,5 @@ def need(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise SettingsError(
-            f"this needs {module}: pip install 'volt-vocab[{extra}]' ({error})"
+            f"this needs {module.partition('.')[0]}: pip install 'volt-vocab[{extra}]' ({error})"
         ) from error

@@ -113,7 +113,9 @@ def parse_json(name: str, text: str | bytes, schema: Schema | None = None) -> An
         text = text if isinstance(text, str) else text.decode()
         value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{name} is not JSON: {error}") from None
+        end = text.rstrip()[-1:]
+        cut = "" if end in ("}", "]", b"}", b"]", "", b"") else "; it seems to be cut short"
+        raise InputError(f"{name} is not JSON: {error}{cut}") from None
     if _SURROGATE.search(text):
         _refuse_surrogates(name, value)
     if schema is not None:

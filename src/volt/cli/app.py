@@ -37,6 +37,12 @@ COMMANDS = {
 commands, which would take 0.12 s of its 0.19 s. A module of this folder is named like its command;
 a name that Python reserves has an underscore."""
 
+MEANT = {
+    "shrink": "refit", "prune": "refit", "trim": "refit", "expand": "extend", "train": "learn",
+    "tokenize": "encode", "detokenize": "decode",
+}  # fmt: skip
+"""What else people call a command."""
+
 
 class Commands(click.Group):
     """Imports a command when it is asked for."""
@@ -55,7 +61,9 @@ class Commands(click.Group):
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not context.resilient_parsing:
-            raise SettingsError(f"there is no command {name!r}{did_you_mean(name, COMMANDS)}")
+            meant = f"; did you mean {MEANT[name]!r}?" if name in MEANT else ""
+            hint = meant or did_you_mean(name, COMMANDS)
+            raise SettingsError(f"there is no command {name!r}{hint}")
         return super().resolve_command(context, args)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

@@ -41,9 +41,15 @@ class CompareCommand(File, Pattern, group="Input"):
 def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
     from volt.comparison import as_text
-    from volt.foreign.documents import parse_groups
+    from volt.foreign.documents import GROUP, parse_groups
 
-    vocabularies = map(Path, asked.vocabularies)
+    vocabularies = [*map(Path, asked.vocabularies)]
+    for one in vocabularies:
+        if GROUP.fullmatch(str(one)) and not one.exists():
+            raise SettingsError(
+                f"no such file or folder: {one}; kinds of text are one list with commas: "
+                f"--on NAME=FILE,{one}"
+            )
     on = parse_groups(asked.on)
     texts = list(on.values()) if isinstance(on, Mapping) else on
     asked.claim([[*one.iterdir()] if one.is_dir() else one for one in vocabularies], texts)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from volt.base.errors import VoltError
+from volt.base.gate import named
 from volt.counting.marks import (
     BYTES,
     END_MARK,
@@ -20,6 +21,7 @@ from volt.counting.marks import (
 from volt.foreign.base import Engine
 from volt.foreign.native import Native
 from volt.foreign.opening import open_engine
+from volt.formats.detect import identify, not_read
 from volt.formats.exchange import import_vocabulary
 from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.roles import NAMED
@@ -45,6 +47,8 @@ def tokenizer_facts(path: str | os.PathLike[str], pattern: str | None = None) ->
         "unknown": None if engine.unknown_id is None else engine.names[engine.unknown_id],
         "special_tokens": engine.named_texts,
     }
+    if (place := named(path)).is_dir() and (beside := not_read(identify(place))):
+        opened.engine.messages.append(f"also here, not read: {', '.join(beside)}")
     signature = None
     if isinstance(engine, Native):
         with suppress(VoltError):  # it can be encoded with, and not be converted

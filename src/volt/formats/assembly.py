@@ -461,6 +461,6 @@ def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
         return "metaspace" if used[SPACE] > used[WORD_END] else "whitespace"
     raise InputError(
         f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
-        "these are not tokens of metaspace, whitespace or byte-level text. A text to compare "
-        "on is named with `on`, once for each"
+        "these are not tokens of metaspace, whitespace or byte-level text. If this is a "
+        "text, name it with `on`, once for each text"
     )

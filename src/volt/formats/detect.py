@@ -132,6 +132,8 @@ def _of_folder(path: Path) -> Identified:
     named = [path / name for name in FOLDER_FILES if (path / name).exists()]
     for file in named or (single if len(single) == 1 else []):
         return Identified(_of_file(file), file)
+    if single:
+        raise InputError(f"{path}: {', '.join(file.name for file in single)}: name one of them")
     check_sides(path)
     if any((path / name).exists() for pair in PAIRS for name in pair):
         raise InputError(
@@ -144,10 +146,23 @@ def _of_folder(path: Path) -> Identified:
     )
 
 
+def not_read(found: Identified) -> list[str]:
+    """The tokenizer files of a folder beside the one that was decided for."""
+    pairs = {name for pair in PAIRS for name in pair}
+    names = {"tokenizer.json", "tekken.json", *pairs, *FOLDER_FILES}
+    read = {found.file.name} | (pairs if found.kind in ("gpt2", "marian-mt") else set())
+    return sorted(file.name for file in found.file.parent.iterdir() if file.name not in read
+                  and (file.name in names or file.name.endswith(FOLDER_ENDINGS))
+                  and not (found.kind == "marian-mt" and file.suffix == ".spm"))  # fmt: skip
+
+
 def _of_file(path: Path) -> str:
-    with open_file(path) as stream, reading(path):  # a GGUF file has all of a model in it
-        if stream.read(4) == b"GGUF":
+    with open_file(path) as stream, reading(path):  # both have all of a model in them
+        start = stream.read(10)
+        if start.startswith(b"GGUF"):
             return "gguf"
+        if start[6:] == b'\0\0{"':
+            raise InputError(f"{path}: the weights of a model (safetensors), not a tokenizer")
     data = read_bytes(path)
     head = data[:4096]
     first = head.partition(b"\n")[0].rstrip(b"\r")

@@ -182,7 +182,7 @@ def model_proto(name: str, data: bytes) -> Any:
     except Exception as error:
         if type(error).__name__ != "DecodeError":  # of google.protobuf.message
             raise
-        raise InputError(f"{name}: not a SentencePiece model: it can't be parsed") from None
+        raise InputError(f"{name}: not a SentencePiece model, or cut short") from None
     return model
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.gate import read_json, read_lines
+from volt.base.gate import read_bytes, read_json, read_lines
 from volt.base.schema import table, text
 from volt.base.shown import plural
 from volt.counting.marks import byte_letters
@@ -99,6 +99,9 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
         if data in ranks:
             raise InputError(f"{path}: line {number}: the token {code[:60]!r} is there twice")
         ranks[data] = int(rank)
+    cut = "" if read_bytes(path).endswith(b"\n") else "; it seems to be cut short"
+    if cut and len(set(ranks.values())) < len(ranks):
+        raise InputError(f"{path}: two tokens have the same rank{cut}")
     settings = settings_path(path)
     if settings.exists():
         return RanksFile(ranks, *_read_settings(settings), [])
@@ -109,7 +112,8 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
         if known is None:
             raise SettingsError(
                 f"{path}: {len(ranks):,} ranks, which is not a published vocabulary, and no "
-                f"{settings.name} beside it: how it cuts text is not known; name it with `pattern`"
+                f"{settings.name} beside it: how it cuts text is not known; name it with "
+                f"`pattern`{cut}"
             )
         found = PRETOKENIZERS[known].pattern or ""
         messages.append(f"{len(ranks):,} ranks: the pattern {known}")
