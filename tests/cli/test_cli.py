@@ -213,6 +213,7 @@ BAD = {
     "encode -m . text -o text --force": "text is an input",
     "count text --creterion muv": "count has no option --creterion",
     "learn text -o out --creterion muv": "no option --creterion; did you mean --criterion?",
+    "count text,text -o out": "no such file: text,text; separate files by spaces: text text",
     "lern text": "there is no command 'lern'; did you mean 'learn'?",
     "shrink text": "there is no command 'shrink'; did you mean 'refit'?",
     "compare old --on de=text en=text": "en=text; kinds of text are one list with commas: --on "

@@ -1,5 +1,7 @@
 """Exported .model files give the same ids in SentencePiece as volt."""
 
+import sys
+
 import pytest
 from hypothesis import given
 from real import real_text
@@ -37,6 +39,19 @@ def equal(vocabulary, other, text):
     assert other.encode(text) == ids
     assert other.encode(text, out_type=str) == [tok.tokens[i] for i in ids]
     return ids
+
+
+def test_marian_knows_a_model_by_its_ending(tmp_path):
+    found = volt.export(learned("metaspace"), "sentencepiece", tmp_path / "vocab.spm")
+    assert [file.name for file in found.files] == ["vocab.spm", "vocab.vocab"]
+    vocabulary, _ = volt.import_vocabulary(tmp_path / "vocab.spm")
+    assert vocabulary.texts == learned("metaspace").texts
+
+
+def test_without_protobuf_it_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    with pytest.raises(volt.SettingsError, match=r"needs google.protobuf: pip install 'volt-vocab"):
+        volt.export(learned("metaspace"), "sentencepiece", tmp_path / "spm")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -411,6 +411,9 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
                 f"{name[:200]}: an input has a name only with `mix`, which gives their shares; "
                 f"without `mix` leave out {group[:100]}="
             )
+        parts = name.split(",")
+        if all(part and _exists(Path(part)) for part in parts):
+            hint = f"; separate files by spaces: {' '.join(parts)[:200]}"
         raise InputError(f"no such file: {name[:200]}{hint or _nearest(path)}")
     if not path.is_dir():
         return [TextInput(str(path), weight, path=path)]

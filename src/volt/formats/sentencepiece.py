@@ -48,6 +48,7 @@ ADDS = LookUp(arithmetic="float32", restart="text")
 
 
 def _proto() -> Any:
+    need("google.protobuf", "sentencepiece")  # sentencepiece alone does not bring it
     return need("sentencepiece.sentencepiece_model_pb2", "sentencepiece")
 
 
@@ -56,8 +57,8 @@ def new_model_proto() -> Any:
 
 
 def model_path(path: Path) -> Path:
-    """PATH, or PATH.model."""
-    return path if path.suffix == ".model" else path.with_name(path.name + ".model")
+    """PATH if it ends as models do (`.spm` for Marian), or PATH.model."""
+    return path if path.suffix in (".model", ".spm") else path.with_name(path.name + ".model")
 
 
 def refusals(vocabulary: Vocabulary) -> Iterator[str]:
@@ -299,7 +300,7 @@ FORMAT = Format(
     name="sentencepiece",
     toolkit="SentencePiece",
     description="A model for SentencePiece: BPE or Unigram.",
-    writes="`PATH.model`, `PATH.vocab`",
+    writes="`PATH.model` (or `.spm`), `PATH.vocab`",
     write=write,
     read=read,
     takes=lambda mode: mode.space_before,
