@@ -125,6 +125,7 @@ def test_that_nothing_was_removed_is_said(folder: Path, tmp_path: Path) -> None:
     assert again.returncode == 0, again.stderr
     assert again.stderr.startswith("nothing was removed: 400 tokens before and after\n")
     assert "->" not in again.stderr.split("tokens per line")[0]
+    assert "next:" not in again.stderr
 
 
 def test_the_cost_is_that_of_the_model_to_be_cut(folder: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from volt.adapting.owned import restrict, token_frequencies
 from volt.base.errors import SettingsError
+from volt.base.shown import plural
 from volt.counting.counts import WordCounts
 from volt.proposing.tokens import NO_TOKEN, Token
 from volt.tokenizing.check import find_unreachable
@@ -50,24 +51,37 @@ def without_residues(
     ids, offsets = before.encode_words(counts)
     reachable = {*range(len(old))} - {*find_unreachable(before)}
     removed = {*found} - pinned
+    stays = {"it is pinned": len({*found} & pinned)}  # why residues stay, and how many
+
+    def keep(why: str, some: set[int]) -> None:
+        nonlocal removed
+        stays[why] = stays.get(why, 0) + len(removed & some)
+        removed = removed - some
+
     for _ in range(MOST_ROUNDS):
         tried = _without(old, parents, removed)
         if isinstance(tried, set):
-            removed -= tried
+            keep("a token made from it has no other pair", tried)
             continue
         vocabulary, id_map, rerouted = tried
         after = Tokenizer(vocabulary, threads=threads)
         again, ends = after.encode_words(counts)
-        wrong = _ancestors(parents, _changed(ids, offsets, again, ends, id_map)) & removed
+        changed = _ancestors(parents, _changed(ids, offsets, again, ends, id_map)) & removed
         lost = {int(np.flatnonzero(id_map == i)[0]) for i in find_unreachable(after)} & reachable
-        wrong |= _ancestors(parents, lost) & removed
-        if not wrong and np.array_equal(id_map[ids], again.astype(np.int64)):
+        hidden = _ancestors(parents, lost) & removed
+        if not changed | hidden and np.array_equal(id_map[ids], again.astype(np.int64)):
             messages = [
                 f"{len(found):,} residues: tokens that the text makes, but never shows; "
-                f"{len(removed):,} of them were taken out, and the text is encoded as before"
+                f"{len(removed):,} of them were taken out, and the text is encoded as before",
+                *(
+                    f"{plural(number, 'residue')} stayed: {why}"
+                    for why, number in stays.items()
+                    if number
+                ),
             ]
             return WithoutResidues(vocabulary, id_map, rerouted, messages)
-        removed -= wrong or removed
+        keep("a word of the text would be encoded differently", changed)
+        keep("another token could no longer be reached", hidden if changed | hidden else removed)
     raise SettingsError("`residues`: no set of residues could be taken out")
 
 

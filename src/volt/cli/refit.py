@@ -50,7 +50,7 @@ def refit(
     stays = "every special token, byte and character stays: what could be encoded still can"
     engine = result.original.engine
     kept = [] if engine is not None and engine.whole else [stays]  # a note says what is lost
-    following = next_command(tokenizer, reading, target)
+    following = next_command(tokenizer, reading, target) if result.dropped else ""
     tell_refit(result, [*answer_lines(result), *kept], following, target, run)
 
 
@@ -105,7 +105,8 @@ def tell_refit(
         lines.append(f"characters it has no token for: {shares} of the tokens")
     lines += [f"note: {message}" for message in messages]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
-    say_lines(run.quiet, [Line(f"next: {following}", "bold")])
+    if following:
+        say_lines(run.quiet, [Line(f"next: {following}", "bold")])
 
 
 def next_command(tokenizer: TokenizerInput, reading: ReadSettings, target: Folder) -> str:
