@@ -342,3 +342,12 @@ def test_search_errors(folder, arguments, words):
     assert (code, out) == (2, "")
     assert words in err
     assert "Traceback" not in err
+
+
+def test_a_byte_level_vocabulary_has_bytes_for_characters(tmp_path):
+    (tmp_path / "text").write_text("low lower lowest\n" * 20)
+    learned = ["learn", "text", "-o", "out", "--size", "264", "--pretokenizer", "byte-level"]
+    assert "264 tokens (4 special, 256 byte, 4 merged)" in run(tmp_path, *learned)[2]
+    said = run(tmp_path, "info", "out")[1]
+    assert re.search(r"^tokens +4 special, 256 byte, 4 merged$", said, re.M)
+    assert re.search(r"^longest token +\d bytes$", said, re.M)

@@ -189,7 +189,8 @@ def test_the_small_curve_is_that_of_quality_with_its_range_and_the_choice(result
     marked = {i - 2 for i, c in enumerate(pointer[: 2 + len(curve.sizes)]) if c in "-^"}
     assert {i for i, size in enumerate(curve.sizes) if low < size < high} <= marked
     assert f"(best {best:.3f}, top 5% above it)" in about
-    assert pointer.endswith(f"^ {result.choice.size:,}")
+    assert pointer.endswith(f" chosen: {result.choice.size:,}")
+    assert pointer.count("^") == 1
     plain = sparkline(curve, unicode=False)
     assert "".join(plain).isascii()
 

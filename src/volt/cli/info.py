@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.lines import WIDTH
 from volt.base.options import argument, file_list, option, path
+from volt.base.shown import plural
 from volt.cli.arguments import Pattern
 from volt.cli.command import command
 from volt.cli.console import print_json
@@ -67,6 +68,9 @@ def info(asked: InfoCommand) -> None:
     for name, value in facts.items():
         if value is None or name == "merges" or (value == 0 and name in RARE):
             continue
+        if name == "longest_token":
+            spelled = facts["tokens"].keys() & {"character", "other"}  # the last: somebody's
+            value = plural(value, "character" if spelled else "byte")
         if name == "signature":  # has no spaces, and a part of 70 columns
             print(name, *_filled(value.replace("|", "|\n").split("\n"), 2), sep="\n")
         else:
@@ -123,16 +127,15 @@ def found_facts(path: Path, pattern: str | None) -> dict[str, Any]:
 def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
     from volt.foreign.facts import vocabulary_facts
-    from volt.proposing.tokens import SPELLED, Kind
+    from volt.proposing.tokens import SPELLED
     from volt.report.answer import bound_sentence
+    from volt.report.facts import kind_counts
     from volt.tokenizing.residues import find_residues
 
     vocabulary, choices = material.vocabulary, material.choices
     if choices is not None and "choices" not in choices:  # of a vocabulary that was joined
         choices = None
     corpus = (material.report or {}).get("corpus")
-    kinds: tuple[Kind, ...] = get_args(Kind)
-    counted = {kind: len(vocabulary.of_kind(kind)) for kind in kinds}
     texts = [token for token in vocabulary.tokens if token.kind in SPELLED]
     seen = any(token.frequency for token in vocabulary.tokens)
     residues = find_residues(vocabulary)
@@ -142,7 +145,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
                         if one["criterion"] == choices["criterion"]), None)  # fmt: skip
     return {
         "size": len(vocabulary),
-        "tokens": {kind: count for kind, count in counted.items() if count},
+        "tokens": kind_counts(vocabulary),
         "scaffolds": vocabulary.scaffolds,
         "hidden": len(vocabulary.hidden),
         "unreachable": len(vocabulary.unreachable),

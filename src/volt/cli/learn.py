@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from volt.result import LearnResult
 
 ARTIFACTS = (
-    "volt.json", "curve.csv", "choices.json", "signature.txt", "report.json", "report.html",
+    "volt.json", "volt.cache", "curve.csv", "choices.json", "signature.txt", "report.json",
+    "report.html",
 )  # fmt: skip
 
 

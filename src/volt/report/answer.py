@@ -258,8 +258,9 @@ def _again(found: Mapping[str, Any]) -> str | None:
     said = f"{parts} chose {low:,} to {high:,}" if low < high else f"{parts} chose {low:,}"
     if low <= found["size"] <= high:
         return said
-    side = "below" if found["size"] < low else "above"
-    return f"{said}; the answer from the whole text lies {side}"
+    side, nearest = ("below", low) if found["size"] < low else ("above", high)
+    apart = abs(found["size"] / nearest - 1)
+    return f"{said}; the answer from the whole text lies {share(apart)} {side}"
 
 
 def _auto(found: Mapping[str, Any]) -> str | None:

@@ -39,9 +39,16 @@ def facts(
     ]
 
 
-def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]:
+def kind_counts(vocabulary: Vocabulary) -> dict[str, int]:
+    """How many tokens of each kind there are. The characters of a byte-level vocabulary are
+    bytes."""
     counted = {kind: len(vocabulary.of_kind(kind)) for kind in KINDS}
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in counted.items() if count)
+    single = "byte" if vocabulary.rule.mode.byte_level else "character"
+    return {single if kind == "character" else kind: one for kind, one in counted.items() if one}
+
+
+def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in kind_counts(vocabulary).items())
     found = [Fact("vocabulary", plural(len(vocabulary), "token"), kinds)]
     if vocabulary.scaffolds:
         found.append(Fact("scaffolds", f"{vocabulary.scaffolds:,}", "others are made from them"))
@@ -76,7 +83,7 @@ def _choice(choices: Mapping[str, Any]) -> list[Fact]:
     found = []
     mu, price = choices.get("mu"), choices.get("price")
     if mu is not None and price is not None:
-        note = f"the row costs as much as {price:,.4g}; where the two are equal, cost is lowest"
+        note = f"and costs as much as {price:,.4g}; cost is lowest where both are equal"
         found.append(Fact("last row saves", f"{mu:,.4g} token{'s' * (mu != 1)} of text", note))
     step = next((one for one in choices["steps"] if one["size"] == choices["size"]), None)
     if step and "moved" in step:

@@ -37,6 +37,7 @@ const VoltFiles = (() => {
     const parallel = files.length > 1 && files[0].parallel;
     say("files-lead", "Measured on the first lines of each file" +
       (files.every((one) => one.sampled_lines === one.lines) ? ", which are all of them. " : ` (${files.map((one) => whole(one.sampled_lines)).filter((n, i, all) => all.indexOf(n) === i).slice(0, 4).join(", ")} lines). `) +
+      "Word counts among the inputs have no lines, so they are left out. " +
       (files.every((one) => one.words) ? "Words are what stands between spaces. " : "Words are what stands between spaces; scripts without spaces have none. ") +
       (files.length > 1 ? (parallel ? "Parity is how many tokens a file takes against the first one, on the same lines." : "Parity is tokens per line against the first file; the files differ in their number of lines, so they may not say the same.") : ""));
     const body = find("file-table").tBodies[0];

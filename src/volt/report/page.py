@@ -178,7 +178,7 @@ def unicode_ranges() -> list[str]:
 
 def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
     """How to use the folder with other toolkits, run inside it: a command for every format, how to
-    go on, and why the format refuses the vocabulary, if it does."""
+    go on, and why the format refuses the vocabulary, if it does. Those that refuse it are last."""
     found = []
     for name, form in FORMATS.items():
         path, then = form.example
@@ -186,7 +186,7 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
             "name": form.toolkit, "command": f"volt export -m . --to {name} -o {path}",
             "then": then, "refused": in_flags(form.refuse(vocabulary) or ""),
         })  # fmt: skip
-    return found
+    return sorted(found, key=lambda use: bool(use["refused"]))
 
 
 def make_comparison_page(comparison: Comparison) -> bytes:

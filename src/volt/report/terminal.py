@@ -82,9 +82,10 @@ def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDT
     most = scores.min() * (1 + CLIPPED * quality["tolerance"])
     values = np.minimum(np.interp(np.log(sizes), np.log(grid), scores), most)
     low, high = quality["range"]
-    best = "" if quality.get("languages") else f" {scores.min():.3f}"
-    above = share(CLIPPED * quality["tolerance"])
-    title = f"held-out bits per byte (best{best}, top {above} above it)"
+    above = f"{share(CLIPPED * quality['tolerance'])} above"
+    best = f"best {scores.min():.3f}, top {above} it"
+    shown = f"top {above} the best" if quality.get("languages") else best
+    title = f"held-out bits per byte ({shown})"
     return Sparkline(title, sizes, values, size, (low, high))
 
 
@@ -114,7 +115,7 @@ def sparkline(curve: Sparkline, *, unicode: bool = True) -> list[str]:
     return [
         f"{curve.title} at {int(sizes[0]):,} to {int(sizes[-1]):,} tokens",
         f"  {bars}",
-        f"  {''.join(below).rstrip()} ^ {curve.size:,}",
+        f"  {''.join(below).rstrip()} chosen: {curve.size:,}",
     ]
 
 

@@ -70,7 +70,7 @@ const VoltTokens = (() => {
     const named = Object.entries(data.typical || {}).map(([name, list]) =>
       group(visible(name).replaceAll("␣", " "), list.map((id) => tokens[ids ? ids.indexOf(id) : id]).filter((token) => token)));
     say("look-lead", `␣ is a space, ⏎ a line end, ⇥ a tab. Point at a token for its id and how often the text has it.` +
-      (unseen.length ? ` ${whole(unseen.length)} of ${whole(long.length)} tokens never appear: they only serve to build longer ones${residues(unseen)}.` : ""));
+      (unseen.length ? ` ${whole(unseen.length)} of ${whole(long.length)} longer tokens never appear: they only serve to build longer ones${residues(unseen)}.` : ""));
     find("look-lists").append(...[
       group("Commonest", by(seen, often)),
       group("Longest", by(long, (token) => -token.length, often)),
