@@ -107,6 +107,12 @@ def test_a_vocabulary_and_its_exports_are_given_the_same_lines(folder):
     assert alone.rows[0].tokens == len(library.encode(whole).ids) != hf.tokens
     assert alone.messages == []
     assert compare([folder / "metaspace", folder / "whitespace"], [folder / "test"]).messages == []
+    # Line ends, which are bytes to it, are not unknown characters.
+    ids = library.encode(whole).ids
+    end = library.token_to_id("<0x0A>")
+    assert end in ids
+    spelled = {library.token_to_id(f"<0x{byte:02X}>") for byte in range(256)} - {end}
+    assert alone.rows[0].unknown == sum(i in spelled for i in ids) / len(ids) > 0
 
 
 def test_each_file_is_encoded_as_its_own_library_does(folder):

@@ -71,7 +71,8 @@ class Compared:
     """Nats: token entropy times tokens over characters."""
     single_token_words: float | None
     unknown: float | None
-    """Share of the tokens that are `<unk>` or single bytes that spell an unknown character."""
+    """Share of the tokens that are `<unk>` or single bytes that spell an unknown character; line
+    ends apart."""
     partial: float | None
     """Share of the tokens that are part of a character."""
     unused: float | None
@@ -236,7 +237,7 @@ def compared(
         renyi_efficiency=renyi,
         entropy_per_character=entropy * tokens / sum(map(len, documents)),
         single_token_words=single / words.total() if words else None,
-        unknown=_share(ids, _unknown(subject), subject.size),
+        unknown=_share(ids, subject.unknown_ids, subject.size),
         partial=_share(ids, subject.partial_ids, subject.size),
         unused=float((counts[spelled] == 0).mean()) if spelled else None,
         residues=_residues(subject, counts),
@@ -246,10 +247,6 @@ def compared(
         kinds=rows if len(rows) > 1 else [],
         messages=opened.messages,
     )
-
-
-def _unknown(subject: Engine) -> frozenset[int]:
-    return subject.byte_ids | ({subject.unknown_id} if subject.unknown_id is not None else set())
 
 
 def _share(ids: NDArray[np.int64], wanted: frozenset[int], size: int) -> float:
@@ -270,7 +267,7 @@ def _kind_rows(
             tokens=len(ids),
             bytes_per_token=sum(len(one.encode()) for one in groups[kind]) / max(1, len(ids)),
             bits_per_byte=bits_per_byte(subject, lines[kind]),
-            unknown=_share(ids, _unknown(subject), subject.size),
+            unknown=_share(ids, subject.unknown_ids, subject.size),
             partial=_share(ids, subject.partial_ids, subject.size),
             parity=len(ids) / reference if kind in parallel and reference else None,
         )

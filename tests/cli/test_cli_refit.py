@@ -84,6 +84,11 @@ def test_extend(folder: Path, tmp_path: Path) -> None:
     assert told["after"]["tokens"] < told["before"]["tokens"]
     assert "700 tokens -> 725; the old ones have their ids" in done.stderr
     assert np.load(tmp_path / "out" / "id_map.npy").tolist() == list(range(700))
+    done = run("extend", folder / "hf", "--on", folder / "one.txt", "--add", "25", "--swap",
+               "-o", tmp_path / "swapped")  # fmt: skip
+    said = "700 tokens -> 700; as many were taken out: id_map.npy has the new ids"
+    assert said in " ".join(done.stderr.split()), done.stderr
+    assert -1 in np.load(tmp_path / "swapped" / "id_map.npy")
 
 
 def test_what_is_told_last_is_the_next_command_and_it_works(folder: Path, tmp_path: Path) -> None:

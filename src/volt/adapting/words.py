@@ -95,8 +95,7 @@ def fit_engine(engine: Engine, documents: list[str]) -> Fit:
     ids = np.array([i for one in found for i in one], np.int64)
     counts = np.bincount(ids, minlength=engine.size)
     nats = entropy_per_length(counts, np.ones(len(counts)), "occurrences")
-    starts = {i for i in engine.byte_ids if not 0x80 <= (engine.plain[i] or b"\0")[0] < 0xC0}
-    unknown = [*starts, *([] if engine.unknown_id is None else [engine.unknown_id])]
+    unknown = [i for i in engine.unknown_ids if not 0x80 <= (engine.plain[i] or b"\0")[0] < 0xC0]
     lines = sum(document.count("\n") + 1 for document in documents)
     return Fit(
         size=engine.size,

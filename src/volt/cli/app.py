@@ -31,7 +31,7 @@ COMMANDS = {
     "data": "Fetch corpora; clean parallel text.",
     "merge": "Join vocabularies into one that is closed, with a map of the ids of each.",
     "refit": "Shrink a tokenizer to the tokens that fit a text, and a model with it.",
-    "extend": "Add tokens for a text to a tokenizer, and rows for them to a model.",
+    "extend": "Add tokens for a text to a tokenizer, and rows to a model.",
 }
 """The first sentence of each command's help. `volt --help` prints these without importing the
 commands, which would take 0.12 s of its 0.19 s. A module of this folder is named like its command;

@@ -36,13 +36,17 @@ class ExtendCommand(Settings, group="Size"):
 def extend(
     tokenizer: TokenizerInput, asked: ExtendCommand, reading: ReadSettings, target: Folder, run: Run
 ) -> None:
-    """Add tokens for a text to a tokenizer, and rows for them to a model; old ids stay."""
+    """Add tokens for a text to a tokenizer, and rows to a model; old ids stay unless --swap."""
     result = volt.extend(
         tokenizer.tokenizer, fitting_texts(tokenizer, target), asked.add, model=tokenizer.model,
         form=tokenizer.form, pattern=tokenizer.pattern, min_frequency=asked.min_frequency,
         swap=asked.swap, init=asked.init, donor=asked.donor, **vars(reading),
         threads=run.threads, progress=progress_for(run.quiet),
     )  # fmt: skip
-    stays = "as many were taken out" if asked.swap else "the old ones have their ids"
+    stays = (
+        "as many were taken out: id_map.npy has the new ids"
+        if asked.swap
+        else "the old ones have their ids"
+    )
     head = f"{plural(result.before.size, 'token')} -> {result.after.size:,}; {stays}"
     tell_refit(result, [head], next_command(tokenizer, reading, target), target, run)

@@ -155,6 +155,13 @@ class Engine(ABC):
         """The tokenizer's own files with another vocabulary; everything else stays."""
 
     @cached_property
+    def unknown_ids(self) -> frozenset[int]:
+        """The tokens of characters that it lacks: `<unk>`, and byte tokens but for those of line
+        ends, which are one token as a byte, too."""
+        spelled = frozenset(i for i in self.byte_ids if self.plain[i] not in (b"\n", b"\r"))
+        return spelled | ({self.unknown_id} if self.unknown_id is not None else set())
+
+    @cached_property
     def spelled(self) -> list[str]:
         """The tokens that stand for text."""
         left_out = {*self.named, *self.byte_ids}
