@@ -104,6 +104,16 @@ def test_reserved_places_are_named_later_and_ids_stay():
     assert with_roles(old, UseSettings()) is old
 
 
+def test_ids_of_roles():
+    tokenizer = learned(eos="<|end|>", special="<unk>").tokenizer
+    assert tokenizer.id_to_token(tokenizer.eos_id) == "<|end|>"
+    assert tokenizer.bos_id is None
+    assert tokenizer.pad_id is None
+    tokenizer = learned(bos="<b>", pad="<p>").tokenizer
+    assert tokenizer.bos_id == tokenizer.token_to_id("<b>")
+    assert tokenizer.pad_id == tokenizer.token_to_id("<p>")
+
+
 def test_export_says_which_places_names_took(tmp_path):
     old = learned(reserve=2).vocabulary
     assert not volt.export(old, "hf", tmp_path / "plain").messages

@@ -101,6 +101,25 @@ class Tokenizer(Decodes):
 
         return tokenizer_html(self)
 
+    @property
+    def bos_id(self) -> int | None:
+        """The id of the token that begins a text; None without one."""
+        return self.vocabulary.role_id("bos")
+
+    @property
+    def eos_id(self) -> int | None:
+        """The id of the token that ends a text; None without one.
+
+        >>> tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id
+        (1, 2, 0)
+        """
+        return self.vocabulary.role_id("eos")
+
+    @property
+    def pad_id(self) -> int | None:
+        """The id of the token that fills up a batch; None without one."""
+        return self.vocabulary.role_id("pad")
+
     def show(self, text: str) -> Any:
         """The tokens of a text: coloured in a notebook, between bars elsewhere.
 

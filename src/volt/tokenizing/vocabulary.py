@@ -164,6 +164,10 @@ class Vocabulary:
         """The special token of a role, or None: `role("eos")` is `</s>`."""
         return role_name(role, self.roles, self.unknown_token, self.special_ids)
 
+    def role_id(self, role: RoleName) -> int | None:
+        """The id of the special token of a role, or None."""
+        return self.special_ids.get(self.role(role) or "")
+
     @cached_property
     def special_ids(self) -> dict[str, int]:
         """The special tokens and their ids."""
