@@ -175,6 +175,10 @@ def test_names_tell_vocabularies_apart(folder):
     paths = [folder / "metaspace" / "volt.json", folder / "other" / "volt.json"]
     rows = compare(paths, [folder / "test"]).rows
     assert [row.name for row in rows] == ["metaspace/volt.json", "other/volt.json"]
+    (folder / "other" / "model").mkdir()
+    (folder / "other" / "model" / "volt.json").write_bytes(data)
+    (row,) = compare([folder / "other" / "model"], [folder / "test"]).rows
+    assert row.name == "other/model"
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,9 @@ def test_converting_says_how_many_texts_are_equal(tmp_path):
     # The names of special tokens are tried too.
     equal = re.search(r"verified: ([\d,]+) of ([\d,]+) built-in texts have the same", read.stderr)
     assert equal and equal[1] == equal[2] and equal[1] >= "2,000", read.stderr
+    assert f"wrote {tmp_path / 'out' / 'volt.json'}" in " ".join(read.stderr.split())
+    last = read.stderr.splitlines()[-1]
+    assert last == f"next: volt encode -m {tmp_path / 'out'} FILE"
     for to, library in (("hf", "tokenizers"), ("gpt2", "tokenizers")):
         done = run("export", "-m", tmp_path / "out", "--to", to, "-o", tmp_path / to)
         assert done.returncode == 0, done.stderr

@@ -165,7 +165,7 @@ def _names(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     parts = [Path(path).parts for path in paths]
     for length in range(1, max(map(len, parts)) + 1):
         names = [str(Path(*part[-length:])) for part in parts]
-        if len(set(names)) == len(names):
+        if len(set(names)) == len(names) and "model" not in names:  # which says nothing
             return names
     return [os.fspath(path) for path in paths]
 

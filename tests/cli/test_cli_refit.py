@@ -15,6 +15,7 @@ import pytest
 
 import volt
 from volt.adapting.checkpoint import BYTES_OF
+from volt.report.page import load_material, page_data
 
 
 def run(*arguments: str | Path, seed: str = "0") -> subprocess.CompletedProcess[str]:
@@ -108,6 +109,22 @@ def test_what_is_told_last_is_the_next_command_and_it_works(folder: Path, tmp_pa
         done = run(*shlex.split(last.removeprefix("next: volt ")))
         assert done.returncode == 0, done.stderr
         assert "bits/byte" in done.stdout and f"the {command}" in done.stdout
+
+
+def test_the_page_of_what_refit_wrote_says_why_it_has_its_size(
+    folder: Path, tmp_path: Path
+) -> None:
+    done = run("refit", folder / "hf", "--on", folder / "one.txt", "-o", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "out" / "refit.json").read_text())
+    material = load_material(tmp_path / "out")
+    assert material.choices["size"] == told["size"] == len(material.vocabulary)
+    answer = page_data(material)["answer"]
+    assert answer["why"] in " ".join(done.stderr.split())
+    done = run("refit", folder / "hf", "--on", folder / "one.txt", "-o", tmp_path / "clean",
+               "--residues")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert load_material(tmp_path / "clean").choices is None
 
 
 def test_counts_are_no_text_to_compare_on(folder: Path, tmp_path: Path) -> None:

@@ -132,6 +132,15 @@ def test_every_format_refuses_and_takes_some_of_them():
         assert FORMATS[form].refuse(VOCABULARIES[name]), form
 
 
+@pytest.mark.parametrize("start", ["from:hf", "refit:1", "extend:1"])
+def test_a_vocabulary_of_others_is_not_to_be_learned(start):
+    for vocabulary, entry in itertools.product(VOCABULARIES.values(), FORMATS.values()):
+        plain = entry.refuse(vocabulary)
+        other = entry.refuse(replace(vocabulary, signature=f"volt|{start}|size:1"))
+        assert (plain is None) == (other is None)
+        assert other is None or ("learn " not in other and plain.startswith(other.split("; ")[0]))
+
+
 def test_a_text_to_check_on_lifts_one_refusal():
     vocabulary = VOCABULARIES["not the pair it was learned from"]
     tiktoken = FORMATS["tiktoken"]

@@ -162,9 +162,8 @@ def left(one: Option) -> str:
 
 def right(one: Option, options: Mapping[str, Option]) -> str:
     """What it means, and its default."""
-    default = (
-        "required" if one.required else one.shown_default() and f"default: {one.shown_default()}"
-    )
+    said = one.shown_default()
+    default = "required" if one.required or said == "required" else said and f"default: {said}"
     return in_flags(one.about(), options) + (f"  [{default}]" if default else "")
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 import volt
+from volt.base.lines import Line
 from volt.base.options import argument, one_of, option, path
 from volt.base.shown import plural
 from volt.cli.arguments import Folder, Pattern, Printing, formats
 from volt.cli.command import command
-from volt.cli.console import print_json, say
+from volt.cli.console import print_json, say, say_lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +45,9 @@ def import_(asked: ImportCommand, shown: Printing) -> None:
 
     verified = verify_conversion(vocabulary, asked.file, form, asked.pattern)
     say(shown.quiet, f"{plural(len(vocabulary), 'token')}, {rule}, {how}", *messages, verified)
+    say(shown.quiet, f"wrote {Path(asked.output) / 'volt.json'}")
+    following = f"next: volt encode -m {shlex.quote(asked.output)} FILE"
+    say_lines(shown.quiet, [Line(following, "bold")])
     if shown.json:
         print_json(
             {

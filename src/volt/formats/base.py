@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,10 @@ from volt.tokenizing.vocabulary import Vocabulary
 
 Files = dict[Path, bytes]
 """What is to be written."""
+OF_OTHERS = re.compile(r"volt\|(from|refit|extend):")
+"""How the signature of a vocabulary starts that was not learned."""
+TO_LEARN = re.compile(r"(;|, or) learn .*", re.DOTALL)
+"""Advice at the end of a reason, which is for vocabularies that were learned."""
 
 
 def nothing(vocabulary: Vocabulary) -> Iterator[str]:
@@ -58,7 +63,11 @@ class Format:
         """Why the format can't express a vocabulary, and what works instead; None if it can.
         `checked`: will a text show how many words the toolkit encodes differently?"""
         reason = next(self._reasons(vocabulary, checked), None)
-        return None if reason is None else f"{reason}; {self._instead(vocabulary, checked)}"
+        if reason is None:
+            return None
+        if OF_OTHERS.match(vocabulary.signature):
+            reason = TO_LEARN.sub("", reason)
+        return f"{reason}; {self._instead(vocabulary, checked)}"
 
     def _instead(self, vocabulary: Vocabulary, checked: bool) -> str:
         """A format with merges or scores that takes the vocabulary, which may not be learned

@@ -9,7 +9,7 @@ const VoltAnswer = (() => {
     find("answer-title").append(whole(VoltTokens.size), " ", make("small", "tokens"));
     const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
     if (!answer) {
-      say("answer-why", "This folder has no choices.json, which volt learn writes, so the page can't say why the vocabulary has this size. If volt refit made it, refit.json can.");
+      say("answer-why", "This folder has no choices.json, which volt learn writes, so the page can't say why the vocabulary has this size.");
     } else {
       say("answer-why", sentence(answer.why));
     }

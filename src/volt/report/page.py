@@ -49,8 +49,8 @@ SCRIPTS = [
 
 @dataclass(frozen=True)
 class Material:
-    """What a page is made from: volt.json and, where they are there, choices.json and
-    report.json."""
+    """What a page is made from: volt.json and, where they are there, choices.json (or
+    refit.json) and report.json."""
 
     vocabulary: Vocabulary
     choices: dict[str, Any] | None = None
@@ -58,13 +58,16 @@ class Material:
 
 
 def load_material(folder: Path) -> Material:
-    """Read a folder that `volt learn` or `volt import` wrote."""
+    """Read a folder that `volt learn`, `volt refit` or `volt import` wrote."""
     vocabulary = load_vocabulary(folder)
     if not folder.is_dir():
         folder = named(folder).parent
     choices = report = None
     if (folder / "choices.json").exists():
         choices = _read_choices(folder / "choices.json")
+    elif (folder / "refit.json").exists():  # which says the same, if a size was chosen
+        found = read_json(folder / "refit.json", table({}), REPORT)
+        choices = _read_choices(folder / "refit.json") if found.get("choices") else None
     if (folder / "report.json").exists():
         report = load_report(folder / "report.json")
     elif (folder / "curve.csv").exists():
