@@ -173,7 +173,7 @@ def test_separate_writes_a_vocabulary_for_each_side(folder, separate, tmp_path):
     assert sorted(path.name for path in (folder / "separate").glob("[!.]*")) == ["source", "target"]
     assert "not parallel" not in err
     for side, name in (("source", "train.en"), ("target", "train.de")):
-        assert f"{side}:" in err.splitlines()
+        assert re.search(rf"^{side}:\n\d+ lines, [\d,]+ words, [\d,]+ types\n", err, re.M)
         learned(folder, name).save(tmp_path / side)
         assert artifacts(folder / "separate" / side) == artifacts(tmp_path / side)
         written = (folder / "separate" / side / "choices.json").read_text(encoding="utf-8")
@@ -285,6 +285,7 @@ def test_search_prints_a_table_and_names_the_winner(folder):
     assert [row.removeprefix("*").split()[0] for row in rows] == ["320", "380", "440", "500", "560"]
     (winner,) = [row.removeprefix("*").split() for row in rows if row.startswith("*")]
     assert f"mdl: {winner[0]} (" in err
+    assert err.endswith(f"\nnext: volt learn train.en --size {winner[0]} -o out\n")
     values = {row.removeprefix("*").split()[0]: float(row.split()[-1]) for row in rows}
     assert min(values, key=values.get) == winner[0]
 
@@ -302,6 +303,8 @@ def test_search_by_muv_and_json_is_data(folder):
     assert code == 0
     assert "note: the text does not reach 5,000" in err
     assert f"muv: {best['size']} (most entropy saved" in err
+    assert "the last of S (450)" in err
+    assert "next:" not in err
 
 
 @pytest.mark.parametrize("by", ["heldout", "auto"])

@@ -312,7 +312,9 @@ def test_commands(tmp_path):
         r"checked: 0 of [1-9][\d,]* word types \(0 of [1-9]", " ".join(done.stderr.split())
     )
     done = run("export", "-m", tmp_path / "out", "--to", "text", "-o", tmp_path / "l", *checked)
-    assert "not checked: text is a list of tokens" in " ".join(done.stderr.split())
+    said = " ".join(done.stderr.split())
+    assert "not checked: text is a list of tokens" in said
+    assert f"next: volt encode -m {tmp_path / 'out'} TEXT" in said
     done = run("export", "-m", tmp_path / "out", "--to", "subword-nmt", "-o", "x", code=2)
     assert "learn with --pretokenizer whitespace" in done.stderr
     done = run("import", text, "-o", tmp_path / "no", code=2)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,9 @@ from volt.report.answer import short
 
 pytest.importorskip("torch", reason="needs torch: make large")
 from volt.trial import lm_trial, trial
+from volt.trial.one_model import _mostly_measured
 from volt.trial.page import MEASURES, over_size
+from volt.trial.presets import PRESETS
 from volt.trial.results import BITS, RunResult, TrialResults
 from volt.trial.scoring import Scorer, half_interval, paired_p
 
@@ -383,7 +386,8 @@ def test_a_killed_language_trial_goes_on_and_tells_it_plainly_in_a_pipe(corpus, 
 
     whole = volt(*call(tmp_path / "whole"))
     assert whole.returncode == 0, whole.stderr
-    assert "bpe:300, seed 0: 4 of 20 updates, loss" in whole.stderr
+    assert "bpe:300, seed 0: 0 of 20 updates\n" in whole.stderr
+    assert re.search(r"bpe:300, seed 0: 4 of 20 updates, loss .*, \d+ s left\n", whole.stderr)
     assert "\x1b" not in whole.stderr + whole.stdout
     assert "\r" not in whole.stderr + whole.stdout
     head, *rows = whole.stdout.splitlines()
@@ -498,6 +502,15 @@ def test_untrained_or_equal_models_give_no_verdict():
     equal = compared(("a", 2.0, 8.0), ("b", 1.0, 8.0))
     assert equal.answer() == f"no verdict: a and b are equal, BLEU 8.00{lowest}"
     assert not equal.no_verdict(BITS)
+
+
+def test_a_budget_that_measuring_took_is_told():
+    minutes = replace(PRESETS["tiny"].training, epochs=None, minutes=2)
+    run = replace(trial_result(), timing={"train": 8.0, "total": 200.0, "translate": 51.0})
+    (told,) = _mostly_measured(run, minutes)
+    assert "a: measuring losses took most of the time, training 8 of 149 s (1 update)" in told
+    assert not _mostly_measured(run, PRESETS["tiny"].training)
+    assert not _mostly_measured(replace(run, timing={**run.timing, "train": 80.0}), minutes)
 
 
 def test_the_interval_of_bits_per_byte_covers_what_it_should():

@@ -82,18 +82,20 @@ class Bars(Progress):
 
 
 class Lines(Progress):
-    """A plain line per tenth of a stage: for logs of work that takes hours."""
+    """A plain line at the start and per tenth of a stage: for logs of work that takes hours."""
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[Report]:
-        told = 0
+        told, begun = 0, time.monotonic()
+        print(f"{name}: 0 of {total or 0:,} {unit}", file=sys.stderr, flush=True)
 
         def report(done: int, note: str = "") -> None:
             nonlocal told
             tenth = 10 * done // total if total else 0
             if tenth > told:
                 told = tenth
-                after = f", {note}" if note else ""
+                left = (time.monotonic() - begun) * max(0, (total or 0) / done - 1)
+                after = (f", {note}" if note else "") + f", {left:,.0f} s left"
                 line = f"{name}: {min(done, total or 0):,} of {total:,} {unit}{after}"
                 print(line, file=sys.stderr, flush=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from shlex import quote
 
 import volt
 from volt.base.options import Settings, file_list, one_of, option, path
@@ -43,9 +44,12 @@ def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: 
         # With its roles: what is verified is what was written.
         vocabulary = with_roles(vocabulary, roles)
         say(shown.quiet, verify_conversion(vocabulary, result.files[0], asked.to))
+    elif not shown.quiet:
+        encode = f"volt encode -m {quote(model.model)} TEXT -o TEXT.bpe"
+        say(shown.quiet, "not verified: a list of tokens encodes no text", f"next: {encode}")
     if result.check is not None:
         say(shown.quiet, f"checked: {result.check} are encoded differently")
     elif asked.check:
-        say(shown.quiet, f"not checked: {asked.to} is a list of tokens, which encodes no text")
+        say(shown.quiet, f"not checked: {asked.to} is a list of tokens")
     if shown.json:
         print_json(result.summary())

@@ -156,7 +156,7 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
     if run.json:
         print_json({side: _data(result, folder / side) for side, result in sides.items()})
     for side, result in sides.items():
-        say(run.quiet, f"{side}:")
+        say(run.quiet, f"{side}:", *count_summary(result.counts))
         _tell(result, folder / side, run.quiet)
         _next(result, folder / side, run.quiet)
         say(run.quiet, "")

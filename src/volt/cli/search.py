@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from shlex import join
 
 import volt
 from volt.base.errors import SettingsError
@@ -84,6 +86,8 @@ def search(
         say(run.quiet, f"the best of {len(rows)} sizes; `volt learn` looks at those between them")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))
     _tell_left_out(result.left_out, run.quiet)
+    size = None if choice.doubts else choice.size
+    _tell_next(asked.files, size, given & {*vars(counting), *vars(alphabet)}, run.quiet)
 
 
 def _by_training(
@@ -117,6 +121,15 @@ def _by_training(
     say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and measuring")
     _tell_left_out(found.left_out, run.quiet)
     tell_trial(found.results, output, run.quiet)
+    _tell_next(asked.files, found.size, frozenset(), run.quiet)
+
+
+def _tell_next(
+    files: Sequence[str], size: int | None, options: frozenset[str], quiet: bool
+) -> None:
+    """How to get the winner; options that learning would need, too, are the user's to repeat."""
+    if size is not None and not options:
+        say(quiet, f"next: volt learn {join(map(str, files))} --size {size} -o out")
 
 
 def _tell_left_out(sizes: list[int], quiet: bool) -> None:

@@ -100,6 +100,7 @@ def run_one(
                    else {"training": train_text, "held-out": test})  # fmt: skip
     if (place / RUN).exists():
         found = _stored(place, test.bytes, scorer, notes)
+        notes += _mostly_measured(found.result, settings)
         (place / CHECKPOINT).unlink(missing_ok=True)
         return found
     make_folder(place)
@@ -137,6 +138,7 @@ def run_one(
     write_lines(place / BITS, [repr(float(one)) for one in bits])
     write_json(place / RUN, asdict(result))
     (place / CHECKPOINT).unlink(missing_ok=True)
+    notes += _mostly_measured(result, settings)
     return ModelRun(result, bits, test.bytes, translated, notes)
 
 
@@ -169,8 +171,8 @@ def _translated(
     progress: Progress | None,
 ) -> list[str]:
     never = [] if vocabulary.unknown is None else [vocabulary.unknown + OFFSET]
-    sources = test.source or []
-    with (progress or Progress()).stage("translating", len(sources), "lines") as report:
+    sources, name = test.source or [], f"{vocabulary.name}, translating"
+    with (progress or Progress()).stage(name, len(sources), "lines") as report:
         ids = translate(model, sources, plan.settings, never=never, report=report)
     # A line is a line: what the model may write into one must not end it.
     return [" ".join(vocabulary.decode(one).splitlines()) for one in ids]
@@ -219,6 +221,18 @@ def _notes(vocabulary: TrialVocabulary, encoded: dict[str, EncodedText]) -> list
                 f"{vocabulary.name}: too long in the {name} text, cut: {plural(text.cut, 'line')}"
             )
     return notes
+
+
+def _mostly_measured(result: RunResult, settings: Training) -> list[str]:
+    """A warning if measuring took most of a budget in minutes."""
+    spent = result.timing["total"] - result.timing.get("translate", 0.0)
+    if settings.minutes is None or result.timing["train"] >= spent / 2:
+        return []
+    return [
+        f"{result.vocabulary}: measuring losses took most of the time, training "
+        f"{result.timing['train']:,.0f} of {spent:,.0f} s ({plural(result.updates, 'update')}): "
+        "give fewer validation and test lines, or more `minutes`"
+    ]
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
