@@ -487,6 +487,19 @@ def test_the_result_is_in_the_format_it_came_in(
     assert len(parts) == 40 and min(map(int, parts)) == len(old)
 
 
+def test_other_forms_of_a_tokenizer_are_not_written_and_named(tmp_path: Path) -> None:
+    old = learned("metaspace", "concat")
+    folder = files_of(old, "hf", tmp_path).parent
+    told = volt.refit(folder, [sample_lines()[:200]], size=500).save(tmp_path / "alone")
+    assert not any("not written" in one for one in told)
+    volt.export(old, "sentencepiece", folder / "tokenizer.model")
+    told = volt.refit(folder, [sample_lines()[:200]], size=500).save(tmp_path / "out")
+    assert f"not written: tokenizer.model, tokenizer.vocab, which {folder} has besides" in told
+    assert not (tmp_path / "out" / "tokenizer.model").exists()
+    saved = json.loads((tmp_path / "out" / "refit.json").read_text(encoding="utf-8"))
+    assert [one for one in saved["messages"] if "not written" in one]
+
+
 @pytest.mark.parametrize("among_others", [False, True])
 def test_what_a_hugging_face_file_says_besides_stays(among_others: bool, tmp_path: Path) -> None:
     tokenizers = pytest.importorskip("tokenizers")

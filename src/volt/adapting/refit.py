@@ -20,13 +20,20 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt.adapting import whole
-from volt.adapting.checkpoint import Checkpoint, NewRows, RowMaker, open_checkpoint
+from volt.adapting.checkpoint import (
+    TOKENIZER_FILES,
+    Checkpoint,
+    NewRows,
+    RowMaker,
+    open_checkpoint,
+)
 from volt.adapting.owned import (
     OwnedMerges,
     OwnedPieces,
@@ -152,6 +159,7 @@ class RefitResult:
                 text = "{\n" + ",\n".join(rows) + "\n}\n"
                 (temporary / "parts.json").write_text(text, encoding="utf-8")
             messages = self.original.files(self.vocabulary, self.change, temporary)
+            messages = [*messages, *self._other_forms(temporary)]
             if self.checkpoint is not None:
                 files = {}
                 if self.original.form == "hf" or not self.original.exact:
@@ -163,6 +171,15 @@ class RefitResult:
             text = json_text(summary, indent=2) + "\n"
             (temporary / "refit.json").write_text(text, encoding="utf-8")
         return messages
+
+    def _other_forms(self, folder: Path) -> list[str]:
+        """What is not written though the folder of the tokenizer has it, with the old tokens."""
+        path = self.original.path
+        if path is None or not path.is_dir():
+            return []
+        left = [name for name in TOKENIZER_FILES
+                if (path / name).exists() and not (folder / name).exists()]  # fmt: skip
+        return [f"not written: {', '.join(left)}, which {path} has besides"] if left else []
 
 
 # -------------------------------------------------------------------------------------------- refit
