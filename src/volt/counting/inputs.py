@@ -382,10 +382,10 @@ def _nearest(path: Path) -> str:
     """A hint at the file beside it whose name is closest."""
     try:
         with os.scandir(path.parent) as beside:
-            names = [str(path.parent / one.name) for one in islice(beside, 10_000)]
+            found = {str(path.parent / one.name) for one in islice(beside, 10_000)}
     except (OSError, ValueError):
         return ""
-    return did_you_mean(str(path), names, "")
+    return did_you_mean(str(path), sorted(found - {str(path)}), "")  # itself: a loop of links
 
 
 def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]:
