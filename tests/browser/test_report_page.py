@@ -101,6 +101,8 @@ def test_the_answer(page, learned):
     assert number(shown["bytes per token"]) == pytest.approx(size / tokens, abs=0.005)
     assert shown["unknown characters"] == "none"
     assert number(shown["last row saves"]) == result.choice.mu
+    tops = [one.bounding_box()["y"] for one in page.query_selector_all("#figures > div")]
+    assert tops.count(max(tops)) > 1  # none is alone in the last row
     commands = page.text("#uses")
     for form in ("hf", "sentencepiece", "fairseq"):
         assert f"--to {form}" in commands

@@ -33,9 +33,13 @@ const VoltPage = (() => {
     return `${Number((n / unit).toPrecision(4))}${letter}`;
   };
   const plural = (n, one, many = `${one}s`) => `${whole(n)} ${n === 1 ? one : many}`;
-  const figures = (list, entries) => list.replaceChildren(
-    ...entries.filter((entry) => entry).map(([name, value, more]) =>
+  const figures = (list, entries) => {
+    const shown = entries.filter((entry) => entry);
+    // Six in a row at most, and about as many in each row: none is alone in the last.
+    list.style.setProperty("--columns", Math.ceil(shown.length / Math.ceil(shown.length / 6)));
+    list.replaceChildren(...shown.map(([name, value, more]) =>
       make("div", [make("dt", name), make("dd", more ? [`${value} `, make("small", more)] : value)])));
+  };
   const say = (id, text) => { find(id).textContent = text; };
   // Tokens in a row; the box can be scrolled with the keyboard.
   const chips = (list, label) => make("div", list.map(([text, title]) => make("span", text, { class: "token", title })),
