@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,11 +17,11 @@ from volt.choosing.choice import judge
 from volt.choosing.cost import Model
 from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria import zipf as zipf_file
-from volt.choosing.criteria.base import Evidence, Score, highest
-from volt.choosing.criteria.muv import muv
+from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import entropy_per_length
 from volt.choosing.quality import Quality
 from volt.proposing.base import token_set
+from volt.proposing.curve import Curve
 
 PRETOKENIZERS = ["whitespace", "metaspace", "byte-level"]
 OF_CURVE = ["mdl", "frequency", "renyi", "zipf", "knee"]
@@ -74,9 +75,21 @@ def scored(name, found, **evidence):
     return CRITERIA[name].score(Evidence(found, **evidence))
 
 
+class GivenEntropies:
+    """A curve of which only the entropies are known."""
+
+    muv = Curve.muv
+
+    def __init__(self, sizes, entropies):
+        self.size, self.entropies = np.array(sizes), np.array(entropies)
+
+    def entropy_by(self, length):
+        return self.entropies
+
+
 def muv_score(sizes, entropies):
-    values = muv(np.array(sizes), np.array(entropies))
-    return Score("muv", np.array(sizes), values, highest(values), stepwise=True)
+    curve = GivenEntropies(sizes, entropies)
+    return CRITERIA["muv"].score(SimpleNamespace(steps=(), curve=curve, length="types"))
 
 
 def assert_best(score, choose, rows=None):
@@ -202,7 +215,7 @@ def test_muv_prefers_the_smaller_of_equals_and_needs_two_sizes():
     score = muv_score([10, 20, 30, 40], [4.0, 3.0, 2.0, 1.5])
     assert (score.size, score.value) == (20, 0.1)
     with pytest.raises(SettingsError, match="at least two sizes"):
-        muv(np.array([10]), np.array([4.0]))
+        muv_score([10], [4.0])
 
 
 def test_muv_can_be_negative_everywhere():
