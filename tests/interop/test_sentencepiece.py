@@ -50,7 +50,7 @@ def test_marian_knows_a_model_by_its_ending(tmp_path):
 
 def test_without_protobuf_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "google.protobuf", None)
-    with pytest.raises(volt.SettingsError, match=r"needs google.protobuf: pip install 'volt-vocab"):
+    with pytest.raises(volt.SettingsError, match=r"needs protobuf: pip install 'volt-vocab"):
         volt.export(learned("metaspace"), "sentencepiece", tmp_path / "spm")
 
 

@@ -7,12 +7,16 @@ from typing import Any
 
 from volt.base.errors import SettingsError
 
+PACKAGES = {"google": "protobuf"}
+"""Of modules whose package has another name."""
+
 
 def need(module: str, extra: str) -> Any:
     """Import a library that comes with an extra of this package."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        name = module.partition(".")[0]
         raise SettingsError(
-            f"this needs {module.partition('.')[0]}: pip install 'volt-vocab[{extra}]' ({error})"
+            f"this needs {PACKAGES.get(name, name)}: pip install 'volt-vocab[{extra}]' ({error})"
         ) from error
