@@ -67,8 +67,9 @@ class Experiment:
 
 _LITTLE = {"batch": 1200}
 _TRANSLATION = {"learning_rate": 2e-3, "warmup": 400, "label_smoothing": 0.0}
-"""At 3e-3 with batches of 1,200 characters the decoder hardly learned to attend: Turkish to English
-ended at 1.62 bits per byte of validation text. With these it was at 1.36 after 1,950 updates."""
+"""Of three settings tried on Turkish to English at `auto`'s size, the best on validation text when
+they were stopped: 1.36 bits per byte after 1,950 updates. The first plan (3e-3, batches of 1,200
+characters, smoothing 0.1) ended at 1.62. Which of the changes did it was not tried."""
 _EUROPARL = ("auto", "bpe:1000", "bpe:4000", "bpe:12000", "bpe:19000")
 
 EXPERIMENTS = (

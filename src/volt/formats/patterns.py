@@ -57,7 +57,7 @@ def pattern_notes(mode: Pretokenizer) -> Iterator[str]:
 
 def full_name(pattern: str) -> str:
     """What the user names: a pre-tokenizer, `llama3` for `byte-level:llama3`, or a regular
-    expression. A word without a sign of one is a name that is not known; `custom:WORD` is one."""
+    expression. A plain word is taken for a misspelled name; `custom:WORD` is an expression."""
     byte_level = [name for name, mode in PRETOKENIZERS.items() if mode.byte_level]
     short = {name.removeprefix("byte-level:"): name for name in byte_level}
     name = short.get(pattern, pattern)

@@ -30,7 +30,7 @@ def token_spans(
 ) -> list[Span]:
     """The span `(start, end)` of each token in the text it was encoded from. `pieces` are the bytes
     of the tokens, `allowed` are the names of special tokens that the text may call. `parts` are the
-    parts of the text: every other one is a name."""
+    parts of the text: text and names in turn."""
     if vocabulary.rule.mode.byte_level:
         return _byte_spans(pieces, text, ids)
     tokens = vocabulary.tokens
@@ -115,7 +115,7 @@ def word_numbers(vocabulary: Vocabulary, parts: Sequence[str], spans: list[Span]
         position += len(part)
     doubled = vocabulary.adds_space and parts[0].startswith((" ", SPACE_MARK))
     if doubled and vocabulary.word_ends != "runs":
-        # The space that is added before another one is a word, and the first token.
+        # A space that is added before a space is a word by itself, and the first token.
         return [0, *(bisect_right(starts, start) for start, _ in spans[1:])]
     return [bisect_right(starts, start) - 1 for start, _ in spans]
 
