@@ -1,6 +1,7 @@
 """Every kind of tokenizer that people have: the engine gives the ids of its own library."""
 
 import json
+import unicodedata
 import warnings
 
 import pytest
@@ -27,6 +28,7 @@ from volt.base.extras import need
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import library_errors
 from volt.foreign.check_lines import NUMBER, built_in
+from volt.foreign.examine import UNICODE_EXPANSION
 from volt.foreign.facts import tokenizer_facts
 from volt.foreign.opening import open_engine
 from volt.formats.detect import identify
@@ -306,7 +308,19 @@ def changed(name, tmp_path, **parts):
             {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 30}},
          "bytes of one"),
         ({"normalizer": {"type": "Replace", "pattern": {"Regex": ""}, "content": "x" * 9999}},
-         "20,000 bytes of one"),
+         "39,998 bytes of one"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "a" * 900},
+            {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}]}},
+         "3,604 bytes of one"),
+        ({"decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}] * 30}},
+         "decoder: its steps can make 1,073,741,824 bytes of one"),
+        ({"decoder": {"type": "Sequence", "decoders": [{"type": "BPEDecoder", "suffix": ""}] * 30}},
+         "decoder: its steps can make"),
+        ({"post_processor": {"type": "TemplateProcessing", "pair": [], "special_tokens": {},
+                             "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 200}},
+         "post_processor: more than 100 parts"),
         ({"added_tokens": [{"id": 4_000_000_000, "content": "x"}]}, "id: 4000000000 is not"),
         ({"added_tokens": {"a": 1}}, "added_tokens"),
         ({"model": {"merges": [["a", "zzz"]]}}, "not a pair of tokens"),
@@ -328,6 +342,18 @@ def test_steps_that_expand_a_little_are_fine(tmp_path):
              {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}]  # fmt: skip
     path = changed("gpt2", tmp_path, normalizer={"type": "Sequence", "normalizers": steps})
     assert open_engine(path).engine.library.startswith("tokenizers")
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
+def test_the_most_that_unicode_expands(form):
+    """Of all characters, in bytes."""
+    characters = [chr(one) for one in range(0x110000) if not 0xD800 <= one < 0xE000]
+    found = max(
+        len(unicodedata.normalize(form, one).encode()) / len(one.encode()) for one in characters
+    )
+    assert UNICODE_EXPANSION[form] == found
+    lower = max(len(one.lower().encode()) / len(one.encode()) for one in characters)
+    assert UNICODE_EXPANSION["Lowercase"] == lower
 
 
 def test_an_encoder_that_differs_on_the_users_text_is_not_chosen(tmp_path, monkeypatch):

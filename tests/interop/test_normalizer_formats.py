@@ -15,6 +15,7 @@ from samples import sample_lines
 
 import volt
 from volt import Tokenizer
+from volt.foreign.opening import open_engine
 
 tokenizers = pytest.importorskip("tokenizers")
 sentencepiece = pytest.importorskip("sentencepiece")
@@ -174,6 +175,8 @@ def test_hugging_face(name, tmp_path):
     other.save(str(tmp_path / "tokenizer.json"))
     vocabulary, messages = volt.import_vocabulary(tmp_path / "tokenizer.json")
     assert not messages
+    # The library gets it too: its steps do not expand a text out of proportion.
+    assert open_engine(tmp_path / "tokenizer.json", native=False).engine.kind == "hf"
 
     def ids(text):
         found = other.encode(text, add_special_tokens=False).ids

@@ -69,6 +69,14 @@ class CharacterMap:
         # Without one of these no rule applies.
         self._active = {*map(chr, self._single), *map(chr, later)}
 
+    @property
+    def expansion(self) -> float:
+        """A bound of the bytes that a rule makes of one byte. Rules of several characters are not
+        looked at one by one: they replace at least two bytes."""
+        longest = max(map(len, self._texts.split(b"\0")))
+        single = ((chr(one), by) for one, by in self._single.items())
+        return max(1.0, longest / 2, *(len(by.encode()) / len(c.encode()) for c, by in single))
+
     def _check_texts(self) -> None:
         try:
             self._texts.decode()

@@ -16,14 +16,15 @@ from volt.formats.huggingface.file import TokenizerJson
 from volt.tokenizing.schemas import MOST_TOKENS
 
 MOST_EXPANSION = 1000
-"""Bytes that the steps of a normalizer may make of one byte, at most."""
+"""Bytes that the steps of a normalizer, or of a decoder, may make of one byte, at most."""
 LONGEST_PATTERN = 20_000
 """Characters of a regular expression."""
 MOST_STEPS = 100
 MOST_DEPTH = 8
-UNICODE_EXPANSION = {"NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "Lowercase": 3, "ByteLevel": 2,
-                     "StripAccents": 1, "Nmt": 1, "Strip": 1}  # fmt: skip
-"""The most that one byte becomes, by the tables of Unicode: U+FDFA is 18 characters in NFKC."""
+UNICODE_EXPANSION = {"NFC": 3.0, "NFD": 3.0, "NFKC": 11.0, "NFKD": 11.0, "Lowercase": 1.5,
+                     "ByteLevel": 2.0, "BertNormalizer": 4.0}  # fmt: skip
+"""The most that one byte becomes, by the tables of Unicode: the three bytes of U+FDFA are 33 in
+NFKC. Steps that are not here write no more than they read, or, like Metaspace, only once more."""
 
 Data = dict[str, Any]
 
@@ -33,15 +34,21 @@ def examine_tokenizer_json(file: TokenizerJson) -> None:
     name, data = file.name, file.head
     if file.columns is None:
         _references(name, data["model"])
-    grows = expansion(name, data.get("normalizer"))
-    grows *= expansion(name, data.get("pre_tokenizer"))
-    if grows > MOST_EXPANSION:
-        raise InputError(
-            f"{name}: normalizer: its steps can make {grows:,.0f} bytes of one (more than "
-            f"{MOST_EXPANSION:,}): not given to a library"
-        )
-    for part in ("post_processor", "decoder"):
-        _steps(name, data.get(part))
+    reading = [*_steps(name, data.get("normalizer")), *_steps(name, data.get("pre_tokenizer"))]
+    for part, steps in {
+        "normalizer": reading,
+        "decoder": _steps(name, data.get("decoder")),
+    }.items():
+        grows = expansion(name, steps)
+        if grows > MOST_EXPANSION:
+            raise InputError(
+                f"{name}: {part}: its steps can make {grows:,.0f} bytes of one (more than "
+                f"{MOST_EXPANSION:,}): not given to a library"
+            )
+    for step in _steps(name, data.get("post_processor")):
+        for template in (step.get("single"), step.get("pair")):
+            if isinstance(template, list) and len(template) > MOST_STEPS:
+                raise InputError(f"{name}: post_processor: more than {MOST_STEPS} parts")
 
 
 def _references(name: str, model: Data) -> None:
@@ -59,43 +66,43 @@ def _references(name: str, model: Data) -> None:
             )
 
 
-def expansion(name: str, part: Any, depth: int = 0) -> float:
-    """The most bytes that the steps can make of one byte, apart from what they put once before a
-    text."""
-    product = 1.0
-    for step in _steps(name, part, depth):
-        product *= _expansion(name, step)
-    return product
+def expansion(name: str, steps: list[Data]) -> float:
+    """The most bytes that the steps, one after the other, can make of a text of one byte. Of longer
+    texts they make less per byte."""
+    factor, once = 1.0, 0.0  # n bytes become at most factor * n + once
+    for step in steps:
+        times, more = _growth(name, step)
+        factor, once = factor * times, once * times + more
+    return factor + once
 
 
-def _expansion(name: str, step: Data) -> float:
+def _growth(name: str, step: Data) -> tuple[float, int]:
+    """What a step makes of each byte, and the bytes that it adds to a text once."""
     kind = step.get("type")
+    if kind == "Prepend":
+        before = step.get("prepend")
+        return 1.0, _size(before) if isinstance(before, str) else 0
     if kind == "Replace":
         pattern, by = step.get("pattern"), step.get("content")
         if not isinstance(pattern, dict) or not isinstance(by, str):
             raise InputError(f"{name}: normalizer: a Replace without a pattern and content")
-        length = len(by.encode(errors="replace"))
-        if "String" in pattern:
-            return max(1.0, length / max(1, len(str(pattern["String"]).encode(errors="replace"))))
-        return 1.0 + length  # a match may be empty
+        if isinstance(text := pattern.get("String"), str) and text:
+            return max(1.0, _size(by) / _size(text)), 0
+        return 1.0 + _size(by), _size(by)  # a match may be empty, also at the end
+    if kind in ("BPEDecoder", "CTC"):
+        mark = step.get("suffix" if kind == "BPEDecoder" else "word_delimiter_token")
+        return (1.0, 0) if mark else (2.0, 1)  # else a space goes everywhere
     if kind == "Precompiled":
         try:
             table = base64.b64decode(str(step.get("precompiled_charsmap") or ""), validate=True)
         except (binascii.Error, ValueError):
             raise InputError(f"{name}: normalizer: precompiled_charsmap: not base64") from None
-        if not table:
-            return 1.0
-        character_map(table)
-        return float(longest_replacement(table))
-    if kind == "BertNormalizer":
-        return 4.0
-    return float(UNICODE_EXPANSION.get(str(kind), 1))
+        return character_map(table).expansion if table else 1.0, 0
+    return UNICODE_EXPANSION.get(str(kind), 1.0), 0
 
 
-def longest_replacement(table: bytes) -> int:
-    """Of a `precompiled_charsmap`: the most bytes that a rule writes."""
-    texts = table[4 + int.from_bytes(table[:4], "little") :]
-    return max(1, *(len(text) for text in texts.split(b"\0")))
+def _size(text: str) -> int:
+    return len(text.encode(errors="replace"))
 
 
 def _steps(name: str, part: Any, depth: int = 0) -> list[Data]:
@@ -134,8 +141,6 @@ def examine_sentencepiece(name: str, model: Any) -> None:
             raise InputError(f"{name}: pieces[{number}] is empty")
     for spec in (model.normalizer_spec, model.denormalizer_spec):
         table = bytes(spec.precompiled_charsmap)
-        if table:
-            character_map(table)
-            if longest_replacement(table) > MOST_EXPANSION:
-                raise InputError(f"{name}: a rule of precompiled_charsmap writes more than "
-                                 f"{MOST_EXPANSION:,} bytes")  # fmt: skip
+        if table and character_map(table).expansion > MOST_EXPANSION:
+            raise InputError(f"{name}: a rule of precompiled_charsmap makes more than "
+                             f"{MOST_EXPANSION:,} bytes of one")  # fmt: skip
