@@ -1,6 +1,8 @@
 """Training: the schedule, determinism, going on after a stop, the loss per character."""
 
 import math
+import platform
+import resource
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +25,7 @@ from volt.trial.training import (
     _update,
     average,
     digest,
+    keep_freed_memory,
     learning_rate,
     line_bits,
     mean_bits,
@@ -291,3 +294,19 @@ def test_average_is_the_mean_of_floats():
     ])  # fmt: skip
     assert mean["a"].tolist() == [2.0, 4.0]
     assert mean["n"].item() == 2
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="it tells glibc what to do")
+def test_freed_memory_is_kept_while_training_and_given_back_after_it():
+    def new_pages():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(4):
+            torch.ones(16 * 2**20)  # 64 MB, as large as logits are
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+    pages = 4 * 64 * 2**20 // resource.getpagesize()
+    with keep_freed_memory():
+        new_pages()
+        kept = new_pages()
+    assert kept < pages / 100
+    assert new_pages() > pages / 2
