@@ -76,7 +76,8 @@ def test_what_is_not_nested_is_refused(other):
 
 def test_a_size_that_the_text_does_not_give_is_said_before_any_work():
     words = (
-        r"`ladder` has 9,000, but vocabularies of this text have \d+ rows .* to \d+ \(all merges\)"
+        r"`ladder` has 9,000, but vocabularies of this text have \d+ rows .* to \d+ "
+        r"\(all merges\): `ladder=350` fits"
     )
     with pytest.raises(InputError, match=words):
         volt.learn([LINES], ladder="9k,350")

@@ -33,12 +33,16 @@ def ladder_sizes(ladder: str | Sequence[int | str]) -> dict[int, str]:
 def check_ladder(sizes: Iterable[int], found: Candidates) -> None:
     """An error, before any work, if a size is not one that the text gives."""
     first, last = int(found.curve.size[0]), int(found.curve.size[-1])
-    for size in sizes:
-        if not first <= size <= last:
-            raise InputError(
-                f"`ladder` has {size:,}, but vocabularies of this text have {first:,} rows "
-                f"(special tokens, bytes and characters) to {last:,} (all merges)"
-            )
+    sizes = list(sizes)
+    fitting = [str(size) for size in sizes if first <= size <= last]
+    if len(fitting) == len(sizes):
+        return
+    size = next(size for size in sizes if str(size) not in fitting)
+    instead = f": `ladder={','.join(fitting)}` fits" if fitting else ""
+    raise InputError(
+        f"`ladder` has {size:,}, but vocabularies of this text have {first:,} rows "
+        f"(special tokens, bytes and characters) to {last:,} (all merges){instead}"
+    )
 
 
 def _short(size: int) -> str:

@@ -47,24 +47,25 @@ def test_the_first_step_of_s_is_no_choice_of_the_data():
     verdict = judge(score(1))
     assert verdict.size == 2000
     assert verdict.doubts == (
-        "the best step (1,000 to 2,000) is the first of S: where it starts decided, not the data",
+        "the best step (1,000 to 2,000) is the first one tried, so the list of sizes decided, not "
+        "the data",
     )
 
 
 def test_the_last_size_of_s_is_no_choice_of_the_data():
     verdict = judge(score(9))
     assert verdict.doubts == (
-        "the best size is the last of S (10,000): where it ends decided, not the data",
+        "the best size (10,000) is the last one tried, so the list of sizes decided, not the data",
     )
 
 
 def test_the_ends_of_a_curve_are_no_choice_either():
     first = judge(score(0, "mdl"))
     assert len(first.doubts) == 1
-    assert "first of the sizes tried" in first.doubts[0]
+    assert "is the first one tried" in first.doubts[0]
     last = judge(score(9, "mdl"))
     assert len(last.doubts) == 1
-    assert "last of the sizes tried (10,000)" in last.doubts[0]
+    assert "(10,000) is the last one tried" in last.doubts[0]
     assert judge(score(1, "mdl")).doubts == ()
 
 
@@ -178,7 +179,7 @@ def test_doubts_of_the_criterion_that_decides_are_told(problem, found):
     options = {"criterion": "mdl", "for_model": "1M:999999"}
     choice = chosen(problem, sizes=rows_with(LINES, 5, 10, 20), **options)
     assert choice.size == found.curve.size[0]
-    assert choice.messages[-1].startswith(f"{choice.size:,}: the best size is the first of the")
+    assert choice.messages[-1].startswith(f"{choice.size:,}: the best size is the first one tried")
 
 
 def test_a_criterion_that_no_size_meets_is_an_error_that_says_what_to_do():

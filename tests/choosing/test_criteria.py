@@ -345,7 +345,7 @@ def test_muv_of_plain_bpe_is_largest_at_the_first_step(seed):
     assert (np.diff(entropies) < 0).all()
     assert score.best == 1
     doubts = judge(score).doubts
-    assert "first of S" in doubts[0]
+    assert "is the first one tried" in doubts[0]
     searched = scored("muv", found, rows=rows, length="occurrences")
     assert (searched.best, searched.stepwise) == (1, True)
     assert np.array_equal(searched.values, score.values, equal_nan=True)

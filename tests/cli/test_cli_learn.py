@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import volt
-from volt.cli.learn import _is_pair
 from volt.report.answer import answer
 from volt.settings import in_flags
 
@@ -207,23 +206,6 @@ def test_folders_of_source_and_target_are_compared_file_by_file(folder, tmp_path
     assert warnings == ["warning: en/2 has 30 lines, de/2 has 20: they are not parallel"]
 
 
-@pytest.mark.parametrize(
-    ("names", "is_pair"),
-    [
-        (["train.en", "train.de"], True),
-        (["a/train.en.xz", "a/train.de.gz"], True),
-        (["a/train.en", "b/train.en"], False),
-        (["a/train.en", "b/train.de"], False),
-        (["train.en", "train.en"], False),
-        (["train.en", "valid.de"], False),
-        (["train.en"], False),
-        (["train.en", "train.de", "train.fr"], False),
-    ],
-)
-def test_what_is_taken_for_a_parallel_pair(names, is_pair):
-    assert _is_pair(names) == is_pair
-
-
 def test_a_pair_told_by_its_names_is_compared(tmp_path):
     (tmp_path / "t.en").write_text("low lower lowest\n" * 5)
     (tmp_path / "t.de").write_text("low lower lowest\n" * 6)
@@ -303,7 +285,7 @@ def test_search_by_muv_and_json_is_data(folder):
     assert code == 0
     assert "note: the text does not reach 5,000" in err
     assert f"muv: {best['size']} (most entropy saved" in err
-    assert "the last of S (450)" in err
+    assert "note: the best size (450) is the last one tried" in err
     assert "next:" not in err
 
 

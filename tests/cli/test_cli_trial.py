@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 
 import pytest
 
@@ -38,6 +38,7 @@ class Results:
     signatures = MappingProxyType({"BLEU": "nrefs:1"})
     messages = ("one",)
     vocabularies = ("bpe:275", "bpe:280")
+    measure = SimpleNamespace(worst=lambda row: -row["bleu"])
 
     def rows(self):
         return [
@@ -84,7 +85,18 @@ def asked(monkeypatch):
 def calls(text):
     pairs = ["--valid", text, text, "--test", text, text, "-o", "out"]
     return {
-        "trial": ["trial", "--source", text, "--target", text, "--vocab", "char", *pairs],
+        "trial": [
+            "trial",
+            "--source",
+            text,
+            "--target",
+            text,
+            "--vocab",
+            "bpe:275",
+            "--vocab",
+            "bpe:280",
+            *pairs,
+        ],
         "search": ["search", text, text, "--by", "bleu", "--sizes", "275,280", *pairs],
     }
 

@@ -115,6 +115,23 @@ def test_what_is_read_is_what_was_encoded(form, reader, pretokenizer, unit, tmp_
 READERS_PATH = {"bin": "x.bin", "megatron": "x", "datatrove": "x"}
 
 
+@pytest.mark.parametrize("form", ["npy", *FORMS])
+def test_the_call_that_is_printed_reads_it(form, tmp_path):
+    tok = tokenizer()
+    found = encode_to_files(tok, [[*LINES] * 10], tmp_path / "x", form)
+    call = TRAINING_FORMS[form].reader(found)
+    module = call.partition("(")[0].rpartition(".")[0]
+    pytest.importorskip(module)
+    read = eval(call, {module.partition(".")[0]: __import__(module)})
+    if form == "datatrove":
+        read = [read[i]["input_ids"] for i in range(len(read))]
+    if form in ("megatron", "datatrove"):
+        read = np.concatenate([read[i] for i in range(len(read))])
+    ids = [one for ids in expected(tok, LINES * 10, eos=form != "npy") for one in ids]
+    assert len(read) > 1000
+    assert read.tolist() == ids[: len(read)]
+
+
 def test_bytes_of_tokens_add_up_to_the_text():
     for pretokenizer in ("byte-level", "metaspace", "whitespace"):
         tok = tokenizer(pretokenizer)

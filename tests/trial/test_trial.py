@@ -16,6 +16,7 @@ from cipher import encipher, write_corpus
 
 from volt.base.errors import InputError, SettingsError
 from volt.cli.app import app
+from volt.cli.trial import TrialCommand, _tell_next
 from volt.pipeline import learn
 from volt.report.answer import short
 
@@ -524,3 +525,17 @@ def test_the_interval_of_bits_per_byte_covers_what_it_should():
     assert half_interval(np.array([3.0]), np.array([2])) == 0
     assert paired_p(np.zeros(5)) == 1
     assert paired_p(random.normal(1, 1, 100)) < 1e-6 < 0.01 < paired_p(random.normal(0, 1, 100))
+
+
+def test_the_best_vocabulary_comes_with_the_next_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    learn([["low lower lowest flow blow"] * 30], size=278).save("out", report=False)
+    asked = TrialCommand(source="a.de", target="a.en", vocabularies=["out", "bpe:8k"], output="t")
+    better = compared(("out", 2.0, 9.0), ("bpe:8k", 1.0, 8.0))
+    _tell_next(better, asked, quiet=False)
+    assert capsys.readouterr().err == "next: volt export -m out --to hf -o out-hf\n"
+    worse = compared(("out", 2.0, 7.0), ("bpe:8k", 1.0, 8.0))
+    _tell_next(worse, asked, quiet=False)
+    assert capsys.readouterr().err == "next: volt learn a.de a.en --size 8k -o out\n"
+    _tell_next(compared(("out", 2.0, 8.0), ("bpe:8k", 1.0, 8.0)), asked, quiet=False)
+    assert not capsys.readouterr().err

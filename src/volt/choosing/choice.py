@@ -421,17 +421,16 @@ def _doubts(score: Score) -> list[str]:
         return ["no size meets it"]
     scored = np.flatnonzero(~np.isnan(score.values))
     first, last = int(scored[0]), int(scored[-1])
-    tried = "S" if score.stepwise else "the sizes tried"
     if first == last:
         return ["only one size could be scored, so there was nothing to choose from"]
     if score.best == first:
         best = "best size"
         if score.stepwise:
             best = f"best step ({int(score.sizes[first - 1]):,} to {score.size:,})"
-        return [f"the {best} is the first of {tried}: where it starts decided, not the data"]
+        return [f"the {best} is the first one tried, so the list of sizes decided, not the data"]
     if score.best == last:
         return [
-            f"the best size is the last of {tried} ({score.size:,}): where it ends decided, not "
-            "the data"
+            f"the best size ({score.size:,}) is the last one tried, so the list of sizes decided, "
+            "not the data"
         ]
     return []

@@ -107,6 +107,8 @@ def _one_field(fields: Sequence[str]) -> str:
 def _write_files(
     tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], target: File, quiet: bool
 ) -> None:
+    from volt.tokenizing.training_files import TRAINING_FORMS
+
     found = volt.encode_to_files(
         tokenizer, inputs.files, target.output or "", force=target.force, **options
     )
@@ -116,6 +118,7 @@ def _write_files(
         quiet,
         f"{tokens} ({found.dtype}) of {texts}{after}",
         *(f"wrote {file}" for file in found.files),
+        f"read it in Python: {TRAINING_FORMS[options['form']].reader(found)}",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,6 +175,7 @@ def _by_script(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Ru
 def _pair_warnings(result: LearnResult, asked: LearnCommand, glob: str) -> list[str]:
     """What does not match between files that look parallel."""
     from volt.counting.inputs import find_inputs
+    from volt.counting.pairs import is_pair
 
     lines = result.counts.lines_of
     if asked.source and asked.target:
@@ -183,17 +183,7 @@ def _pair_warnings(result: LearnResult, asked: LearnCommand, glob: str) -> list[
         ends = len(lines) - len(find_inputs(asked.target, glob=glob))
         begins = ends - len(find_inputs(asked.source, glob=glob))
         return _mismatch(lines[begins:ends], lines[ends:])
-    return _mismatch(lines[:1], lines[1:]) if _is_pair(asked.inputs) else []
-
-
-def _is_pair(inputs: Sequence[str]) -> bool:
-    """Two files whose names differ in the language suffix only, such as train.de and train.en."""
-    paths = [Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", name)) for name in inputs]
-    return (
-        len(paths) == 2
-        and paths[0].with_suffix("") == paths[1].with_suffix("")
-        and paths[0].suffix != paths[1].suffix
-    )
+    return _mismatch(lines[:1], lines[1:]) if is_pair(asked.inputs) else []
 
 
 def _mismatch(source: list[tuple[str, int]], target: list[tuple[str, int]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from volt.base.errors import SettingsError
@@ -94,6 +95,24 @@ def trial(
         print(results.table(), flush=True)
     say(run.quiet, results.answer())
     tell_trial(results, asked.output, run.quiet)
+    _tell_next(results, asked, run.quiet)
+
+
+def _tell_next(results: TrialResults, asked: TrialCommand, quiet: bool) -> None:
+    """What to do with the best vocabulary, where there is one."""
+    measure = results.measure
+    if results.no_verdict(measure):
+        return
+    best = min(results.rows(), key=measure.worst)["vocabulary"]
+    specs = dict(zip(results.vocabularies, dict.fromkeys(asked.vocabularies), strict=True))
+    kind, _, size = specs[best].partition(":")
+    folder = Path(specs[best])
+    if (folder / "volt.json").exists():
+        target = folder.with_name(f"{folder.name}-hf")
+        say(quiet, f"next: volt export -m {quote(str(folder))} --to hf -o {quote(str(target))}")
+    elif kind == "bpe":
+        files = join([*asked.files, *filter(None, (asked.source, asked.target))])
+        say(quiet, f"next: volt learn {files} --size {size} -o out")
 
 
 def check_held_out(task: str, given: Given) -> None:

@@ -43,7 +43,7 @@ const VoltAnswer = (() => {
       make("th", one.name, { scope: "row" }),
       make("td", one.size, { class: "number" }),
       repeated ? make("td", one.parts, { class: "number" }) : "",
-      make("td", [`${one.measures} `, one.doubts.length ? make("span", "in doubt", { class: "doubted", title: one.doubts.join("; ") }) : ""]),
+      make("td", [`${one.measures} `, one.doubts.length ? make("span", `(${one.doubts[0]})`, { class: "doubted" }) : ""]),
     ], { class: one.name === learned.criterion ? "chosen" : "" })));
   }
 

@@ -279,8 +279,8 @@ def _paper(found: Mapping[str, Any]) -> str | None:
     one = None if reason(found) == "muv" else verdict(found, "muv")
     if one is None or one["size"] is None:
         return None
-    doubt = ", in doubt" if one["doubts"] else ""
-    return f"VOLT as published chooses {one['size']:,}{doubt} (`profile=paper`)"
+    said = f"VOLT as published chooses {one['size']:,} (`profile=paper`)"
+    return f"{said}: {one['doubts'][0]}" if one["doubts"] else said
 
 
 def _others(found: Mapping[str, Any]) -> str | None:
@@ -311,7 +311,7 @@ class CriterionRow:
 
     @property
     def sentence(self) -> str:
-        return f"{self.measures} (in doubt)" if self.doubts else self.measures
+        return f"{self.measures} ({self.doubts[0]})" if self.doubts else self.measures
 
 
 def criterion_rows(found: Mapping[str, Any]) -> list[CriterionRow]:

@@ -75,6 +75,8 @@ class TrainingForm:
     """The ids first, then the others."""
     others: Callable[[Encoded, NDArray[np.uint64]], list[bytes]]
     """The content of the other files, from the ends of the documents."""
+    reader: Callable[[Encoded], str]
+    """The call that reads it in Python."""
     header: int = 0
     """Bytes before the ids."""
     head: Callable[[Encoded], bytes] = lambda found: b""
@@ -147,20 +149,26 @@ TRAINING_FORMS: Registry[TrainingForm] = Registry(
         TrainingForm(
             "npy", "NumPy: `X.npy` with all ids, `X.offsets.npy` with where texts begin",
             False, lambda size: "uint32", lambda path: [path, offsets_path(path)], _offsets,
+            lambda found: f"numpy.load({str(found.files[0])!r})",
             NPY_HEADER, lambda found: npy_header("<u4", found.tokens),
         ),
         TrainingForm(
             "bin", "bare ids in 16 or 32 bits, as nanoGPT reads them; `X.json` says which",
             True, _small, lambda path: [path, _beside(path, ".json")], _about,
+            lambda found: f"numpy.memmap({str(found.files[0])!r}, {found.dtype!r}, 'r')",
         ),
         TrainingForm(
             "megatron", "`X.bin` and `X.idx`, Megatron's `IndexedDataset`",
             True, lambda size: "uint16" if size < MEGATRON_UINT16 else "int32",
             _megatron_paths, _megatron_index,
+            lambda found: "megatron.core.datasets.indexed_dataset.IndexedDataset("
+            f"{str(found.files[0]).removesuffix('.bin')!r})",
         ),
         TrainingForm(
             "datatrove", "`X.ds`, `X.ds.index` and `X.ds.metadata` of datatrove",
             True, _small, _datatrove_paths, _datatrove_files,
+            lambda found: "datatrove.utils.dataset.DatatroveFileDataset("
+            f"{str(found.files[0])!r}, 1024, token_size={np.dtype(found.dtype).itemsize})",
         ),
     ],
 )  # fmt: skip

@@ -88,6 +88,11 @@ class TrialResults:
     def vocabularies(self) -> list[str]:
         return list(dict.fromkeys(run.vocabulary for run in self.runs))
 
+    @property
+    def measure(self) -> Measure:
+        """What the task is about."""
+        return MEASURES[self.task][0]
+
     def rows(self) -> list[dict[str, Any]]:
         """One per vocabulary: means over the seeds, and their standard deviation. Models that are
         not trained yet have no p."""
@@ -138,7 +143,7 @@ class TrialResults:
 
     def answer(self, measure: Measure | None = None) -> str:
         """Which vocabulary is best, by what the task is about, and how sure that is."""
-        measure = measure or MEASURES[self.task][0]
+        measure = measure or self.measure
         if reason := self.no_verdict(measure):
             lowest = min(self.rows(), key=BITS.worst)
             return (
