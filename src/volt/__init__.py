@@ -3,88 +3,55 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from volt._version import __version__
+from volt._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from volt import formats
-    from volt.adapting.extend import extend
-    from volt.adapting.join import Joined, join
-    from volt.adapting.refit import RefitResult, refit
-    from volt.base.errors import InputError, SettingsError, TransportError, VoltError, VoltWarning
-    from volt.comparison import Comparison, compare
-    from volt.counting.count import count
-    from volt.counting.counts import CountTotals, WordCounts
-    from volt.counting.objects import Files, Texts
-    from volt.counting.shards import count_partition, merge_counts
-    from volt.counting.spill import CountedFile, count_to_file
-    from volt.counting.words import WordRule
-    from volt.formats import ExportResult, export, import_vocabulary
-    from volt.ladder import Ladder
-    from volt.languages.learning import learn_languages
-    from volt.languages.scripts import learn_scripts
-    from volt.pipeline import candidates, learn
-    from volt.proposing.base import Candidates
-    from volt.proposing.candidates_file import load_candidates
-    from volt.proposing.curve import Curve
-    from volt.result import LearnResult
-    from volt.searching import SearchResult, search
-    from volt.settings import CountSettings, LearnSettings
-    from volt.tokenizing.loading import load
-    from volt.tokenizing.tokenizer import Tokenizer
-    from volt.tokenizing.training_files import encode_to_files
-    from volt.tokenizing.vocabulary import Vocabulary
-    from volt.tokenizing.volt_json import load_vocabulary
-    from volt.verification import Verification, verify
-
-__all__ = [
-    "Candidates",
-    "Comparison",
-    "CountSettings",
-    "CountTotals",
-    "CountedFile",
-    "Curve",
-    "ExportResult",
-    "Files",
-    "InputError",
-    "Joined",
-    "Ladder",
-    "LearnResult",
-    "LearnSettings",
-    "RefitResult",
-    "SearchResult",
-    "SettingsError",
-    "Texts",
-    "Tokenizer",
-    "TransportError",
-    "Verification",
-    "Vocabulary",
-    "VoltError",
-    "VoltWarning",
-    "WordCounts",
-    "WordRule",
-    "__version__",
-    "candidates",
-    "compare",
-    "count",
-    "count_partition",
-    "count_to_file",
-    "encode_to_files",
-    "export",
-    "extend",
-    "formats",
-    "import_vocabulary",
-    "join",
-    "learn",
-    "learn_languages",
-    "learn_scripts",
-    "load",
-    "load_candidates",
-    "load_vocabulary",
-    "merge_counts",
-    "refit",
-    "search",
-    "verify",
-]
+    from volt import formats as formats
+    from volt.adapting.extend import extend as extend
+    from volt.adapting.join import Joined as Joined
+    from volt.adapting.join import join as join
+    from volt.adapting.refit import RefitResult as RefitResult
+    from volt.adapting.refit import refit as refit
+    from volt.base.errors import InputError as InputError
+    from volt.base.errors import SettingsError as SettingsError
+    from volt.base.errors import TransportError as TransportError
+    from volt.base.errors import VoltError as VoltError
+    from volt.base.errors import VoltWarning as VoltWarning
+    from volt.comparison import Comparison as Comparison
+    from volt.comparison import compare as compare
+    from volt.counting.count import count as count
+    from volt.counting.counts import CountTotals as CountTotals
+    from volt.counting.counts import WordCounts as WordCounts
+    from volt.counting.objects import Files as Files
+    from volt.counting.objects import Texts as Texts
+    from volt.counting.shards import count_partition as count_partition
+    from volt.counting.shards import merge_counts as merge_counts
+    from volt.counting.spill import CountedFile as CountedFile
+    from volt.counting.spill import count_to_file as count_to_file
+    from volt.counting.words import WordRule as WordRule
+    from volt.formats import ExportResult as ExportResult
+    from volt.formats import export as export
+    from volt.formats import import_vocabulary as import_vocabulary
+    from volt.ladder import Ladder as Ladder
+    from volt.languages.learning import learn_languages as learn_languages
+    from volt.languages.scripts import learn_scripts as learn_scripts
+    from volt.pipeline import candidates as candidates
+    from volt.pipeline import learn as learn
+    from volt.proposing.base import Candidates as Candidates
+    from volt.proposing.candidates_file import load_candidates as load_candidates
+    from volt.proposing.curve import Curve as Curve
+    from volt.result import LearnResult as LearnResult
+    from volt.searching import SearchResult as SearchResult
+    from volt.searching import search as search
+    from volt.settings import CountSettings as CountSettings
+    from volt.settings import LearnSettings as LearnSettings
+    from volt.tokenizing.loading import load as load
+    from volt.tokenizing.tokenizer import Tokenizer as Tokenizer
+    from volt.tokenizing.training_files import encode_to_files as encode_to_files
+    from volt.tokenizing.vocabulary import Vocabulary as Vocabulary
+    from volt.tokenizing.volt_json import load_vocabulary as load_vocabulary
+    from volt.verification import Verification as Verification
+    from volt.verification import verify as verify
 
 _HOMES = {
     "adapting.extend": ("extend",),
@@ -118,6 +85,7 @@ _HOMES = {
 }
 """Where each public name lives. A module is imported when one of its names is asked for."""
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = sorted([*_HOME_OF, "__version__", "formats"])
 
 
 def _refuse_subinterpreter() -> None:

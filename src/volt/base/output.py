@@ -1,10 +1,10 @@
 """How volt writes: whole or not at all, never over its inputs, never over other people's files.
 
 A command claims its outputs before any work (`claim`). A file is written under a temporary name,
-flushed and renamed (`atomic_write`); files that belong together appear together or not at all
-(`atomic_files`). A folder is filled under a temporary name and takes the place of the one it
-replaces, which is deleted after that (`atomic_folder`). Its manifest lists volt's own files: only
-those are ever replaced. A trial's folder grows over several runs instead (`grow_folder`).
+flushed and renamed (`atomic_write`, `write_file`); files that belong together appear together or
+not at all (`atomic_files`). A folder is filled under a temporary name and takes the place of the
+one it replaces, which is deleted after that (`atomic_folder`). Its manifest lists volt's own files:
+only those are ever replaced. A trial's folder grows over several runs instead (`grow_folder`).
 """
 
 from __future__ import annotations
@@ -199,6 +199,12 @@ def atomic_write(path: Place) -> Iterator[BinaryIO]:
         yield streams[0]
 
 
+def write_file(path: Place, data: bytes | memoryview) -> None:
+    """Write a whole file, or nothing."""
+    with atomic_write(path) as stream:
+        stream.write(data)
+
+
 @contextmanager
 def atomic_files(*paths: Place, parents: bool = False) -> Iterator[list[BinaryIO]]:
     """Open files that belong together for writing. They appear, complete, only if the block ends
@@ -313,8 +319,7 @@ def grow_folder(path: Place, *names: str) -> Path:
     check_growing(path, *names)
     folder = make_folder(path)
     if read_manifest(folder) is None:
-        with atomic_write(folder / MANIFEST) as stream:
-            stream.write(Manifest("trial", frozenset()).to_bytes())
+        write_file(folder / MANIFEST, Manifest("trial", frozenset()).to_bytes())
     record(folder, *names)
     return folder
 
@@ -330,8 +335,7 @@ def record(folder: Place, *names: str) -> None:
             continue
         files = manifest.files.union(below + name for name in names)
         if files != manifest.files:
-            with atomic_write(home / MANIFEST) as stream:
-                stream.write(Manifest(manifest.holds, files).to_bytes())
+            write_file(home / MANIFEST, Manifest(manifest.holds, files).to_bytes())
 
 
 # --------------------------------------------------------------------------------------- helpers

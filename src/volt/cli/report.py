@@ -25,7 +25,7 @@ class ReportCommand(Learned, File, group="Output"):
 def report(asked: ReportCommand, shown: Quiet) -> None:
     """Make the page of a folder: one file to look at, offline."""
     from volt.base.manifest import result_files
-    from volt.base.output import atomic_write, claim, record
+    from volt.base.output import claim, record, write_file
     from volt.report.page import load_material, make_page
 
     folder = Path(asked.folder)
@@ -44,6 +44,5 @@ def report(asked: ReportCommand, shown: Quiet) -> None:
         target = asked.output or home / PAGE
         if asked.output is None:
             record(home, PAGE)  # first: a page that is not on the list would be somebody else's
-        with atomic_write(target) as stream:
-            stream.write(page)
+        write_file(target, page)
         say(shown.quiet, f"{target}: {len(page) / 1e6:.2f} MB, opens in any browser")

@@ -297,10 +297,9 @@ class Tokenizer:
         return json.dumps(data, ensure_ascii=False, indent=2 if pretty else None)
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
-        from volt.base.output import atomic_write
+        from volt.base.output import write_file
 
-        with atomic_write(path) as stream:
-            stream.write(self.to_str(pretty).encode())
+        write_file(path, self.to_str(pretty).encode())
 
 
 def _pieces(length: int, most: int) -> list[Span]:

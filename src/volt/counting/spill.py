@@ -27,7 +27,7 @@ from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.gate import SETTINGS, read_json
 from volt.base.options import accepts
-from volt.base.output import atomic_write, claim, make_folder
+from volt.base.output import atomic_write, claim, make_folder, write_file
 from volt.base.progress import Progress
 from volt.base.schema import anything, instance, table, text
 from volt.counting.count import CountPlan, plan_count
@@ -364,8 +364,7 @@ class _Spill:
         """From here on the count can be resumed from this state."""
         content = {"format": FORMAT_VERSION, "volt": __version__, "settings": self._settings,
                    "state": asdict(state)}  # fmt: skip
-        with atomic_write(self.folder / CHECKPOINT) as stream:
-            stream.write(json.dumps(content, indent=1).encode() + b"\n")
+        write_file(self.folder / CHECKPOINT, json.dumps(content, indent=1).encode() + b"\n")
         self.state = state
 
     def _load(self) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import SettingsError
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 
 FREQUENT = 100
 """A type seen this often counts as frequent (Gowda & May 2020)."""
@@ -138,8 +138,7 @@ class Curve:
         writer.writerows(
             ["" if value != value else repr(value) for value in row.values()] for row in rows
         )
-        with atomic_write(path) as stream:
-            stream.write(text.getvalue().encode())
+        write_file(path, text.getvalue().encode())
 
 
 def _ratio(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ There are very many of them, and columns are quick to make, read and write. A si
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, get_args, overload
@@ -92,15 +92,13 @@ class Tokens(Sequence[Token]):
     def __add__(self, other: Tokens) -> Tokens:
         if not len(other):
             return self
-        return Tokens(
-            self.texts + other.texts,
-            np.concatenate([self.kinds, other.kinds]),
-            np.concatenate([self.parents, other.parents]),
-            np.concatenate([self.ranks, other.ranks]),
-            np.concatenate([self.scaffolds, other.scaffolds]),
-            np.concatenate([self.frequencies, other.frequencies]),
-            np.concatenate([self.scores, other.scores]),
-        )
+        both = zip(self.arrays, other.arrays, strict=True)
+        return Tokens(self.texts + other.texts, *map(np.concatenate, both))
+
+    @property
+    def arrays(self) -> list[NDArray[Any]]:
+        """The columns but for the texts, in the order of the fields."""
+        return [getattr(self, one.name) for one in fields(self)[1:]]
 
     def with_frequencies(self, frequencies: Sequence[int] | NDArray[np.integer[Any]]) -> Tokens:
         return replace(self, frequencies=np.asarray(frequencies, np.int64).reshape(len(self)))
@@ -130,9 +128,7 @@ class Tokens(Sequence[Token]):
 
     def plain(self) -> list[list[Any]]:
         """The columns as lists."""
-        return [self.texts, *(column.tolist() for column in (
-            self.kinds, self.parents, self.ranks, self.scaffolds, self.frequencies, self.scores
-        ))]  # fmt: skip
+        return [self.texts, *(column.tolist() for column in self.arrays)]
 
     @cached_property
     def _rows(self) -> list[Token]:

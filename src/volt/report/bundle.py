@@ -11,7 +11,7 @@ from importlib import util
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 
 PACKAGE = "vl-convert-python"
 INSTALL = "pip install 'volt-vocab[report]'"
@@ -40,8 +40,7 @@ def vega_bundle() -> str:
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as stream:
-            stream.write(script.encode())
+        write_file(path, script.encode())
     except (OSError, InputError):
         pass  # a cache that cannot be written costs time, nothing else
     return script

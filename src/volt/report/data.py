@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.gate import REPORT, read_json
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 from volt.base.schema import check, table, whole
 from volt.base.shown import json_text
 from volt.counting.counts import WordCounts
@@ -88,8 +88,7 @@ def save_report(report: dict[str, Any], path: str | os.PathLike[str]) -> None:
         f"{json_text(name)}: {json_text(value, separators=(',', ':'))}"
         for name, value in report.items()
     ]
-    with atomic_write(path) as stream:
-        stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    write_file(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
 
 
 def load_report(path: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.manifest import read_manifest
-from volt.base.output import atomic_write, record
+from volt.base.output import record, write_file
 from volt.proposing.tokens import KINDS, Tokens, character_offsets
 from volt.tokenizing.encoder import NO_PAIRS, NativeColumns, native_encoder
 from volt.tokenizing.vocabulary import Vocabulary
@@ -96,8 +96,7 @@ def write_compiled(file: Path, data: bytes, vocabulary: Vocabulary) -> None:
     with suppress(InputError, OSError):
         if place.is_symlink() or (place.exists() and not _is_ours(place)):
             return
-        with atomic_write(place) as stream:
-            stream.write(compiled_bytes(data, vocabulary))
+        write_file(place, compiled_bytes(data, vocabulary))
         record(place.parent, NAME)
 
 
@@ -255,9 +254,6 @@ def _cut(pool: Tokens, visible: int) -> tuple[Tokens, Tokens]:
     """The tokens, and the hidden ones after them."""
 
     def part(place: slice) -> Tokens:
-        return StoredTokens(
-            pool.texts[place], pool.kinds[place], pool.parents[place], pool.ranks[place],
-            pool.scaffolds[place], pool.frequencies[place], pool.scores[place],
-        )  # fmt: skip
+        return StoredTokens(pool.texts[place], *(column[place] for column in pool.arrays))
 
     return part(slice(visible)), part(slice(visible, None))

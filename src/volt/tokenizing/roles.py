@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from volt.base.errors import SettingsError
@@ -79,18 +79,11 @@ def reserved_names(number: int) -> list[str]:
 
 def roles_of(settings: UseSettings, before: Roles = Roles()) -> Roles:
     """The roles that settings name; the others stay as they were."""
-    given: dict[str, Any] = {
-        "bos": settings.bos,
-        "eos": settings.eos,
-        "pad": settings.pad,
-        "mask": settings.mask,
-        "add_bos": settings.add_bos or None,
-        "add_eos": settings.add_eos or None,
-        "chat": None if settings.chat is None else read_template(settings.chat),
-        "max_length": settings.max_length,
-        "padding_side": settings.padding_side,
-    }
-    return replace(before, **{name: value for name, value in given.items() if value is not None})
+    given: dict[str, Any] = {one.name: getattr(settings, one.name) for one in fields(Roles)}
+    if settings.chat is not None:
+        given["chat"] = read_template(settings.chat)
+    said = {name: value for name, value in given.items() if value not in (None, False)}
+    return replace(before, **said)
 
 
 def learned_roles(settings: RoleSettings) -> Roles:

@@ -29,7 +29,7 @@ from volt.base.drafts import new_draft, place_files
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import SETTINGS, read_json
 from volt.base.manifest import TEMPORARY
-from volt.base.output import atomic_write, claim
+from volt.base.output import claim, write_file
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
 from volt.base.schema import instance
@@ -237,8 +237,7 @@ class _Partial:
 
     def save(self, journal: _Journal) -> None:
         if self._kept:
-            with atomic_write(self._journal) as stream:
-                stream.write(json.dumps(asdict(journal)).encode())
+            write_file(self._journal, json.dumps(asdict(journal)).encode())
         self.done = journal
 
     def finish(self) -> None:

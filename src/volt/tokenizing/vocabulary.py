@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 from volt.counting.marks import INNER, UNKNOWN, Marks, byte_of
 from volt.counting.normalizers import Normalizer
 from volt.counting.words import MergeRule, Unknown, WordRule
@@ -219,8 +219,7 @@ class Vocabulary:
         from volt.tokenizing.compiled import write_compiled
 
         data = self.to_bytes()
-        with atomic_write(path) as stream:
-            stream.write(data)
+        write_file(path, data)
         write_compiled(Path(path), data, self)
 
     def to_json(self) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError
 from volt.base.gate import SETTINGS, read_json, read_text
-from volt.base.output import atomic_write, make_folder, record
+from volt.base.output import make_folder, record, write_file
 from volt.base.progress import Progress
 from volt.base.schema import instance
 from volt.base.shown import plural
@@ -236,5 +236,4 @@ def _mostly_measured(result: RunResult, settings: Training) -> list[str]:
 
 
 def write_lines(path: Path, lines: Sequence[str]) -> None:
-    with atomic_write(path) as stream:
-        stream.write("".join(line + "\n" for line in lines).encode())
+    write_file(path, "".join(line + "\n" for line in lines).encode())

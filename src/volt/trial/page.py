@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from volt._version import __version__
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 from volt.report.answer import model_words
 from volt.report.bundle import is_installed, vega_bundle
 from volt.report.page import fill_page
@@ -23,8 +23,7 @@ def write_page(results: TrialResults, path: Path) -> bool:
     if not is_installed():
         return False
     page = make_trial_page(results)
-    with atomic_write(path) as stream:
-        stream.write(page)
+    write_file(path, page)
     return True
 
 

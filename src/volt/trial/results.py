@@ -9,7 +9,7 @@ from statistics import mean, median, stdev
 from typing import Any
 
 from volt.base.lines import WIDTH
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 from volt.base.shown import json_text, plural
 from volt.base.table import wrapped
 
@@ -253,5 +253,4 @@ def _score(row: dict[str, Any], name: str, interval: str, digits: int) -> tuple[
 
 def write_json(path: Path, data: Any) -> None:
     text = json_text(data, indent=1)
-    with atomic_write(path) as stream:
-        stream.write(text.encode() + b"\n")
+    write_file(path, text.encode() + b"\n")

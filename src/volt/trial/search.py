@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 from volt.choosing.sizes import parse_sizes
 from volt.pipeline import candidates
 from volt.searching import DEFAULT_SIZES
@@ -121,5 +121,4 @@ def _plot(found: TrainedSearch, path: Path) -> None:
     if found.size is not None and found.value is not None:
         star(axes, found.size, found.value)
     axes.set(ylabel=by.title)
-    with atomic_write(path) as stream:
-        stream.write(render(figure, "svg"))
+    write_file(path, render(figure, "svg"))

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from volt.base.errors import InputError
-from volt.base.output import atomic_write
+from volt.base.output import write_file
 from volt.base.progress import Progress, Report
 from volt.trial.data import PAD, EncodedText, batches, padded
 from volt.trial.models import TrialModel, build_model
@@ -113,8 +113,7 @@ class _State:
             },
             data,
         )  # fmt: skip
-        with atomic_write(path) as stream:
-            stream.write(data.getbuffer())
+        write_file(path, data.getbuffer())
 
     def load(self, path: Path, key: str, device: torch.device) -> None:
         try:
