@@ -29,7 +29,7 @@ from volt.pipeline import learn
 from volt.result import LearnResult
 from volt.searching import search
 from volt.settings import TrialSettings
-from volt.trial.data import Text, read_parallel, read_sentences, without_empty
+from volt.trial.data import TrialText, read_parallel, read_sentences, without_empty
 from volt.trial.one_model import Plan, TrialTexts, run_one
 from volt.trial.presets import from_preset
 from volt.trial.results import write_json
@@ -190,7 +190,7 @@ def read_texts(experiment: Experiment, data: Path) -> TrialTexts:
         # Every 40th line is for choosing checkpoints, another for measuring.
         parts = [[n for n in range(len(lines)) if n % 40 == rest] for rest in (19, 39)]
         held_out = {n for part in parts for n in part}
-        whole = Text(None, lines)
+        whole = TrialText(None, lines)
         train = whole.some(n for n in range(len(lines)) if n not in held_out)
         return TrialTexts(train, *(whole.some(part) for part in parts))
     read = {split: read_split(experiment, data, split) for split in ("train", "valid", "test")}
@@ -198,7 +198,7 @@ def read_texts(experiment: Experiment, data: Path) -> TrialTexts:
     return TrialTexts(read["train"], valid, test)
 
 
-def read_split(experiment: Experiment, data: Path, split: str) -> Text:
+def read_split(experiment: Experiment, data: Path, split: str) -> TrialText:
     def find(language: str) -> Path:
         path = data / experiment.corpus / f"{split}.{language}"
         packed = path.with_name(path.name + ".xz")
@@ -220,11 +220,11 @@ def read_split(experiment: Experiment, data: Path, split: str) -> Text:
     rows.sort()
     target_lines = [parts[part].target[n] for n, part in rows]
     if not sources:
-        return Text(None, target_lines)
-    return Text([(parts[part].source or [])[n] for n, part in rows], target_lines)
+        return TrialText(None, target_lines)
+    return TrialText([(parts[part].source or [])[n] for n, part in rows], target_lines)
 
 
-def up_to(text: Text, limit: int) -> Text:
+def up_to(text: TrialText, limit: int) -> TrialText:
     """The first lines, up to so many bytes of the target."""
     ends = np.cumsum([len(line.encode()) + 1 for line in text.target])
     return text.some(range(max(1, int(np.searchsorted(ends, limit, side="right")))))

@@ -131,7 +131,7 @@ def verify_engines(
     equal = equal_given = 0
     differences: list[Difference] = []
     for number, (text, left, right) in enumerate(zip(every, mine, theirs, strict=True)):
-        a, b = (shown(one, left), shown(other, right)) if texts else (left, right)
+        a, b = (token_texts(one, left), token_texts(other, right)) if texts else (left, right)
         if a == b:
             equal += 1
             equal_given += number < given
@@ -140,7 +140,7 @@ def verify_engines(
     return Verification(len(every), equal, sum(map(len, mine)), given, equal_given, differences)
 
 
-def shown(engine: Engine, ids: Sequence[int]) -> list[bytes]:
+def token_texts(engine: Engine, ids: Sequence[int]) -> list[bytes]:
     """The texts of tokens: their bytes, or their names."""
     plain, names = engine.plain, engine.names
     return [data if (data := plain[i]) is not None else (names[i] or "").encode() for i in ids]
@@ -158,7 +158,9 @@ def _differences(
         cut, other_cut = one.encode_batch(lines), other.encode_batch(lines)
         mine, theirs = [0], [0]
         pairs = zip(cut, other_cut, strict=True)
-        if any((shown(one, x) != shown(other, y)) if texts else x != y for x, y in pairs):
+        if any(
+            (token_texts(one, x) != token_texts(other, y)) if texts else x != y for x, y in pairs
+        ):
             mine, theirs = _ends(cut), _ends(other_cut)
             left, right = [*chain(*cut)], [*chain(*other_cut)]
     cuts = [(0, 0, 0)]
@@ -167,7 +169,7 @@ def _differences(
     cuts.append((len(lines), len(left), len(right)))
     for (line, i, k), (end, next_i, next_k) in pairwise(cuts):
         parts = left[i:next_i], right[k:next_k]
-        a, b = (shown(one, parts[0]), shown(other, parts[1])) if texts else parts
+        a, b = (token_texts(one, parts[0]), token_texts(other, parts[1])) if texts else parts
         if a == b:
             continue
         if not most:
@@ -176,7 +178,7 @@ def _differences(
         at = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
                   min(len(a), len(b)))  # fmt: skip
         first = sum(map(len, lines[:line]))
-        place = first + _place("".join(lines[line:end]), shown(one, parts[0][:at]))
+        place = first + _place("".join(lines[line:end]), token_texts(one, parts[0][:at]))
         yield Difference(
             document=number,
             line=text.count("\n", 0, place) + 1,
@@ -189,7 +191,7 @@ def _differences(
 def _line_starts(engine: Engine, ids: list[int], lines: list[str]) -> list[int | None] | None:
     """The token that each line begins with, None where a token goes over the line end. None if that
     can't be told: the tokens are not the text, nor those of the lines one by one."""
-    pieces, data = shown(engine, ids), "".join(lines).encode()
+    pieces, data = token_texts(engine, ids), "".join(lines).encode()
     whole = b"".join(pieces)
     if whole in (data, b" " + data):
         before = len(whole) - len(data)  # some add a space before the text

@@ -460,15 +460,11 @@ def test_deviation_is_reported() -> None:
     assert solution.moved == pytest.approx(np.maximum(change, 0).sum(), abs=1e-12)
     assert 0 < solution.moved <= 0.025
     assert solution.largest_change == pytest.approx(0.05, abs=1e-9)
-    at_lower = int((change < -0.0499 * problem.token_marginal).sum())
-    text = solution.summary()
-    assert f"converged in {solution.iterations} iterations" in text
-    assert f"epsilon 0.05 moved {solution.moved:.3%} of the mass" in text
-    assert f"{at_lower} of 6 tokens at their lower limit" in text
-    assert "threshold 0.001 dropped no tokens" in text
-    assert "every token gets what it asks for" in solve(replace(problem, epsilon=0.0)).summary()
-    unfinished = solve(problem, max_iterations=1, check=False)
-    assert unfinished.summary().startswith("NOT CONVERGED")
+    assert solution.converged
+    assert solution.kept().all()
+    balanced = solve(replace(problem, epsilon=0.0))
+    assert balanced.token_mass == pytest.approx(problem.token_marginal, rel=1e-8)
+    assert not solve(problem, max_iterations=1, check=False).converged
 
 
 def test_cost_of_the_entropy_is_a_bound() -> None:
@@ -490,7 +486,6 @@ def test_kept_tokens() -> None:
     share = free.token_mass / free.problem.token_marginal
     assert free.kept().tolist() == [True, True, True, False]
     assert share[3] < 0.001 < share[2]
-    assert "threshold 0.001 dropped 1 token" in free.summary()
     assert free.kept(threshold=share[2] * 1.01).tolist() == [True, True, False, False]
     # At its lower limit a token has the threshold's share exactly, and stays.
     edge = solve(from_words(frequencies, epsilon=0.999, gamma=0.1))
@@ -589,7 +584,7 @@ def test_degenerate_problems_are_solved(frequencies: dict[str, int], epsilon: fl
     assert_optimal(solution)
     assert (solution.problem.lower >= 0).all()
     assert solution.kept().all()
-    assert "nan" not in solution.summary()
+    assert np.isfinite([solution.moved, solution.largest_change, solution.entropy_cost]).all()
 
 
 def test_one_character_leaves_no_choice() -> None:

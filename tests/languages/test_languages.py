@@ -323,16 +323,38 @@ def test_vocabularies_per_script_are_joined(tmp_path: Path) -> None:
 
 
 def test_languages_by_the_names_of_files(tmp_path: Path) -> None:
-    for name in ("train.de", "train.fr.gz", "it.txt", "nl/a.txt", "nl/b.txt", ".no", "a.b-c.pt"):
+    names = (
+        "train.de", "train.fr.gz", "train.cs.zstd", "it.txt", "nl/a.txt", "nl/b.txt", ".no",
+        "a.b-c.pt",
+    )  # fmt: skip
+    for name in names:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x\n")
     found = find_languages([str(tmp_path)])
     assert {code: [Path(f).name for f in files] for code, files in found.items()} == {
-        "de": ["train.de"], "fr": ["train.fr.gz"], "it": ["it.txt"], "nl": ["a.txt", "b.txt"],
-        "pt": ["a.b-c.pt"],
+        "cs": ["train.cs.zstd"], "de": ["train.de"], "fr": ["train.fr.gz"], "it": ["it.txt"],
+        "nl": ["a.txt", "b.txt"], "pt": ["a.b-c.pt"],
     }  # fmt: skip
     assert find_languages([f"{tmp_path}/train.de:2.5"]) == {"de": [f"{tmp_path}/train.de:2.5"]}
+
+
+def test_small_files_are_counted_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts: dict[str, Any] = {}
+    for code in ("de", "en"):
+        (tmp_path / code).write_text(f"one {code}\n")
+        texts[code] = volt.Files([str(tmp_path / code)])
+    asked: list[int] = []
+
+    def counted(text: Any, threads: int, **options: Any) -> WordCounts:
+        asked.append(threads)
+        return volt.count(text, threads=threads, **options)
+
+    monkeypatch.setattr("volt.languages.balance.count", counted)
+    count_languages(texts, threads=2)
+    assert asked == [1, 1]
 
 
 def test_options_that_contradict_each_other() -> None:

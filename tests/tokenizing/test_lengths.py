@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -121,4 +122,5 @@ def test_what_cannot_be_counted_or_truncated():
         with pytest.raises(SettingsError, match="max_tokens"):
             tok.truncate("low", wrong)
     assert tok.truncate("", 0) == ""
+    assert tok.truncate("low low low", np.int64(2)) == tok.truncate("low low low", 2)
     assert tok.count("") == 0

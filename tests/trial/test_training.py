@@ -16,7 +16,7 @@ pytest.importorskip("torch", reason="needs torch: make large")
 import torch
 
 from volt.settings import TrialSettings
-from volt.trial.data import OFFSET, Text, encode_text
+from volt.trial.data import OFFSET, TrialText, encode_text
 from volt.trial.models import build_model
 from volt.trial.presets import from_preset
 from volt.trial.training import (
@@ -34,8 +34,8 @@ from volt.trial.training import (
 from volt.trial.vocabularies import make_vocabulary
 
 LINES = sentences(200, 0)
-TEXT = Text(LINES, [encipher(line) for line in LINES])
-VALID = Text(LINES[:20], TEXT.target[:20])
+TEXT = TrialText(LINES, [encipher(line) for line in LINES])
+VALID = TrialText(LINES[:20], TEXT.target[:20])
 CPU = torch.device("cpu")
 torch.set_num_threads(1)  # small models; more threads only wait for each other
 VOCABULARY = make_vocabulary("bpe:320", LINES)
@@ -50,7 +50,7 @@ def settings(**changes):
 
 
 def run(training, *, seed=0, folder=None, progress=None, key="k", shape=SHAPE, text=TEXT):
-    valid = VALID if text is TEXT else Text(None, VALID.target)
+    valid = VALID if text is TEXT else TrialText(None, VALID.target)
     return train(
         shape, training, encode_text(text, VOCABULARY), encode_text(valid, VOCABULARY),
         VOCABULARY.size + OFFSET, seed=seed, device=CPU, folder=folder, key=key, progress=progress,
@@ -61,7 +61,7 @@ def of_task(task="translation", model="transformer", **_):
     """A small model for a task, and its text."""
     shape, _ = from_preset(TrialSettings(task=task, model=model))
     small = replace(shape, width=16, inner=32, dropout=0.2)
-    return {"shape": small, "text": TEXT if task == "translation" else Text(None, TEXT.target)}
+    return {"shape": small, "text": TEXT if task == "translation" else TrialText(None, TEXT.target)}
 
 
 class Stop(Exception):
@@ -240,7 +240,7 @@ def test_a_budget_of_minutes_is_spent_and_not_exceeded(clock):
 
 
 def test_time_for_what_follows_is_kept_back(clock):
-    lines = encode_text(Text(None, LINES), VOCABULARY)
+    lines = encode_text(TrialText(None, LINES), VOCABULARY)
     how = of_task("lm")
     train(
         how["shape"], settings(task="lm", updates=None, minutes=1), lines, lines,
@@ -272,7 +272,7 @@ def test_bits_per_byte_is_the_same_sum_for_every_vocabulary(task, model):
     target = [f"{line} é語" for line in VALID.target]
     for spec in ("char", "bpe:320"):
         vocabulary = make_vocabulary(spec, [*LINES, "é語"])
-        text = encode_text(Text(VALID.source if task == "translation" else None, target),
+        text = encode_text(TrialText(VALID.source if task == "translation" else None, target),
                            vocabulary)  # fmt: skip
         tokens = vocabulary.size + OFFSET
         made = build_model(shape, tokens)

@@ -9,7 +9,7 @@ from volt.trial.data import (
     END,
     PAD,
     POOL,
-    Text,
+    TrialText,
     batches,
     encode_text,
     hold_out,
@@ -23,7 +23,7 @@ from volt.trial.presets import CHARACTERS_PER_TOKEN, MOST_TOKENS
 from volt.trial.vocabularies import make_vocabulary
 
 LINES = sentences(300, 0)
-TEXT = Text(LINES, [encipher(line) for line in LINES])
+TEXT = TrialText(LINES, [encipher(line) for line in LINES])
 
 
 def test_unequal_line_counts_are_refused(tmp_path):
@@ -45,29 +45,29 @@ def test_lines_are_cut_at_line_feeds_only(tmp_path):
 
 
 def test_pairs_with_an_empty_side_are_not_trained_on():
-    kept, left_out = without_empty(Text(["a", " ", "c"], ["x", "y", ""]))
+    kept, left_out = without_empty(TrialText(["a", " ", "c"], ["x", "y", ""]))
     assert (kept.source, kept.target, left_out) == (["a"], ["x"], 2)
 
 
 def test_too_long_lines_are_cut_and_counted():
     vocabulary = make_vocabulary("byte", [])
-    encoded = encode_text(Text(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
+    encoded = encode_text(TrialText(["é" * 3000, "b"], ["c", "d" * 999]), vocabulary)
     assert encoded.cut == 1
     assert len(encoded.source[0]) == MOST_TOKENS - 1
     # 511 letters, half of one, and the line end: what the loss is counted on.
     assert encoded.characters.tolist() == [3001, 1000]
     assert encoded.bytes.tolist() == [2, 1000]
-    (alone,) = (encode_text(Text(None, ["é" * 3000]), vocabulary),)
+    (alone,) = (encode_text(TrialText(None, ["é" * 3000]), vocabulary),)
     assert alone.bytes.tolist() == [511 * 2 + 3 + 1]  # half a letter is shown as a sign of 3 bytes
 
 
 def test_a_pair_that_is_too_long_for_one_vocabulary_is_left_out_for_all():
-    text = Text(["é" * 130, "b", "é" * 100], ["c", "d" * 999, "e"])
+    text = TrialText(["é" * 130, "b", "é" * 100], ["c", "d" * 999, "e"])
     byte, char = make_vocabulary("byte", []), make_vocabulary("char", ["bcdeé"])
     assert without_long(text, [char], 256) == (
-        Text(["é" * 130, "é" * 100], ["c", "e"]), 1
+        TrialText(["é" * 130, "é" * 100], ["c", "e"]), 1
     )  # fmt: skip
-    assert without_long(text, [char, byte], 256) == (Text(["é" * 100], ["e"]), 2)
+    assert without_long(text, [char, byte], 256) == (TrialText(["é" * 100], ["e"]), 2)
     assert without_long(text, [char, byte], 1000) == (text, 0)
 
 
@@ -118,13 +118,13 @@ def test_rows_end_and_are_filled_up():
 
 def test_one_line_in_twenty_is_held_out(tmp_path):
     lines = [f"line {number}" for number in range(45)]
-    text, held_out = hold_out(Text(None, lines))
+    text, held_out = hold_out(TrialText(None, lines))
     assert held_out.target == ["line 19", "line 39"]
     assert text.target == [line for line in lines if line not in held_out.target]
     with pytest.raises(InputError, match="name a file in `heldout`"):
-        hold_out(Text(None, lines[:19]))
+        hold_out(TrialText(None, lines[:19]))
     for name in ("a", "b"):
         (tmp_path / name).write_text(f"{name}1\n\n{name}2\n")
     read = read_sentences(tmp_path / "a", tmp_path / "b")
     assert (read.source, read.target) == (None, ["a1", "", "a2", "b1", "", "b2"])
-    assert without_empty(read) == (Text(None, ["a1", "a2", "b1", "b2"]), 2)
+    assert without_empty(read) == (TrialText(None, ["a1", "a2", "b1", "b2"]), 2)

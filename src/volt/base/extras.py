@@ -11,6 +11,16 @@ PACKAGES = {"google": "protobuf"}
 """Of modules whose package has another name."""
 
 
+class Library:
+    """A library that comes with an extra of this package, imported when it is first used."""
+
+    def __init__(self, module: str, extra: str) -> None:
+        self._names = module, extra
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(need(*self._names), name)
+
+
 def need(module: str, extra: str) -> Any:
     """Import a library that comes with an extra of this package."""
     try:

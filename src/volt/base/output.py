@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from volt.base.drafts import new_draft, place_files, recover, status, swap
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import Place
 from volt.base.manifest import (
     MANIFEST,
     Holds,
@@ -36,7 +37,6 @@ from volt.base.manifest import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Place = str | os.PathLike[str]
 
 ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+.")
 """A URL; a `Path` has one slash of it."""

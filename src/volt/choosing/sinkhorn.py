@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._core import dot, total
 from volt.base.errors import TransportError
-from volt.choosing.transport import Floats, TransportProblem, TransportSolution, label
+from volt.choosing.transport import TransportProblem, TransportSolution, label
+from volt.proposing.base import Floats
 
 TOLERANCE = 1e-9
 """Largest relative marginal error of a solution that counts as converged."""
@@ -66,15 +67,7 @@ def solve(
             f"{max_iterations}"
         )
     support = Support(problem)
-    alpha = support.log_marginal
-    if start is not None:
-        start = np.asarray(start, dtype=np.float64)
-        if start.shape != problem.character_marginal.shape:
-            raise TransportError(
-                f"{start.size} start potentials for {problem.character_marginal.size} characters: "
-                "start from a problem over the same characters"
-            )
-        alpha = np.where(support.has_mass & np.isfinite(start), start, alpha)
+    alpha = support.log_marginal if start is None else support.started(start)
 
     here = support.half_steps(alpha)
     damping = min(1.0, here.residual)  # theta = 1 / (1 + damping)
@@ -156,6 +149,16 @@ class Support:
         smallest = problem.token_marginal * np.exp(SMALLEST_EXPONENT)
         self.lower, self.upper = np.maximum(problem.lower, smallest), problem.upper
         self.log_lower, self.log_upper = np.log(self.lower), np.log(self.upper)
+
+    def started(self, start: Floats) -> Floats:
+        """The potentials of a similar problem, where they say something."""
+        start = np.asarray(start, dtype=np.float64)
+        if start.shape != self.marginal.shape:
+            raise TransportError(
+                f"{start.size} start potentials for {self.marginal.size} characters: start from a "
+                "problem over the same characters"
+            )
+        return np.where(self.has_mass & np.isfinite(start), start, self.log_marginal)
 
     def half_steps(self, alpha: Floats) -> HalfSteps:
         plan = np.empty(self.character.size)

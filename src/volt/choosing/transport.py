@@ -33,11 +33,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from volt._core import dot
 from volt.base.errors import TransportError
+from volt.proposing.base import Floats
 
 if TYPE_CHECKING:  # SciPy takes a fifth of a second to import: the functions that need it do
     from scipy.sparse import csr_array
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 GAMMA = 1.0
@@ -256,29 +256,6 @@ class TransportSolution:
         asked = self.problem.token_marginal
         kept: NDArray[np.bool_] = self.token_mass >= (threshold - self.token_error) * asked
         return kept
-
-    def summary(self, threshold: float = THRESHOLD) -> str:
-        """How the plan differs from what was asked, in words."""
-        problem = self.problem
-        tokens = problem.token_marginal.size
-        at_lower = int((self.token_mass <= problem.lower * (1 + 1e-7)).sum())
-        at_upper = int((self.token_mass >= problem.upper * (1 - 1e-7)).sum())
-        dropped = tokens - int(self.kept(threshold).sum())
-        if problem.epsilon == 0:
-            relaxed = "epsilon 0: every token gets what it asks for"
-        else:
-            relaxed = (
-                f"epsilon {problem.epsilon:g} moved {self.moved:.3%} of the mass, "
-                f"{self.largest_change:.3%} of a token's at most ({at_lower} of {tokens} tokens at "
-                f"their lower limit, {at_upper} at their upper)"
-            )
-        return (
-            f"{'converged' if self.converged else 'NOT CONVERGED'} in {self.iterations} "
-            f"iterations, marginal errors {self.character_error:.1e} (characters) and "
-            f"{self.token_error:.1e} (tokens); {relaxed}; gamma {problem.gamma:g} costs at most "
-            f"{self.entropy_cost:.3g} of {self.cost:.3g}; threshold {threshold:g} dropped "
-            f"{dropped or 'no'} token{'' if dropped == 1 else 's'}"
-        )
 
 
 _MISSPELLED = "which is not the number of its characters; marks that are not text count as 0"

@@ -25,7 +25,6 @@ from volt.base.options import GROUPS, Option, Settings, options_of
 from volt.settings import GONE, in_flags
 
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
-"""A parameter in a message of the library: `size`, `on_invalid='replace'`."""
 BARE = ("m", "model", "train", "i", "input")
 """Options of other commands and programs for what a command takes without one."""
 PATHS = ("FILE", "PATH", "DIR", "TOKENIZER", "VOCABULARY")

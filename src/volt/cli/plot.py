@@ -11,13 +11,11 @@ from volt.cli.arguments import File, Learned, Quiet
 from volt.cli.command import command
 from volt.cli.console import say
 
-Shows = Literal["answer", "paper"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class PlotCommand(Learned, File, group="Output"):
     output: str = option(..., "A name that ends in .svg, .png or .pdf.", path("FILE"), short="-o")
-    figure: Shows = option(
+    figure: Literal["answer", "paper"] = option(
         "answer", "Quality and cost, or the paper's entropy and MUV", choice("answer", "paper")
     )
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
@@ -176,7 +176,7 @@ class Encoding:
     def n_vocab(self) -> int:
         return len(self.tokenizer)
 
-    @property
+    @cached_property
     def _by_bytes(self) -> dict[bytes, int]:
         special = set(self.tokenizer.special_ids.values())
         pieces = self.tokenizer._decoder.pieces

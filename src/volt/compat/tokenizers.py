@@ -16,8 +16,7 @@ from typing import Any
 import volt
 from volt.formats.huggingface.folder import ANY_INPUT
 from volt.tokenizing.calling import Call, Row, lengths_that_fit, room_for
-
-Span = tuple[int, int]
+from volt.tokenizing.offsets import Span
 
 
 @dataclass(frozen=True)

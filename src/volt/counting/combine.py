@@ -29,7 +29,7 @@ class Weighted:
     @property
     def name(self) -> str:
         """The language, or the inputs."""
-        names = [name for name, _ in self.counts.lines_of]
+        names = [name for name, _ in self.counts.lines_of] or ["word counts"]
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
         return self.language or f"{names[0]}{more}"
 

@@ -19,6 +19,7 @@ import numpy as np
 from volt import _core
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
+from volt.base.gate import reading
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
 from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
@@ -32,7 +33,7 @@ from volt.counting.counts import (
 )
 from volt.counting.decoding import BLOCK, Cleaner, OnInvalid
 from volt.counting.documents import Documents
-from volt.counting.inputs import Text, TextInput, find_inputs
+from volt.counting.inputs import Text, TextInput, find_inputs, total_size
 from volt.counting.reading import (
     SAMPLE,
     START,
@@ -224,7 +225,7 @@ class CountPlan:
 
     def size(self) -> int | None:
         """Bytes to read from disk, if that can be known."""
-        return _whole_size(self.inputs)
+        return total_size(one.size for one in self.inputs)
 
     def least(self, min_count: int) -> int:
         """The least count that is listed. A minimum of 1 leaves out nothing, not even a word that
@@ -248,16 +249,15 @@ class CountPlan:
         begins = not (one.input.stretch and one.input.stretch[0])
         reader = Reader(one.name, self.rule, cleaner, weight, self.buffer, self.block, begins)
         try:
-            if (documents := one.documents()) is not None:
-                return feed_documents(reader, documents, counter, after_block)
-            with one.stream() as stream:
-                if one.is_counts:
-                    return _read_counts(one, stream, counter, weight, self, after_block), b""
-                return feed_text(reader, stream, counter, after_block, start)
+            with reading(one.name):
+                if (documents := one.documents()) is not None:
+                    return feed_documents(reader, documents, counter, after_block)
+                with one.stream() as stream:
+                    if one.is_counts:
+                        return _read_counts(one, stream, counter, weight, self, after_block), b""
+                    return feed_text(reader, stream, counter, after_block, start)
         except OverflowError:
             raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None
-        except OSError as error:
-            raise InputError(f"cannot read {one.name}: {error.strerror or error}") from error
 
 
 def plan_count(
@@ -297,7 +297,9 @@ def choose_inputs(
             )
     found, sample = [one.reopened() for one in opened], None
     if sampling is not None:
-        with progress.stage("Choosing documents", _whole_size(opened), "B") as report:
+        with progress.stage(
+            "Choosing documents", total_size(one.size for one in opened), "B"
+        ) as report:
             sample = take_sample(found, sampling, report)
         found = sample.inputs
     if settings.shard is not None:
@@ -344,24 +346,26 @@ class OpenedInput:
         if self.input.text is not None or self.size is None:
             self._kept = stream  # a pipe or an iterable can be opened only once
         try:
-            head = cast(io.BufferedReader, stream).peek(len(CANDIDATES_HEAD))
-            has_header = head.startswith(COUNTS_HEAD)
-            if input_format == "auto" and head.startswith(CANDIDATES_HEAD):
-                raise InputError(f"{self.name}: a candidates file, neither text nor counts")
-            self.is_counts = input_format == "counts" or (input_format == "auto" and has_header)
-            if self.is_counts and self.input.normalizer is not None:
-                raise SettingsError(
-                    f"{self.name}: a counts file, but the tokenizer has a normalizer, which needs "
-                    "the text; name the text itself"
-                )
-            if self.is_counts and has_header:
-                self.header = CountsHeader.parse(stream.readline(LONGEST_HEADER), self.name)
-                self.file_unit = self.header.unit
-        except OSError as error:
-            raise InputError(f"cannot read {self.name}: {error.strerror or error}") from error
+            with reading(self.name):
+                self._look_at_head(stream, input_format)
         finally:
             if self._kept is None:
                 stream.close()
+
+    def _look_at_head(self, stream: BinaryIO, input_format: str) -> None:
+        head = cast(io.BufferedReader, stream).peek(len(CANDIDATES_HEAD))
+        has_header = head.startswith(COUNTS_HEAD)
+        if input_format == "auto" and head.startswith(CANDIDATES_HEAD):
+            raise InputError(f"{self.name}: a candidates file, neither text nor counts")
+        self.is_counts = input_format == "counts" or (input_format == "auto" and has_header)
+        if self.is_counts and self.input.normalizer is not None:
+            raise SettingsError(
+                f"{self.name}: a counts file, but the tokenizer has a normalizer, which needs "
+                "the text; name the text itself"
+            )
+        if self.is_counts and has_header:
+            self.header = CountsHeader.parse(stream.readline(LONGEST_HEADER), self.name)
+            self.file_unit = self.header.unit
 
     def reopened(self) -> TextInput:
         """The input, which is read again from its start."""
@@ -380,12 +384,6 @@ class OpenedInput:
         if self.header:
             stream.readline(LONGEST_HEADER)
         return stream
-
-
-def _whole_size(opened: Iterable[OpenedInput]) -> int | None:
-    """Bytes of all inputs together, if that can be known."""
-    sizes = [one.size for one in opened]
-    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _common_rule(opened: list[OpenedInput], settings: WordSettings) -> WordRule:

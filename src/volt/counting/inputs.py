@@ -48,6 +48,7 @@ from volt.counting.records import (
     saved_data_set,
 )
 from volt.counting.remote import files_at, is_url, open_url, url_size
+from volt.settings import Weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +122,8 @@ class TextInput:
             return url_size(self.url)
         if self.text is not None:
             return None
-        try:
+        with reading(self.name):
             status = self.path.stat() if self.path else None
-        except OSError as error:
-            raise InputError(f"cannot read {self.name}: {error.strerror}") from error
         return status.st_size if status and stat.S_ISREG(status.st_mode) else None
 
     def expected(self) -> int | None:
@@ -138,16 +137,15 @@ class TextInput:
         return size
 
 
-def whole_size(inputs: Iterable[TextInput]) -> int | None:
-    """Bytes of all inputs together, about, if that can be known."""
-    sizes = [one.expected() for one in inputs]
-    return None if None in sizes else sum(size or 0 for size in sizes)
+def total_size(sizes: Iterable[int | None]) -> int | None:
+    """Bytes of all inputs together; None if one of their sizes is not known."""
+    found = list(sizes)
+    return None if None in found else sum(size or 0 for size in found)
 
 
 Text = Any
 """A path, an iterable of strings, a data set, a column, word counts, `Texts`, `Files`, or an input
 that was found before."""
-Weight = float | str | Fraction
 
 
 def find_inputs(

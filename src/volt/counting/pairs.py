@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from volt.counting.counts import WordCounts
+from volt.counting.records import COMPRESSED
 
 FEW_PAIRS = 100_000
 """Below this, published searches for the best size do not agree: docs/study.md."""
@@ -14,7 +14,7 @@ FEW_PAIRS = 100_000
 
 def is_pair(names: Sequence[str]) -> bool:
     """Two names that differ in the language suffix only, such as train.de and train.en."""
-    paths = [Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", name)) for name in names]
+    paths = [Path(COMPRESSED.sub("", name)) for name in names]
     return (
         len(paths) == 2
         and paths[0].with_suffix("") == paths[1].with_suffix("")

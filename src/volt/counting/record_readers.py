@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from volt.base.errors import InputError
-from volt.base.extras import need
+from volt.base.extras import Library
 from volt.counting.decoding import position_of
 from volt.counting.documents import (
     BATCH,
@@ -32,6 +32,8 @@ from volt.counting.objects import read_pairs
 from volt.counting.records import Reading, RecordBatches, fields_of_record, find_fields
 
 EXTRA = "records"
+arrow, tables = Library("pyarrow", EXTRA), Library("pyarrow.csv", EXTRA)
+parquet, compute = Library("pyarrow.parquet", EXTRA), Library("pyarrow.compute", EXTRA)
 CSV_BLOCK = 1 << 24
 """Bytes that pyarrow parses at a time; a record has to fit."""
 BAD_ROW = re.compile(r"CSV parse error: Row #([0-9]+): Expected ([0-9]+) columns, got ([0-9]+)")
@@ -170,7 +172,6 @@ def read_json_array(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
 
 def _read_table(stream: BinaryIO, reading: Reading, delimiter: str) -> Iterator[Documents]:
     """Rows below a line of names. The first row below it is record 1."""
-    arrow, tables = need("pyarrow", EXTRA), need("pyarrow.csv", EXTRA)
     names = _names(stream, reading, delimiter)
     if names is None:
         return
@@ -241,7 +242,6 @@ def read_parquet(
     stream: BinaryIO, reading: Reading, row_groups: Sequence[int] | None = None
 ) -> Iterator[Documents]:
     """All rows, or those of some row groups."""
-    parquet = need("pyarrow.parquet", EXTRA)
     with arrow_errors(reading):
         file = parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 20)
         paths = _fields_of_schema(file.schema_arrow, reading)
@@ -262,14 +262,12 @@ def read_parquet(
 
 def row_groups(path: str, reading: Reading) -> int:
     """How many row groups a Parquet file has."""
-    parquet = need("pyarrow.parquet", EXTRA)
     with arrow_errors(reading):
         return int(parquet.ParquetFile(path).num_row_groups)
 
 
 def read_arrow(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
     """Arrow's file format, or its stream format, which `datasets` saves."""
-    arrow = need("pyarrow", EXTRA)
     with arrow_errors(reading):
         if stream.peek(6)[:6] == b"ARROW1":  # type: ignore[attr-defined]
             file = arrow.ipc.open_file(stream)
@@ -310,22 +308,21 @@ def _fields_of_schema(schema: Any, reading: Reading) -> list[tuple[str, ...]]:
 
 
 def _type_at(schema: Any, path: Sequence[str]) -> Any:
-    types = need("pyarrow", EXTRA).types
     place = schema.get_field_index(path[0])
     if place < 0:
         return None
     kind = schema.field(place).type
     for part in path[1:]:
-        if not types.is_struct(kind) or kind.get_field_index(part) < 0:
+        if not arrow.types.is_struct(kind) or kind.get_field_index(part) < 0:
             return None
         kind = kind.field(part).type
     return kind
 
 
 def _is_text(kind: Any) -> bool:
-    types = need("pyarrow", EXTRA).types
-    if types.is_dictionary(kind):
+    if arrow.types.is_dictionary(kind):
         kind = kind.value_type
+    types = arrow.types
     plain = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary,
              types.is_string_view, types.is_binary_view, types.is_null)  # fmt: skip
     return any(test(kind) for test in plain)
@@ -343,7 +340,6 @@ def _texts_of_batch(
             rows = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False))
             texts = texts.drop_null()
     else:
-        arrow = need("pyarrow", EXTRA)
         each = [column.to_pylist() for column in columns]
         both = [(row, text) for row, texts in enumerate(zip(*each, strict=True))
                 for text in texts if text is not None]  # fmt: skip
@@ -375,7 +371,6 @@ def _without_long(found: Documents, numbered: Callable[[int], int], reading: Rea
 
 def _column(batch: Any, path: Sequence[str]) -> Any:
     """The strings at a path, as one array of `large_binary`."""
-    arrow, compute = need("pyarrow", EXTRA), need("pyarrow.compute", EXTRA)
     batch.validate()
     column = batch.column(path[0])
     if len(path) > 1:
@@ -393,7 +388,6 @@ def _column(batch: Any, path: Sequence[str]) -> Any:
 
 def _as_binary(column: Any) -> Any:
     """Strings as bytes, without a copy. Whether they are UTF-8 is checked later, by record."""
-    arrow = need("pyarrow", EXTRA)
     if arrow.types.is_string(column.type):
         return column.view(arrow.binary())
     return column.view(arrow.large_binary()) if arrow.types.is_large_string(column.type) else column
@@ -412,7 +406,6 @@ def string_buffers(strings: Any) -> tuple[Any, Any]:
 @contextmanager
 def arrow_errors(reading: Reading) -> Iterator[None]:
     """What pyarrow says about a damaged file, as an error of ours."""
-    arrow = need("pyarrow", EXTRA)
     try:
         yield
     except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:

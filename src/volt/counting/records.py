@@ -33,6 +33,7 @@ FORM_OF = {
 }  # fmt: skip
 """The form of a file by the end of its name, compressed or not. All else is text."""
 COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd|deflate|snappy|lz4)$", re.IGNORECASE)
+"""How the names of compressed files end."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 PAIR = re.compile(rb"[^\t\n]+\t[0-9]{1,18}\r?")
 """A line of SentencePiece's TSV."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
-from volt.base.extras import need
+from volt.base.extras import Library, need
 from volt.counting.counts import CountTotals, WordCounts, common_unit
 from volt.counting.documents import tell_left_out
 from volt.counting.inputs import split_group, weight_in_name, weight_of_each
@@ -49,6 +49,8 @@ from volt.counting.words import WordRule
 from volt.settings import CountSettings, WordSettings
 
 InputForm = Literal["auto", "text", "jsonl", "parquet"]
+functions = Library("pyspark.sql.functions", "spark")
+arrow, compute = Library("pyarrow", "spark"), Library("pyarrow.compute", "spark")
 
 SETTINGS = {
     "spark.log.level": "ERROR",
@@ -175,7 +177,6 @@ def _groups(
 
 def _take_census(works: Sequence[tuple[str, Any, Work]], sampling: Sampling) -> dict[str, Census]:
     """The first pass over the text: bytes and documents by ranges of hashes."""
-    functions = need("pyspark.sql.functions", "spark")
     censuses = {name: Census() for name in sampling.mix or ("",)}
     for group, frame, work in works:
         rows = (
@@ -193,7 +194,6 @@ def _take_census(works: Sequence[tuple[str, Any, Work]], sampling: Sampling) -> 
 
 def _count(works: Sequence[tuple[str, Any, Work]], least: int) -> Any:
     """The rows of all partitions, added up: highest count first, then by bytes."""
-    functions = need("pyspark.sql.functions", "spark")
     parts = [(frame, partial(count_on_worker, work)) for _, frame, work in works]
     counted = reduce(
         lambda some, more: some.union(more),
@@ -237,7 +237,6 @@ def _members(frame: Any, fields: Sequence[str], paths: list[str]) -> list[tuple[
 def _read(spark: Any, form: str, paths: list[str], settings: CountSettings, whole: bool) -> Any:
     """A frame of one column, `text`: lines or `whole` files as bytes, or the strings of a column
     as bytes."""
-    functions = need("pyspark.sql.functions", "spark")
     for path in paths:
         if path.lower().endswith(".xz"):
             raise InputError(f"{path}: Spark does not read xz; use gz, bz2 or zst")
@@ -265,7 +264,6 @@ def _read(spark: Any, form: str, paths: list[str], settings: CountSettings, whol
 
 
 def text_column(frame: Any, field: str) -> Any:
-    functions = need("pyspark.sql.functions", "spark")
     kinds = dict(frame.dtypes)
     quoted = functions.col(f"`{field}`") if field in kinds else functions.col(field)
     try:
@@ -281,8 +279,6 @@ def text_column(frame: Any, field: str) -> Any:
 
 def _word_counts(table: Any, rule: WordRule, unit: int) -> WordCounts:
     """WordCounts from the rows that Spark has added up and sorted."""
-    arrow = need("pyarrow", "spark")
-    compute = need("pyarrow.compute", "spark")
     is_word = compute.equal(table.column("field"), "")
     totals = {
         row["field"]: row["count"] for row in table.filter(compute.invert(is_word)).to_pylist()
@@ -347,7 +343,6 @@ def _first_line(error: BaseException) -> str:
 
 def _find_file(frames: Iterable[tuple[Any, Any]], failed: InputError) -> InputError:
     """The error of a worker with the name of its file. The text is read once more for that."""
-    functions = need("pyspark.sql.functions", "spark")
     for frame, work in frames:
         row = (
             frame.withColumn("file", functions.input_file_name())

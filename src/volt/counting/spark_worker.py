@@ -14,7 +14,7 @@ import numpy as np
 from volt import _core
 from volt._version import __version__
 from volt.base.errors import InputError, VoltError
-from volt.base.extras import need
+from volt.base.extras import Library
 from volt.counting.counts import CountTotals
 from volt.counting.decoding import Cleaner, OnInvalid
 from volt.counting.documents import Documents, as_lines, documents_of, one_document
@@ -25,6 +25,7 @@ from volt.counting.sampling import BUCKETS, Census, Sampling, below, units_of
 from volt.counting.words import WordRule
 
 WORDS_IN_BATCH = 1 << 16
+arrow, compute = Library("pyarrow", "spark"), Library("pyarrow.compute", "spark")
 PARTIAL = "field string, word binary, count bigint"
 """What a partition has counted: rows for words have no field, rows for totals have no word."""
 COUNTED = ("lines", "words", "cut_words", "reserved", "replaced", "skipped_lines", "documents")
@@ -78,7 +79,6 @@ def count_on_worker(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def _rows(sums: dict[str, int], counter: _core.Counter) -> Iterator[Any]:
-    arrow = need("pyarrow", "spark")
     kinds = arrow.schema(
         [("field", arrow.string()), ("word", arrow.binary()), ("count", arrow.int64())]
     )
@@ -107,7 +107,6 @@ def _rows(sums: dict[str, int], counter: _core.Counter) -> Iterator[Any]:
 
 def census_partition(work: Work, batches: Iterator[Any]) -> Iterator[Any]:
     """Bytes and documents of one partition by ranges of their hashes."""
-    arrow = need("pyarrow", "spark")
     assert work.sampling is not None
     census = Census()
     reading = _LineReading("the text", on_invalid=work.on_invalid)
@@ -141,7 +140,6 @@ def _documents(strings: Any, work: Work, reading: _LineReading) -> Documents:
 
 def _whole(strings: Any, work: Work, reading: _LineReading) -> Documents:
     """All strings of a batch that are text, as documents; as one where lines are read."""
-    arrow = need("pyarrow", "spark")
     if work.members is None:
         reading.nulls += strings.null_count
         texts = strings.drop_null().cast(arrow.large_binary())
@@ -164,7 +162,6 @@ def _as_one(lines: bytes) -> Documents:
 
 def _ended(texts: Any) -> bytes:
     """The strings one after the other, each followed by a line feed unless it ends with one."""
-    arrow, compute = need("pyarrow", "spark"), need("pyarrow.compute", "spark")
     nothing, line_end = (arrow.scalar(value, arrow.large_binary()) for value in (b"", b"\n"))
     ended = compute.binary_join_element_wise(texts, nothing, line_end)
     lines = compute.if_else(compute.ends_with(texts, pattern=b"\n"), texts, ended)
@@ -197,7 +194,6 @@ def _check_text(found: Documents) -> None:
 
 def failing(work: Any, batches: Iterator[Any]) -> Iterator[Any]:
     """The first string of a partition that can't be counted, found by halving its batch."""
-    arrow = need("pyarrow", "spark")
 
     def problem(batch: Any) -> str:
         try:

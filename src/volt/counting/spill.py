@@ -135,18 +135,25 @@ def count_to_file(
             totals, words=words, pruned_words=totals.pruned_words + totals.words - words
         )
         totals.check()
-        with (
-            progress.stage("Writing counts", kept, "types") as report,
-            atomic_write(output) as stream,
-        ):
-            stream.write(CountsHeader(plan.rule, plan.unit, kept, totals).line())
-            lines = _core.RankedLines(ranked, kept, _buffer(table_memory, len(ranked)))
-            written = 0
-            while block := lines.next(1 << 22):
-                stream.write(block)
-                report(written := written + block.count(b"\n"))
+        header = CountsHeader(plan.rule, plan.unit, kept, totals)
+        lines = _core.RankedLines(ranked, kept, _buffer(table_memory, len(ranked)))
+        _write_counts(output, header, lines, progress)
         spilled.remove()
     return CountedFile(output, plan.rule, kept, totals, plan.unit)
+
+
+def _write_counts(
+    output: Path, header: CountsHeader, lines: _core.RankedLines, progress: Progress
+) -> None:
+    with (
+        progress.stage("Writing counts", header.types, "types") as report,
+        atomic_write(output) as stream,
+    ):
+        stream.write(header.line())
+        written = 0
+        while block := lines.next(1 << 22):
+            stream.write(block)
+            report(written := written + block.count(b"\n"))
 
 
 def memory_bytes(memory: int | str) -> int:

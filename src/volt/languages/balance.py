@@ -22,6 +22,7 @@ from volt.counting.combine import Weighted, combine
 from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text, exact_weight, find_inputs
+from volt.counting.records import COMPRESSED
 
 UNIT = 1000
 """Weights that follow from a temperature are whole numbers of 1/UNIT."""
@@ -104,7 +105,7 @@ def _count_each(
 
 
 def _is_small(text: Text | Iterable[Text]) -> bool:
-    files = text if isinstance(text, list) else [text]
+    files = text if isinstance(text, (list, tuple)) else [text]
     return all(
         isinstance(file, (str, Path)) and Path(file).is_file()
         and Path(file).stat().st_size < SMALL_FILE for file in files
@@ -153,7 +154,6 @@ def _root(number: int, degree: int) -> int:
 
 # --------------------------------------------------------------------------------- names of files
 
-_COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 _TEXT = re.compile(r"\.(txt|tsv|text|counts)$")
 
 
@@ -176,7 +176,7 @@ def find_languages(inputs: Sequence[str], *, glob: str = "*") -> dict[str, list[
                 found.setdefault(code, []).append(name)
                 continue
             below = source.path.relative_to(name).parts if Path(name).is_dir() else ()
-            plain = _TEXT.sub("", _COMPRESSED.sub("", source.path.name))
+            plain = _TEXT.sub("", COMPRESSED.sub("", source.path.name))
             code = below[0] if len(below) > 1 else plain.rpartition(".")[2]
             weighted = "" if source.weight == 1 else f":{name.rpartition(':')[2]}"
             found.setdefault(code, []).append(f"{source.path}{weighted}")

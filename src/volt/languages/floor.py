@@ -21,6 +21,7 @@ from volt.base.shown import plural
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
 from volt.languages.table import ownership, shares_of, spelled, usage
+from volt.proposing.base import token_set
 from volt.proposing.merges import MergeCandidates
 from volt.result import LearnResult
 from volt.tokenizing.build import build_vocabulary
@@ -55,9 +56,7 @@ def raise_shares(
         )
     number_of = {text: number for number, text in enumerate(found.tokens)}
     merged = [t.text for t in first.tokens if t.kind == "merged" and not t.scaffold]
-    kept = np.zeros(len(found), bool)
-    kept[: found.alphabet_size] = True
-    kept[[number_of[text] for text in merged]] = True
+    kept = token_set(found, [number_of[text] for text in merged])
     size = len(_tokens(found, kept))
     started = kept.copy()
     finest: NDArray[np.int64] | None = None
@@ -77,12 +76,7 @@ def raise_shares(
         new = _additions(found, kept, first, finest, list(counts), wanted)
         rich = [i for i, share in enumerate(shares.values()) if share > floor * MARGIN]
         kept = _exchange(found, kept, new, vocabulary, used, rich, size, weights)
-        vocabulary = build_vocabulary(
-            found, np.flatnonzero(kept), merge_rule=first.merge_rule,
-            unknown=first.unknown, special=first.of_kind("special"), roles=first.roles,
-            unknown_token=first.unknown_token,
-            symbols=first.of_kind("symbol"),
-        )  # fmt: skip
+        vocabulary = _built_like(first, found, kept)
     else:
         least = min(shares, key=lambda code: shares[code])
         raise InputError(
@@ -91,20 +85,27 @@ def raise_shares(
         )
     if not raised:
         return result, [f"every language has a share of {floor:g} without help"]
-    tokenizer = measure(vocabulary, result.counts, threads)
-    signature = changed(first.signature, {"size": len(vocabulary), "floor": f"{floor:g}"})
-    measured = replace(tokenizer.vocabulary, signature=signature)
     chosen = np.flatnonzero(kept)
-    chosen = chosen[chosen >= found.alphabet_size]
+    changes = {"size": len(vocabulary), "floor": f"{floor:g}"}
+    vocabulary = replace(vocabulary, signature=changed(first.signature, changes))
     listed = ", ".join(f"{code} from {share:.4f}" for code, share in raised.items())
-    message = (
-        f"raised to a share of {floor:g}: {listed}; {plural((kept & ~started).sum(), 'token')}"
-    )
+    exchanged = plural((kept & ~started).sum(), "token")
     return replace(
         result,
-        tokenizer=tokenizer.with_vocabulary(measured),
-        choice=replace(result.choice, chosen=chosen, size=len(measured)),
-    ), [f"{message} exchanged"]
+        tokenizer=measure(vocabulary, result.counts, threads),
+        choice=replace(
+            result.choice, chosen=chosen[chosen >= found.alphabet_size], size=len(vocabulary)
+        ),
+    ), [f"raised to a share of {floor:g}: {listed}; {exchanged} exchanged"]
+
+
+def _built_like(first: Vocabulary, found: MergeCandidates, kept: NDArray[np.bool_]) -> Vocabulary:
+    """A vocabulary of the kept candidates that is like the first in everything else."""
+    return build_vocabulary(
+        found, np.flatnonzero(kept), merge_rule=first.merge_rule, unknown=first.unknown,
+        special=first.of_kind("special"), symbols=first.of_kind("symbol"), roles=first.roles,
+        unknown_token=first.unknown_token,
+    )  # fmt: skip
 
 
 def _tokens(found: MergeCandidates, kept: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -22,13 +22,13 @@ from volt.counting.words import PRETOKENIZERS, Pretokenizer, Unknown, WordRule
 from volt.proposing.curve import Curve
 from volt.proposing.cuts import Cuts
 from volt.proposing.tokens import Tokens
+from volt.settings import Rank as Rank
 from volt.settings.roles import DEFAULT_SPECIAL
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Encoding = Literal["merge", "split", "longest", "unigram"]
-Rank = Literal["frequency", "merge"]
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -103,17 +103,17 @@ def _quality(found: Mapping[str, Any]) -> str | None:
     quality = found.get("quality")
     if not quality or reason(found) == "only":
         return None
-    (low, high), within = quality["range"], f"within {share(quality['tolerance'])}"
+    (low, high), within = quality["range"], f"within {percent(quality['tolerance'])}"
     sizes = f"from {low:,} to {high:,} tokens" if low < high else f"at {low:,} tokens only"
     if quality["open_upward"]:
         sizes = f"from {low:,} tokens upward, measured up to {high:,}"
     languages = len(quality.get("languages") or ())
-    mean = f", mean of {count(languages)} languages" if languages else ""
+    mean = f", mean of {in_words(languages)} languages" if languages else ""
     measured = f"held-out bits per byte{mean}, best at {quality['best']:,}"
     if by_auto(found):
         return f"{within} of the best {sizes} ({measured})"
     loss = quality_loss(quality, found["size"])
-    here = f"{share(loss)} above the best" if loss else "the best"
+    here = f"{percent(loss)} above the best" if loss else "the best"
     if loss is None:
         here = "not measured at this size"
     side = "inside" if low <= found["size"] <= high else "outside"
@@ -249,18 +249,18 @@ def _again(found: Mapping[str, Any]) -> str | None:
     chose = [size for size in splits if size is not None]
     if len(splits) < 2 or reason(found) in ("size", "only"):
         return None
-    parts = f"{count(len(splits))} parts of the text"
+    parts = f"{in_words(len(splits))} parts of the text"
     if not chose:
         return f"none of {parts} chose a size"
     if len(chose) < len(splits):
-        parts = f"{count(len(chose))} of {parts}"
+        parts = f"{in_words(len(chose))} of {parts}"
     low, high = min(chose), max(chose)
     said = f"{parts} chose {low:,} to {high:,}" if low < high else f"{parts} chose {low:,}"
     if low <= found["size"] <= high:
         return said
     side, nearest = ("below", low) if found["size"] < low else ("above", high)
     apart = abs(found["size"] / nearest - 1)
-    return f"{said}; the answer from the whole text lies {share(apart)} {side}"
+    return f"{said}; the answer from the whole text lies {percent(apart)} {side}"
 
 
 def _auto(found: Mapping[str, Any]) -> str | None:
@@ -338,9 +338,9 @@ def _parts(splits: Sequence[int | None]) -> str:
 # ------------------------------------------------------------------------------------------ numbers
 
 
-def count(number: int) -> str:
+def in_words(number: int) -> str:
     """
-    >>> count(5), count(24)
+    >>> in_words(5), in_words(24)
     ('five', '24')
     """
     return NUMBERS[number] if number < len(NUMBERS) else f"{number:,}"
@@ -357,9 +357,9 @@ def short(number: float) -> str:
     return f"{number:g}"
 
 
-def share(value: float) -> str:
+def percent(value: float) -> str:
     """
-    >>> share(0.005), share(0.0213), share(0.12)
+    >>> percent(0.005), percent(0.0213), percent(0.12)
     ('0.5%', '2.1%', '12%')
     """
     return f"{value * 100:.2g}%" if value < 1 else f"{value * 100:,.0f}%"

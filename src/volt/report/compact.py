@@ -69,17 +69,14 @@ def packed_vocabulary(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def encoding_rule(vocabulary: Vocabulary) -> dict[str, Any]:
     """How text becomes words and words become tokens, with the names of volt.json."""
+    plain = (
+        "encoding", "merge_rule", "unknown", "unknown_token", "fuse_unknown", "word_ends",
+        "space_first", "whole_words",
+    )  # fmt: skip
     return {
         **vocabulary.rule.to_data(),
-        "encoding": vocabulary.encoding,
-        "merge_rule": vocabulary.merge_rule,
-        "unknown": vocabulary.unknown,
-        "unknown_token": vocabulary.unknown_token,
-        "fuse_unknown": vocabulary.fuse_unknown,
+        **{name: getattr(vocabulary, name) for name in plain},
         "look_up": vocabulary.look_up and asdict(vocabulary.look_up),
-        "word_ends": vocabulary.word_ends,
-        "space_first": vocabulary.space_first,
-        "whole_words": vocabulary.whole_words,
         "normalizer": vocabulary.normalizer and vocabulary.normalizer.summary,
     }
 

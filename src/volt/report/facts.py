@@ -9,7 +9,7 @@ from typing import Any
 
 from volt.base.shown import plural
 from volt.proposing.tokens import KINDS
-from volt.report.answer import share
+from volt.report.answer import percent
 from volt.tokenizing.vocabulary import Vocabulary
 
 
@@ -75,7 +75,7 @@ def _text(corpus: Mapping[str, Any]) -> list[Fact]:
     if corpus["tokens"]:
         found.append(Fact("bytes per token", f"{corpus['bytes'] / corpus['tokens']:.2f}"))
     unknown = corpus["unknown_characters"] / max(1, corpus["characters"])
-    found.append(Fact("unknown characters", share(unknown) if unknown else "none"))
+    found.append(Fact("unknown characters", percent(unknown) if unknown else "none"))
     return found
 
 

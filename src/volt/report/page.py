@@ -47,6 +47,10 @@ SCRIPTS = [
 ]  # fmt: skip
 
 
+AS_REPORTED = ("corpus", "curve", "tokens", "transport", "files", "typical", "residues")
+"""Fields of report.json that the page takes as they are."""
+
+
 @dataclass(frozen=True)
 class Material:
     """What a page is made from: volt.json and, where they are there, choices.json (or
@@ -141,14 +145,8 @@ def page_data(material: Material) -> dict[str, Any]:
         "models": [asdict(model) for model in MODELS.values()],
         "length": report.get("length", "types"),
         "source": report.get("source", {"name": "BPE", "exact": True}),
-        "corpus": report.get("corpus"),
-        "curve": report.get("curve"),
-        "tokens": report.get("tokens"),
-        "transport": report.get("transport"),
+        **{name: report.get(name) for name in AS_REPORTED},
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
-        "files": report.get("files"),
-        "typical": report.get("typical"),
-        "residues": report.get("residues"),
         "uses": uses(material.vocabulary),
         "shortened": None,
     }

@@ -15,7 +15,7 @@ import numpy as np
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
 from volt.choosing.cost import Model, cost
-from volt.report.answer import model_words, quality_loss, quality_points, share, verdict
+from volt.report.answer import model_words, percent, quality_loss, quality_points, verdict
 
 if TYPE_CHECKING:
     from volt.report.page import Material
@@ -162,7 +162,7 @@ def _answer_legend(figure: Any, panels: Any, choices: dict[str, Any]) -> None:
         handles, labels = axes.get_legend_handles_labels()
         found |= dict(zip(labels, handles, strict=True))
     if quality := choices.get("quality"):
-        label = f"within {share(quality['tolerance'])} of the best"
+        label = f"within {percent(quality['tolerance'])} of the best"
         found[label] = Patch(color=QUALITY, alpha=0.13)
     paper = verdict(choices, "muv")
     if paper and paper["size"]:

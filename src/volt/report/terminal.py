@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from volt.base.lines import Line
 from volt.formats import FORMATS
-from volt.report.answer import answer, quality_points, share
+from volt.report.answer import answer, percent, quality_points
 from volt.report.data import overview
 from volt.report.facts import facts
 from volt.result import LearnResult
@@ -82,7 +82,7 @@ def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDT
     most = scores.min() * (1 + CLIPPED * quality["tolerance"])
     values = np.minimum(np.interp(np.log(sizes), np.log(grid), scores), most)
     low, high = quality["range"]
-    above = f"{share(CLIPPED * quality['tolerance'])} above"
+    above = f"{percent(CLIPPED * quality['tolerance'])} above"
     best = f"best {scores.min():.3f}, top {above} it"
     shown = f"top {above} the best" if quality.get("languages") else best
     title = f"held-out bits per byte ({shown})"

@@ -57,7 +57,7 @@ InputFormat = Literal[
     "auto", "text", "counts", "jsonl", "json", "parquet", "csv", "tsv", "arrow", "pairs"
 ]
 Rank = Literal["frequency", "merge"]
-Profile = Literal["paper", "literal", "released"]
+ProfileName = Literal["paper", "literal", "released"]
 Select = Literal["merges", "transport"]
 Weight = float | str | Fraction
 
@@ -243,7 +243,7 @@ class SizeSettings(Settings, group="Size"):
         None, "Fix the size of the vocabulary, everything included: 32000 or 32k.", size(),
         default_words="the criterion decides",
     )  # fmt: skip
-    profile: Profile | None = option(
+    profile: ProfileName | None = option(
         None, "Choose as the paper does; literal and released are for comparison only",
         choice("paper", "literal", "released"),
     )  # fmt: skip
@@ -472,7 +472,7 @@ class EncodeSettings(InputSettings, group="Tokens"):
     seed: int = option(0, "Random seed for dropout.", whole(0))
     on_invalid: OnInvalid = option(
         "error", "What to do with invalid UTF-8",
-        one_of(registered("volt.tokenizing.feeding", "OnInvalid")), group="Input",
+        one_of(registered("volt.tokenizing.feeding", "OnInvalidText")), group="Input",
     )  # fmt: skip
 
 

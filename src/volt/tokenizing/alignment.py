@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
 
-Span = tuple[int, int]
+from volt.tokenizing.offsets import Span
+
 FEW = 64
 """Characters among which every place is tried."""
 NEAR = 6
@@ -41,12 +42,12 @@ def _joined(some: list[Span], places: list[Span], start: int, length: int) -> Sp
     return at, at
 
 
-Part = tuple[int, int, int, int]
+_Part = tuple[int, int, int, int]
 
 
 def _parts(
     text: str, normalized: str, normalize: Callable[[str], str], at: int, to: int
-) -> Iterator[Part]:
+) -> Iterator[_Part]:
     """Where parts of the text start and end, and what they become."""
     waiting = [(text, normalized, at, to)]
     while waiting:

@@ -10,11 +10,11 @@ import numpy as np
 
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError
+from volt.tokenizing.offsets import Span
 
 if TYPE_CHECKING:
     from volt.tokenizing.tokenizer import Tokenizer
 
-Span = tuple[int, int]
 Padding = bool | Literal["longest", "max_length"]
 
 

@@ -16,7 +16,7 @@ from volt.base.gate import reading
 from volt.base.progress import Progress
 from volt.counting.decoding import Cleaner, CleanText, invalid_utf8
 from volt.counting.documents import Documents, documents_of, one_document, text_only
-from volt.counting.inputs import Text, TextInput, find_inputs, whole_size
+from volt.counting.inputs import Text, TextInput, find_inputs, total_size
 from volt.counting.reading import (
     AfterBlock,
     BlockEnd,
@@ -29,7 +29,7 @@ from volt.counting.records import RecordOptions
 from volt.counting.words import Unit
 from volt.settings import EncodeSettings
 
-OnInvalid = Literal["error", "replace"]
+OnInvalidText = Literal["error", "replace"]
 """What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
 
 BLOCK = 1 << 22
@@ -60,7 +60,9 @@ class Feeder:
     def feed(self, inputs: Text | Iterable[Text], progress: Progress) -> Iterator[None]:
         """Yields after every block, when it is encoded."""
         sources = find_texts(inputs, self.settings)
-        with progress.stage("Encoding", whole_size(sources), "B") as report:
+        with progress.stage(
+            "Encoding", total_size(one.expected() for one in sources), "B"
+        ) as report:
             told = ReadingProgress(report, self.reads)
             for source in sources:
                 size = source.expected()

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from volt.base.arguments import fits
 from volt.base.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def truncate(
     tokenizer: Tokenizer, text: str, max_tokens: int, allowed_special: AllowedSpecial = ()
 ) -> str:
     """See `Tokenizer.truncate`."""
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
+    if not fits(max_tokens, int) or max_tokens < 0:
         raise SettingsError(f"`max_tokens` must be a whole number of at least 0, not {max_tokens}")
     allowed = tokenizer.special_names(allowed_special)
     cuts = not allowed and _has_sure_places(tokenizer)

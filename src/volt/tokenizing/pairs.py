@@ -32,7 +32,7 @@ from volt.tokenizing.vocabulary import Vocabulary
 
 Pair = tuple[str, str]
 S = TypeVar("S", str, int)
-Rank = Callable[[S, S], "int | None"]
+PairRank = Callable[[S, S], "int | None"]
 """The rank of two neighbours; None if they do not merge."""
 
 
@@ -91,21 +91,21 @@ def last_pair(token: str, ranks: dict[str, int], marks: Marks) -> Pair | None:
     return last_two(marks.symbols(token), concat_rank(ranks))
 
 
-def last_two(symbols: Sequence[str], rank: Rank[str]) -> Pair | None:
+def last_two(symbols: Sequence[str], rank: PairRank[str]) -> Pair | None:
     """The last pair that is merged when a token's own symbols are; None if they do not end as one
     token."""
     left = merge_symbols(symbols, rank, fewest=2)
     return (left[0], left[1]) if len(left) == 2 and rank(*left) is not None else None
 
 
-def concat_rank(ranks: Mapping[str, int]) -> Rank[str]:
+def concat_rank(ranks: Mapping[str, int]) -> PairRank[str]:
     """Of a pair under rule `concat`: that of what it makes. Characters, of rank -1, are not made by
     joining."""
     return lambda left, right: rank if (rank := ranks.get(left + right, -1)) >= 0 else None
 
 
 def merge_symbols(
-    symbols: Sequence[S], rank: Rank[S], join: Callable[[S, S], S] = add, *, fewest: int = 1
+    symbols: Sequence[S], rank: PairRank[S], join: Callable[[S, S], S] = add, *, fewest: int = 1
 ) -> list[S]:
     """Join neighbours, the pair of the lowest rank first, leftmost on a tie, until `fewest` symbols
     are left or no pair has a rank."""

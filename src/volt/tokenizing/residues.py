@@ -4,13 +4,11 @@ merge on."""
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from volt.proposing.base import Ids
 from volt.proposing.tokens import NO_TOKEN
 from volt.tokenizing.pairs import last_parents
 from volt.tokenizing.vocabulary import Vocabulary
-
-Ids = NDArray[np.int64]
 
 
 def parents_of(vocabulary: Vocabulary) -> Ids:

@@ -7,9 +7,11 @@ from functools import partial
 from typing import Any
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.extras import need
+from volt.base.extras import Library
 from volt.counting.spark import spark_errors, text_column
 from volt.tokenizing.tokenizer import AllowedSpecial, Tokenizer
+
+arrow, functions = Library("pyarrow", "spark"), Library("pyspark.sql.functions", "spark")
 
 
 def encode_on_spark(
@@ -25,7 +27,6 @@ def encode_on_spark(
 ) -> None:
     """Read Parquet and write it again with one more column: the ids of the text in `field`, as
     `Tokenizer.encode` returns them, or null where the text is null."""
-    functions = need("pyspark.sql.functions", "spark")
     if not inputs:
         raise InputError("no input: name at least one path")
     mask = frozenset(tokenizer.special_names(allowed_special))
@@ -45,7 +46,6 @@ def _encode_partition(
     tokenizer: Tokenizer, allowed: frozenset[str], batches: Iterator[Any]
 ) -> Iterator[Any]:
     """The batches with ids in place of the text in their last column."""
-    arrow = need("pyarrow", "spark")
     for batch in batches:
         *kept, texts = batch.columns
         try:

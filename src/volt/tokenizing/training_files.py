@@ -33,7 +33,7 @@ from volt.base.output import claim, write_file
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
 from volt.base.schema import instance
-from volt.counting.inputs import Text, TextInput, whole_size
+from volt.counting.inputs import Text, TextInput, total_size
 from volt.counting.shards import pieces_of
 from volt.settings import EncodeSettings
 from volt.tokenizing.feeding import find_texts
@@ -417,7 +417,8 @@ def _one_stage(
     """One bar for all parts."""
     sources = [one for part in parts for one in part]
     before = [one.expected() or 0 for part in parts[:done] for one in part]
-    with (progress or Progress()).stage("Encoding", whole_size(sources), "B") as report:
+    whole = total_size(one.expected() for one in sources)
+    with (progress or Progress()).stage("Encoding", whole, "B") as report:
         yield _Inner(report, sum(before))
 
 

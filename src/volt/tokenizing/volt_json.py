@@ -57,11 +57,12 @@ for metaspace words with runs of spaces, or without a space before the text. Wit
 `reads`, a vocabulary reads lines."""
 NEWEST_FORMAT = DOCUMENT_FORMAT
 SINCE = {
+    "look_up": LOOK_UP_FORMAT, "unknown_token": LOOK_UP_FORMAT, "fuse_unknown": LOOK_UP_FORMAT,
     "word_ends": NORMALIZER_FORMAT, "whole_words": NORMALIZER_FORMAT,
     "normalizer": NORMALIZER_FORMAT, "roles": ROLES_FORMAT, "reads": DOCUMENT_FORMAT,
     "space_first": DOCUMENT_FORMAT,
 }  # fmt: skip
-"""The format that has a field first."""
+"""The format that has a field first. Where such a field would say nothing new, it is left out."""
 OLD_PRETOKENIZERS = ("whitespace", "metaspace", "byte-level", "byte-level:cl100k",
                      "byte-level:llama3", "byte-level:qwen2", "byte-level:o200k")  # fmt: skip
 """Those of the formats before."""
@@ -72,43 +73,32 @@ OLD_PRETOKENIZERS = ("whitespace", "metaspace", "byte-level", "byte-level:cl100k
 
 def head_fields(vocabulary: Vocabulary) -> dict[str, Any]:
     """The fields of `volt.json` before the lists of tokens."""
-    look_up: dict[str, Any] = {}
-    if vocabulary.look_up is not None:
-        look_up["look_up"] = asdict(vocabulary.look_up)
-    if vocabulary.unknown_token != UNKNOWN or vocabulary.fuse_unknown:
-        look_up["unknown_token"] = vocabulary.unknown_token
-        look_up["fuse_unknown"] = vocabulary.fuse_unknown
-    normalizer: dict[str, Any] = {}
-    if vocabulary.word_ends != "kinds":
-        normalizer["word_ends"] = vocabulary.word_ends
-    if not vocabulary.space_first:
-        normalizer["space_first"] = False
-    if vocabulary.whole_words:
-        normalizer["whole_words"] = True
-    if vocabulary.normalizer is not None:
-        normalizer["normalizer"] = vocabulary.normalizer.to_data()
-    roles = {} if vocabulary.roles == Roles() else {"roles": asdict(vocabulary.roles)}
-    version = (
-        ROLES_FORMAT if roles
-        else NORMALIZER_FORMAT if normalizer
-        else LOOK_UP_FORMAT if look_up
-        else FORMAT_VERSION
-    )  # fmt: skip
+    named = vocabulary.unknown_token != UNKNOWN or vocabulary.fuse_unknown
+    optional = {
+        "look_up": vocabulary.look_up and asdict(vocabulary.look_up),
+        "unknown_token": vocabulary.unknown_token if named else None,
+        "fuse_unknown": vocabulary.fuse_unknown if named else None,
+        "word_ends": None if vocabulary.word_ends == "kinds" else vocabulary.word_ends,
+        "space_first": None if vocabulary.space_first else False,
+        "whole_words": vocabulary.whole_words or None,
+        "normalizer": vocabulary.normalizer and vocabulary.normalizer.to_data(),
+        "roles": None if vocabulary.roles == Roles() else asdict(vocabulary.roles),
+    }
+    said = {name: value for name, value in optional.items() if value is not None}
+    version = max((SINCE[name] for name in said), default=FORMAT_VERSION)
     rule = vocabulary.rule
-    newer = vocabulary.word_ends == "runs" or not vocabulary.space_first
-    if rule.reads == "document" or rule.pretokenizer not in OLD_PRETOKENIZERS or newer:
+    known = rule.pretokenizer in OLD_PRETOKENIZERS and vocabulary.word_ends != "runs"
+    if rule.reads == "document" or not known:
         version = DOCUMENT_FORMAT
     return {
         "format": version,
         "volt": __version__,
         "signature": vocabulary.signature,
-        **vocabulary.rule.to_data(),
+        **rule.to_data(),
         "encoding": vocabulary.encoding,
         "merge_rule": vocabulary.merge_rule,
         "unknown": vocabulary.unknown,
-        **look_up,
-        **normalizer,
-        **roles,
+        **said,
         "unit": vocabulary.unit,
         "size": len(vocabulary),
         "unreachable": vocabulary.unreachable,
@@ -260,7 +250,7 @@ class _Reader:
         check(HEAD, data, self._name)
         rule = read_rule(self._name, data)
         looked_up = data["encoding"] not in get_args(MergeEncoding)
-        if looked_up and (version == FORMAT_VERSION or "look_up" not in data):
+        if looked_up and "look_up" not in data:
             raise self._fail("look_up", f"missing, for the encoding {data['encoding']}")
         return Vocabulary(
             rule=rule,

@@ -29,11 +29,11 @@ POOL = 50
 HELD_OUT = 20
 """Where no held-out text is given, one line in this many is held out."""
 
-Path = str | os.PathLike[str]
+PathName = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Text:
+class TrialText:
     """Lines that models predict, and the lines they are the translation of, if any."""
 
     source: list[str] | None = field(repr=False)
@@ -50,11 +50,11 @@ class Text:
         """All lines, those of the source first."""
         return [line for side in self.sides for line in side]
 
-    def some(self, numbers: Iterable[int]) -> Text:
+    def some(self, numbers: Iterable[int]) -> TrialText:
         """These lines, in this order."""
         kept = list(numbers)
         sides = [[side[i] for i in kept] for side in self.sides]
-        return Text(sides[0] if len(sides) == 2 else None, sides[-1])
+        return TrialText(sides[0] if len(sides) == 2 else None, sides[-1])
 
     def digest(self) -> str:
         """Identifies the text."""
@@ -66,7 +66,7 @@ class Text:
         return whole.hexdigest()[:16]
 
 
-def read_parallel(source: Path, target: Path) -> Text:
+def read_parallel(source: PathName, target: PathName) -> TrialText:
     """Two files with the same number of lines."""
     sides = list(text_lines(source)), list(text_lines(target))
     if len(sides[0]) != len(sides[1]):
@@ -76,18 +76,18 @@ def read_parallel(source: Path, target: Path) -> Text:
         )
     if not sides[0]:
         raise InputError(f"{source} and {target} are empty: there is nothing to translate")
-    return Text(*sides)
+    return TrialText(*sides)
 
 
-def read_sentences(*paths: Path) -> Text:
+def read_sentences(*paths: PathName) -> TrialText:
     """The lines of some files, for a language model."""
     lines = [line for path in paths for line in text_lines(path)]
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: the text has no lines")
-    return Text(None, lines)
+    return TrialText(None, lines)
 
 
-def hold_out(text: Text) -> tuple[Text, Text]:
+def hold_out(text: TrialText) -> tuple[TrialText, TrialText]:
     """The text without every 20th of its lines, and these lines."""
     if len(text) < HELD_OUT:
         raise InputError(
@@ -102,7 +102,7 @@ def hold_out(text: Text) -> tuple[Text, Text]:
     )
 
 
-def without_empty(text: Text) -> tuple[Text, int]:
+def without_empty(text: TrialText) -> tuple[TrialText, int]:
     """The lines that have text on all sides, and the number of lines that do not."""
     kept = [
         number
@@ -113,8 +113,8 @@ def without_empty(text: Text) -> tuple[Text, int]:
 
 
 def without_long(
-    text: Text, vocabularies: Sequence[TrialVocabulary], max_tokens: int
-) -> tuple[Text, int]:
+    text: TrialText, vocabularies: Sequence[TrialVocabulary], max_tokens: int
+) -> tuple[TrialText, int]:
     """Training lines below `max_tokens` in every vocabulary, so that all models see the same text,
     and how many are not."""
     fits = np.ones(len(text), bool)
@@ -130,7 +130,7 @@ def without_long(
 
 @dataclass(frozen=True, eq=False)
 class EncodedText:
-    """Text as the model's ids, without the end of sentence."""
+    """TrialText as the model's ids, without the end of sentence."""
 
     source: list[NDArray[np.int32]] | None = field(repr=False)
     target: list[NDArray[np.int32]] = field(repr=False)
@@ -158,7 +158,7 @@ class EncodedText:
         return (means[0] if len(means) == 2 else None), means[-1]
 
 
-def encode_text(text: Text, vocabulary: TrialVocabulary) -> EncodedText:
+def encode_text(text: TrialText, vocabulary: TrialVocabulary) -> EncodedText:
     unknown = cut = 0
     sides = []
     characters = np.zeros(len(text), np.int64)

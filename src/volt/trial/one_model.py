@@ -1,5 +1,5 @@
-"""One model of a trial: trained, measured, and for translation scored. A run
-that was killed resumes."""
+"""One model of a trial: trained, measured, and for translation scored. A run that was killed
+resumes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from volt.base.output import make_folder, record, write_file
 from volt.base.progress import Progress
 from volt.base.schema import instance
 from volt.base.shown import plural
-from volt.trial.data import OFFSET, EncodedText, Text, encode_text
+from volt.trial.data import OFFSET, EncodedText, TrialText, encode_text
 from volt.trial.models import TranslationModel
 from volt.trial.presets import Shape, Training
 from volt.trial.results import RunResult, write_json
@@ -41,9 +41,9 @@ class TrialTexts:
     """The three parts of a data set. What is held out for choosing checkpoints may be what is
     reported on: then `valid` is `test`."""
 
-    train: Text
-    valid: Text
-    test: Text
+    train: TrialText
+    valid: TrialText
+    test: TrialText
 
     def digests(self) -> dict[str, str]:
         return {name: getattr(self, name).digest() for name in ("train", "valid", "test")}

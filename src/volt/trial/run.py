@@ -18,7 +18,7 @@ from volt.base.shown import plural
 from volt.settings import TrialSettings
 from volt.trial.data import (
     OFFSET,
-    Text,
+    TrialText,
     hold_out,
     read_parallel,
     read_sentences,
@@ -88,7 +88,7 @@ def lm_trial(
     return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
 
 
-def training_pairs(source: str, target: str) -> tuple[Text, list[str]]:
+def training_pairs(source: str, target: str) -> tuple[TrialText, list[str]]:
     """What translation models are trained on, and what to know about it."""
     text, empty = without_empty(read_parallel(source, target))
     if not len(text):
@@ -96,7 +96,9 @@ def training_pairs(source: str, target: str) -> tuple[Text, list[str]]:
     return text, [f"{empty:,} training pairs with an empty side left out"] if empty else []
 
 
-def training_lines(files: Sequence[str], heldout: str | None) -> tuple[Text, Text, list[str]]:
+def training_lines(
+    files: Sequence[str], heldout: str | None
+) -> tuple[TrialText, TrialText, list[str]]:
     """What language models are trained on, what is held out, and what to know about it."""
     text, empty = without_empty(read_sentences(*files))
     if not len(text):
@@ -159,10 +161,7 @@ def _trial(
             say(f"{vocabulary.name}, seed {seed}: {run.result.told()}")
 
     # 3. Compare.
-    p_values: dict[str, list[float]] = {}
-    for seed in range(asked.seeds):
-        for name, p in _p_values([runs[one.name, seed] for one in made], scorer).items():
-            p_values.setdefault(name, []).append(p)
+    by_seed = [[runs[one.name, seed] for one in made] for seed in range(asked.seeds)]
     found = next(iter(runs.values())).result
     body = found.parameters - (found.size + OFFSET) * shape.width
     results = TrialResults(
@@ -175,7 +174,7 @@ def _trial(
         },
         signatures=scorer.signatures(next(iter(runs.values())).translated) if scorer else {},
         runs=[run.result for run in runs.values()],
-        p_values=p_values,
+        p_values=_p_values(by_seed, scorer),
         criteria=criteria_choices(lines, f"{body}:{shape.width}", threads),
         messages=messages,
     )  # fmt: skip
@@ -186,11 +185,17 @@ def _trial(
     return results
 
 
-def _p_values(runs: list[ModelRun], scorer: Scorer | None) -> dict[str, float]:
-    """Of the difference to the first: of BLEU, or of the bits of the same lines."""
-    if scorer:
-        return scorer.p_values({run.result.vocabulary: run.translated for run in runs})
-    return {run.result.vocabulary: paired_p(run.bits - runs[0].bits) for run in runs[1:]}
+def _p_values(by_seed: list[list[ModelRun]], scorer: Scorer | None) -> dict[str, list[float]]:
+    """Of the difference to the first: of BLEU, or of the bits of the same lines; one per seed."""
+    found: dict[str, list[float]] = {}
+    for runs in by_seed:
+        if scorer:
+            ps = scorer.p_values({run.result.vocabulary: run.translated for run in runs})
+        else:
+            ps = {run.result.vocabulary: paired_p(run.bits - runs[0].bits) for run in runs[1:]}
+        for name, p in ps.items():
+            found.setdefault(name, []).append(p)
+    return found
 
 
 def check_output(output: str | Path, inputs: Sequence[str | Path]) -> None:

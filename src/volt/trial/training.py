@@ -147,8 +147,8 @@ def train(
     progress: Progress | None = None,
     name: str = "training",
 ) -> Trained:
-    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` identifies
-    the run that it belongs to.
+    """Train a model with `tokens` ids. `folder` keeps the checkpoint; `key` identifies the run that
+    it belongs to.
 
     A budget in minutes leaves time for measuring `later` bytes after the training.
     """
@@ -183,17 +183,7 @@ def train(
     ended = time.perf_counter()
 
     # 4. The average of the last checkpoints, or the best one if it does better.
-    best = min(one.bits_per_byte for one in state.history)
-    averaged, loss = 1, best
-    if len(state.last) > 1:
-        model.load_state_dict(average(state.last))
-        loss = mean_bits(model, valid, settings)
-        averaged = len(state.last)
-    if not loss < best:
-        model.load_state_dict(state.best)
-        averaged, loss = 1, best
-    if not math.isfinite(loss):
-        raise _diverged(state.update, loss)
+    averaged, loss = _take_best(state, valid, settings)
     return Trained(
         model=model,
         history=state.history,
@@ -235,6 +225,23 @@ def keep_freed_memory() -> Iterator[None]:
         for option in (M_TRIM_THRESHOLD, M_MMAP_THRESHOLD):
             change(option, MALLOC_DEFAULT)
         trim(0)
+
+
+def _take_best(state: _State, valid: EncodedText, settings: Training) -> tuple[int, float]:
+    """Give the model its last weights; of how many checkpoints they are the average, and their
+    loss."""
+    best = min(one.bits_per_byte for one in state.history)
+    averaged, loss = 1, best
+    if len(state.last) > 1:
+        state.model.load_state_dict(average(state.last))
+        loss = mean_bits(state.model, valid, settings)
+        averaged = len(state.last)
+    if not loss < best:
+        state.model.load_state_dict(state.best)
+        averaged, loss = 1, best
+    if not math.isfinite(loss):
+        raise _diverged(state.update, loss)
+    return averaged, loss
 
 
 class _Budget:

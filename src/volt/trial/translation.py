@@ -63,13 +63,7 @@ def _search(
         logits = model.logits(model.step(tokens, state))
         logits[:, [PAD, *never]] = -math.inf
         words = logits.shape[1]
-        if length == longest:
-            ended = logits[:, END].clone()
-            logits.fill_(-math.inf)
-            logits[:, END] = ended
-            probabilities = torch.where(logits == -math.inf, logits, 0.0)
-        else:
-            probabilities = logits.log_softmax(-1)
+        probabilities = _only_end(logits) if length == longest else logits.log_softmax(-1)
         total = (scores.reshape(-1, 1) + probabilities).reshape(len(alive), beam * words)
         # Twice the beam, so that enough remain should all of the best be finished.
         best, places = total.topk(min(2 * beam, beam * words), 1)
@@ -107,3 +101,10 @@ def _search(
         state = model.select(state, rows)
     # max keeps the first of equals: the one that was finished first.
     return [max(one, key=lambda pair: pair[0])[1] if one else [] for one in finished]
+
+
+def _only_end(logits: torch.Tensor) -> torch.Tensor:
+    """At the longest length a hypothesis can only end, at no cost."""
+    found = torch.full_like(logits, -math.inf)
+    found[:, END] = torch.where(logits[:, END] == -math.inf, -math.inf, 0.0)
+    return found

@@ -39,8 +39,7 @@ from volt.base.errors import SettingsError
 from volt.base.progress import Report
 from volt.choosing.entropy import entropy_per_length
 from volt.choosing.steps import SizeStep, StepsProblem, utility_of
-from volt.choosing.transport import Floats
-from volt.proposing.base import Candidates, rows_of, token_characters, token_set
+from volt.proposing.base import Candidates, Floats, rows_of, token_characters, token_set
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -36,8 +36,7 @@ from volt.base.progress import Report
 from volt.choosing.profiles.literal import ProfileStep
 from volt.choosing.sizes import fitting_s
 from volt.choosing.steps import StepsProblem
-from volt.choosing.transport import Floats
-from volt.proposing.base import Candidates, Ids, rows_of, token_set
+from volt.proposing.base import Candidates, Floats, Ids, rows_of, token_set
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
