@@ -39,7 +39,7 @@ def registered(registry, entry) -> Iterator[None]:
     try:
         yield
     finally:
-        registry.unregister(entry.name)
+        del registry[entry.name]
 
 
 def run(*words: object, text: str = "") -> str:

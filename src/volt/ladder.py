@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ def _short(size: int) -> str:
     return f"{size // 1000}k" if size % 1000 == 0 else str(size)
 
 
-class Ladder(Mapping[int, LearnResult]):
+class Ladder(dict[int, LearnResult]):
     """Results by size. Every vocabulary contains all smaller ones.
 
     >>> import volt
@@ -59,18 +59,9 @@ class Ladder(Mapping[int, LearnResult]):
     """
 
     def __init__(self, results: Sequence[LearnResult], names: Mapping[int, str]) -> None:
-        self._results = {one.choice.size: one for one in results}
+        super().__init__({one.choice.size: one for one in results})
         self.names = dict(names)
         """What the folder of each size is called."""
-
-    def __getitem__(self, size: int) -> LearnResult:
-        return self._results[size]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._results)
-
-    def __len__(self) -> int:
-        return len(self._results)
 
     def __repr__(self) -> str:
         return "\n".join(["<Ladder:", *self.table(), ">"])

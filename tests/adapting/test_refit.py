@@ -14,7 +14,7 @@ from vocabularies import bert_vocabulary, made, modes, scored, small_sizes, unig
 import volt
 from interop.samples import learned, looked_up, sample_lines
 from volt import InputError, SettingsError, Tokenizer
-from volt.adapting.refit import count_for, fit
+from volt.adapting.words import count_for, fit
 from volt.base.progress import Progress
 from volt.choosing.criteria import CRITERIA
 from volt.foreign.original import Original, read_tokenizer

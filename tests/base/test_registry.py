@@ -18,7 +18,7 @@ def test_entries_by_name_in_order():
     fruits.register(Fruit("fig"))
     assert list(fruits) == ["pear", "apple", "fig"]
     assert (fruits["fig"], len(fruits), "plum" in fruits) == (Fruit("fig"), 3, False)
-    fruits.unregister("fig")
+    del fruits["fig"]
     assert "fig" not in fruits
 
 

@@ -31,6 +31,7 @@ from volt.foreign.check_lines import NUMBER, built_in
 from volt.foreign.examine import UNICODE_EXPANSION
 from volt.foreign.facts import tokenizer_facts
 from volt.foreign.opening import open_engine
+from volt.foreign.tiktoken import TikToken
 from volt.formats.detect import identify
 
 TEXTS = ["The quick brown fox\n\n    if self.x == 12345:\n\treturn None\r\n", "один два  три", ""]
@@ -424,3 +425,11 @@ def test_what_a_folder_is_beside_what_is_read(tmp_path):
     with pytest.raises(VoltError, match="no such file"):
         open_engine(tmp_path / "none")
     assert volt.VoltError is VoltError
+
+
+@pytest.mark.parametrize("missing", [0, 7, 255])
+def test_ranks_need_every_byte(missing):
+    bytes_there = [bytes([byte]) for byte in range(256) if byte != missing]
+    ranks = {data: rank for rank, data in enumerate(bytes_there)}
+    with pytest.raises(InputError, match=f"the byte {missing} is not a token"):
+        TikToken("ranks", ranks, r"\S+|\s+", {})

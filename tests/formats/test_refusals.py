@@ -158,4 +158,4 @@ def test_an_alias_of_a_pretokenizer_is_exported_like_the_original(tmp_path):
             theirs = volt.export(other, form, tmp_path / "b" / form).files
             assert [f.read_bytes() for f in mine] == [f.read_bytes() for f in theirs]
     finally:
-        PRETOKENIZERS.unregister(entry.name)
+        del PRETOKENIZERS[entry.name]

@@ -582,7 +582,7 @@ def test_a_registered_source_is_used_without_further_ado():
         (size,) = rows_with([ENGLISH], 4)
         result = volt.learn([[ENGLISH] * 3], candidates="words:8", size=size)
     finally:
-        SOURCES.unregister("words")
+        del SOURCES["words"]
     pieces = [token.text for token in result.vocabulary.tokens if token.kind == "piece"]
     assert len(pieces) == 4
     assert set(pieces) <= set(sorted(volt.count([[ENGLISH]]).words)[:8])

@@ -256,7 +256,7 @@ BROKEN = [
     ({"look_up": {}}, "look_up.mark"),
     ({"look_up": {"mark": "##"}}, "look_up"),
     ({"encoding": "longest"}, "score"),
-    ({"format": 1}, "encoding"),
+    ({"format": 1}, "look_up: not in format 1"),
     ({"format": 9}, "format"),
     ({"unknown_token": "nothing"}, "unknown"),
     ({"unknown_token": 3}, "unknown_token"),

@@ -27,19 +27,10 @@ from numpy.typing import NDArray
 
 from volt.adapting.matching import matched_rows
 from volt.adapting.owned import look_up_for, own_merges, restrict, token_frequencies
-from volt.adapting.refit import (
-    RefitResult,
-    count_for,
-    fit,
-    measured_by_library,
-    of_whole,
-    open_model,
-    readable,
-    signed,
-)
+from volt.adapting.refit import Changed, RefitResult, Subject
 from volt.adapting.whole import kept_tokens, new_tokens, what_is_new
-from volt.adapting.words import FittingText, fitting_documents, used_words
-from volt.base.checks import check_at_least, thread_count
+from volt.adapting.words import FittingText
+from volt.base.checks import check_at_least
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress
@@ -54,7 +45,6 @@ from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
 from volt.proposing.tokens import SPELLED, Token
 from volt.settings import GONE, CountSettings
-from volt.tokenizing.check import measure
 from volt.tokenizing.pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
@@ -108,51 +98,48 @@ def extend(
     if (init == "omp") != (donor is not None) or (init == "omp" and model is None):
         raise SettingsError("`init='omp'` needs `model` and `donor`; `donor` needs `init='omp'`")
     check_at_least("add", add, 1)
-    threads = thread_count(threads)
-    progress = progress or Progress()
-    text = FittingText(on, options)
-    original = readable(tokenizer, form, pattern, text)
-    on, options = text.on, text.options
-    whole = original.vocabulary
-    messages = list(original.messages)
-    checkpoint = None if model is None else open_model(model, original, messages)
-    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
-    engine = original.engine
-    if engine is not None and engine.whole:
-        documents = fitting_documents(on, options)
-        used = used_words(engine, documents, options.get("min_count") or 1)
+    subject = Subject.opened(
+        tokenizer, FittingText(on, options), form, pattern, model, threads, progress
+    )
+    number = add if swap else 0
+    if subject.whole:
+        engine, documents, used = subject.used_words()
+        subject.messages.append(what_is_new(engine))
         new_words = new_tokens(engine, used, add, min_frequency)
-        messages.append(what_is_new(engine))
-        size = engine.size - (add if swap else 0)
-        kept = kept_tokens(engine, used, pinned, size)
-        done = of_whole(original, documents, kept, new_words, messages, checkpoint)
-        return done if init == "mean" else with_rows(done, Path(str(donor)))
+        kept = kept_tokens(engine, used, subject.pinned, engine.size - number)
+        done = subject.of_whole(documents, kept, new_words)
+    else:
+        details = {"add": add, "min": min_frequency, **({"swap": "yes"} if swap else {})}
+        done = _extended(subject, add, min_frequency, number, details)
+    return done if init == "mean" else with_rows(done, Path(str(donor)))
+
+
+def _extended(
+    subject: Subject, add: int, min_frequency: int, dropped: int, details: dict[str, Any]
+) -> RefitResult:
+    """With new tokens, and without as many as make room."""
+    whole, messages = subject.original.vocabulary, subject.messages
     if whole.encoding == "longest":
         messages.append(LONGEST_MESSAGE)
-    counts = count_for(original, on, options, threads, progress)
-
+    counts = subject.counts()
     # 1. Room for the new tokens.
-    old, id_map = _with_room(whole, counts, add if swap else 0, pinned, threads)
-
+    old, id_map = _with_room(whole, counts, dropped, subject.pinned, subject.threads)
     # 2. The characters that are new, and tokens made of these and the old ones.
-    characters, parts = _new(old, counts, add, min_frequency, threads, progress)
-    grown = _with_characters(old, characters)
-
+    characters, parts = _new(old, counts, add, min_frequency, subject.threads, subject.progress)
+    if characters:
+        messages.append(
+            f"characters that the tokenizer lacked, such as {characters[0]!r}, are among the new "
+            f"tokens: {len(characters):,}"
+        )
     # 3. The new tokens after the old ones.
+    grown = _with_characters(old, characters)
     new = _merged(grown, parts) if old.look_up is None else _pieces(grown, old.look_up, parts)
     tokens = [*grown.tokens, *new]
     vocabulary = replace(
         old, tokens=tokens, look_up=look_up_for(tokens, old), unit=counts.unit, unreachable=[],
         self_test=[], signature="",
     )  # fmt: skip
-    vocabulary = measure(vocabulary, counts, threads).vocabulary
-    details = {"add": add, "min": min_frequency, **({"swap": "yes"} if swap else {})}
-    vocabulary = signed(vocabulary, "extend", whole, counts, details)
-    if characters:
-        messages.append(
-            f"characters that the tokenizer lacked, such as {characters[0]!r}, are among the new "
-            f"tokens: {len(characters):,}"
-        )
+    # 4. The old tokens, by their old ids, that each is made of.
     old_ids = np.flatnonzero(id_map >= 0)
     made_of = [_spelling(old, one) for one in characters]
     made_of += [
@@ -161,20 +148,9 @@ def extend(
         for whole_parts, _, _ in parts
     ]  # fmt: skip
     rows = [[int(old_ids[i]) for i in one] for one in made_of]
+    changed = Changed("extend", vocabulary, id_map, details)
     added = _added(vocabulary, len(old), rows)
-    done = RefitResult(
-        original=original,
-        vocabulary=vocabulary,
-        id_map=id_map,
-        before=fit(whole, counts, threads),
-        after=fit(vocabulary, counts, threads),
-        messages=messages,
-        parts=rows,
-        checkpoint=checkpoint,
-        added=added,
-    )
-    done = measured_by_library(done, on, options)
-    return done if init == "mean" else with_rows(done, Path(str(donor)))
+    return subject.result(whole, changed, counts, parts=rows, added=added)
 
 
 def with_rows(result: RefitResult, donor: Path) -> RefitResult:

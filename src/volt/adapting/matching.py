@@ -77,19 +77,20 @@ def matched_rows(
     )
     own = np.array([one for one, _ in shared])
     donated = np.array([one for _, one in shared])
-    tables: dict[bool, tuple[Rows, list[tuple[list[int], Rows]]]] = {}
+    sums: dict[bool, list[tuple[list[int], Rows]]] = {}
 
     def solved(is_input: bool) -> list[tuple[list[int], Rows]]:
         name = next((name for name in other.tables
                      if is_called(name, INPUT_NAMES) == is_input), None)  # fmt: skip
         name = name or next(iter(other.tables))
-        if is_input not in tables:
+        if is_input not in sums:
             table = table_rows(other, name)
             atoms = table[donated]
-            found = [pursue(table[ids].mean(axis=0), atoms, ATOMS) if ids else ([], np.zeros(0))
-                     for ids in targets]  # fmt: skip
-            tables[is_input] = atoms, found
-        return tables[is_input][1]
+            sums[is_input] = [
+                pursue(table[ids].mean(axis=0), atoms, ATOMS) if ids else ([], np.zeros(0))
+                for ids in targets
+            ]
+        return sums[is_input]
 
     def make(name: str, table: NDArray[np.float32]) -> NDArray[np.float64]:
         rows = np.zeros((len(added), table.shape[1]))

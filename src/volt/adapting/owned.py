@@ -128,10 +128,10 @@ def own_merges(
     """The tokens of a vocabulary that merges, as candidates.
 
     What always stays is in the alphabet: pinned tokens, all they are made from, and all characters,
-    whether the words have them or not; `<unk>` stands for
-    those that it does not know. Tokens that no text is encoded as are left out. Merges come in the
-    `order` of their rank, or of their use: what was merged most comes first, of equals the lower
-    rank. Parents come before children in both.
+    whether the words have them or not; `<unk>` stands for those that it does not know. Tokens that
+    no text is encoded as are left out. Merges come in the `order` of their rank, or of their use:
+    what was merged most comes first, of equals the lower rank. Parents come before children in
+    both.
     """
     if vocabulary.look_up is not None:
         raise SettingsError(
@@ -148,14 +148,7 @@ def own_merges(
     alphabet = [i for i, token in enumerate(pool)
                 if token.kind == "character" or (i in stay and i in parents)]  # fmt: skip
     merged = _by_rank(pool, parents)
-
-    # How often each token of the pool was made.
-    made = np.zeros(len(pool), np.uint64)
-    made[: len(vocabulary)] = frequencies
-    for i in reversed(merged):
-        left, right = parents[i]
-        made[left] += made[i]
-        made[right] += made[i]
+    made = _times_made(frequencies, merged, parents, len(pool))
     counted = made.copy()
     for i in stay & parents.keys():  # in the alphabet, a token takes nothing from its parents
         for parent in parents[i]:
@@ -322,6 +315,19 @@ def _parents(tokenizer: Tokenizer) -> dict[int, tuple[int, int]]:
         pairs = {i: token.parents for i, token in enumerate(pool) if token.parents is not None}
     never = set(find_unreachable(tokenizer))
     return {i: pair for i, pair in pairs.items() if i not in never}
+
+
+def _times_made(
+    frequencies: Frequencies, merged: list[int], parents: dict[int, tuple[int, int]], size: int
+) -> Frequencies:
+    """How often each of the `size` tokens of the pool was made, on the way to others too."""
+    made = np.zeros(size, np.uint64)
+    made[: len(frequencies)] = frequencies
+    for i in reversed(merged):
+        left, right = parents[i]
+        made[left] += made[i]
+        made[right] += made[i]
+    return made
 
 
 def _by_rank(pool: list[Token], parents: dict[int, tuple[int, int]]) -> list[int]:

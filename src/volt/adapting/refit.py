@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from itertools import zip_longest
@@ -40,13 +41,13 @@ from volt.adapting.owned import (
     own_merges,
     own_pieces,
     restrict,
-    token_frequencies,
 )
 from volt.adapting.residues import without_residues
 from volt.adapting.words import (
     Fit,
     FittingText,
-    count_engine_words,
+    count_for,
+    fit,
     fit_engine,
     fitting_documents,
     used_words,
@@ -58,31 +59,21 @@ from volt.base.output import atomic_folder, write_array
 from volt.base.progress import Progress
 from volt.base.shown import json_text, plural
 from volt.choosing.choice import Choice, choose_size, fixed_choice
-from volt.choosing.entropy import entropy_per_length
 from volt.choosing.size_problem import SizeProblem
-from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
-from volt.counting.inputs import Text, find_inputs
-from volt.counting.marks import SPACE_MARK
-from volt.counting.records import RecordOptions
-from volt.counting.words import WordRule
-from volt.foreign.base import Added, Change
-from volt.foreign.inner import Inner
-from volt.foreign.native import Native
+from volt.counting.inputs import Text
+from volt.foreign.base import Added, Change, Engine
 from volt.foreign.opening import open_engine
 from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
-from volt.proposing.tokens import Kind, Token, packed
+from volt.proposing.tokens import Kind, Token
 from volt.settings import GONE, ChoiceSettings, CountSettings
 from volt.tokenizing.check import measure
 from volt.tokenizing.pairs import last_pairs
 from volt.tokenizing.signature import choice_fields, sign, words_fields
-from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
-LONGEST_SPACED_WORD = 10_000
-"""Where only spaces end a word, it may be long."""
 MODEL_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 """Of the files in a model's folder, those that number tokens as the model does."""
 
@@ -182,6 +173,123 @@ class RefitResult:
         return [f"not written: {', '.join(left)}, which {path} has besides"] if left else []
 
 
+# -------------------------------------------------------------------- what is refitted or extended
+
+
+@dataclass(frozen=True, eq=False)
+class Changed:
+    """A vocabulary that was made from another."""
+
+    how: str
+    """`refit` or `extend`."""
+    vocabulary: Vocabulary
+    id_map: NDArray[np.int64]
+    details: dict[str, Any]
+    """Fields of its signature."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A tokenizer that is refitted or extended, its text, and the model that uses it."""
+
+    original: Original
+    text: FittingText
+    checkpoint: Checkpoint | None
+    messages: list[str]
+    """What the user should know; grows."""
+    threads: int
+    progress: Progress
+
+    @classmethod
+    def opened(
+        cls,
+        tokenizer: AnyTokenizer,
+        text: FittingText,
+        form: str | None,
+        pattern: str | None,
+        model: str | os.PathLike[str] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Subject:
+        """Whether volt encodes as the tokenizer does is checked on the text, too; what can't be
+        read twice is kept."""
+        original = open_original(tokenizer, form, pattern, text.look)
+        if not original.exact:
+            text.keep()
+        if original.vocabulary.hidden:
+            raise SettingsError(
+                f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding "
+                "split) that text only passes through: refit and extend take tokenizers without"
+            )
+        messages = list(original.messages)
+        checkpoint = None if model is None else open_model(model, original, messages)
+        progress = progress or Progress()
+        return cls(original, text, checkpoint, messages, thread_count(threads), progress)
+
+    @property
+    def pinned(self) -> frozenset[int]:
+        """The tokens that the settings of the model name."""
+        return frozenset(() if self.checkpoint is None else self.checkpoint.special_ids)
+
+    @property
+    def whole(self) -> bool:
+        """Is it a model of words or characters?"""
+        return self.original.engine is not None and self.original.engine.whole
+
+    def counts(self) -> WordCounts:
+        """The words of the text, cut as the tokenizer cuts them."""
+        text = self.text
+        return count_for(self.original, text.on, text.options, self.threads, self.progress)
+
+    def used_words(self) -> tuple[Engine, list[str], Counter[str]]:
+        """The engine, the documents, and the words that its model sees in them."""
+        assert self.original.engine is not None
+        documents = fitting_documents(self.text.on, self.text.options)
+        least = self.text.options.get("min_count") or 1
+        return self.original.engine, documents, used_words(self.original.engine, documents, least)
+
+    def of_whole(self, documents: list[str], kept: set[int], added: list[Added]) -> RefitResult:
+        """A model of words or characters with other tokens."""
+        old = self.original.vocabulary
+        vocabulary, id_map = restrict(old, kept)
+        signature = sign({
+            "extend" if added else "refit": hashlib.sha256(old.to_bytes()).hexdigest(),
+            "size": len(vocabulary) + len(added),
+            "corpus": hashlib.sha256("".join(documents).encode()).hexdigest(),
+        })  # fmt: skip
+        new = [Token(one.text, "piece") for one in added]
+        tokens = [*vocabulary.tokens, *new]
+        before, after = self._fit_by_library(documents, Change(id_map, added))
+        return RefitResult(
+            original=self.original, id_map=id_map, before=before, after=after,
+            vocabulary=replace(vocabulary, tokens=tokens, signature=signature),
+            messages=self.messages, parts=[list(one.parts) for one in added],
+            checkpoint=self.checkpoint, added=added,
+        )  # fmt: skip
+
+    def result(self, old: Vocabulary, new: Changed, counts: WordCounts, **more: Any) -> RefitResult:
+        """Measured by encoding every word type with it, or by the tokenizer's own library and its
+        rewritten file where volt does not encode as the tokenizer does."""
+        found = replace(measure(new.vocabulary, counts, self.threads).vocabulary, unit=counts.unit)
+        vocabulary = signed(found, new.how, old, counts, new.details)
+        done = RefitResult(
+            original=self.original, vocabulary=vocabulary, id_map=new.id_map,
+            before=fit(old, counts, self.threads), after=fit(vocabulary, counts, self.threads),
+            messages=self.messages, checkpoint=self.checkpoint, **more,
+        )  # fmt: skip
+        if self.original.exact or self.original.engine is None:
+            return done
+        documents = fitting_documents(self.text.on, self.text.options)
+        before, after = self._fit_by_library(documents, done.change)
+        return replace(done, before=before, after=after)
+
+    def _fit_by_library(self, documents: list[str], change: Change) -> tuple[Fit, Fit]:
+        """How the tokenizer cuts the documents, before and after."""
+        assert self.original.engine is not None
+        changed = self.original.changed(change)
+        return fit_engine(self.original.engine, documents), fit_engine(changed, documents)
+
+
 # -------------------------------------------------------------------------------------------- refit
 
 
@@ -217,69 +325,45 @@ def refit(
             f"`profile={settings.profile}` is for the candidates of BPE: `learn` has it, `refit` "
             "has only `profile=paper`"
         )
-    threads = thread_count(threads)
-    progress = progress or Progress()
-
     # 1. The tokenizer, the model that uses it, the words of the text.
-    text = FittingText(on, options)
-    original = readable(tokenizer, form, pattern, text)
-    on, options = text.on, text.options
-    old = _with_last_pairs(original.vocabulary)
-    messages = list(original.messages)
-    checkpoint = None if model is None else open_model(model, original, messages)
-    pinned = frozenset(checkpoint.special_ids if checkpoint is not None else ())
-    pinned |= original.added
-    engine = original.engine
-    if engine is not None and engine.whole and not residues:
-        documents = fitting_documents(on, options)
-        used = used_words(engine, documents, options.get("min_count") or 1)
-        kept_ids = whole.kept_tokens(engine, used, pinned, settings.size)
+    subject = Subject.opened(
+        tokenizer, FittingText(on, options), form, pattern, model, threads, progress
+    )
+    messages, pinned = subject.messages, subject.pinned | subject.original.added
+    if subject.whole and not residues:
+        engine, documents, used = subject.used_words()
         messages.append(whole.what_is_lost(engine))
-        return of_whole(original, documents, kept_ids, [], messages, checkpoint)
-    counts = count_for(original, on, options, threads, progress)
-
-    def refitted(
-        vocabulary: Vocabulary, id_map: NDArray[np.int64], details: dict[str, Any], **more: Any
-    ) -> RefitResult:
-        """Measured by encoding every word type with it."""
-        vocabulary = replace(measure(vocabulary, counts, threads).vocabulary, unit=counts.unit)
-        vocabulary = signed(vocabulary, "refit", old, counts, details)
-        done = RefitResult(
-            original=original, vocabulary=vocabulary, id_map=id_map,
-            before=fit(old, counts, threads), after=fit(vocabulary, counts, threads),
-            messages=messages, checkpoint=checkpoint, **more,
-        )  # fmt: skip
-        return measured_by_library(done, on, options)
-
+        return subject.of_whole(
+            documents, whole.kept_tokens(engine, used, pinned, settings.size), []
+        )
+    old, counts = _with_last_pairs(subject.original.vocabulary), subject.counts()
     if residues:
-        left = without_residues(old, counts, pinned, threads)
+        left = without_residues(old, counts, pinned, subject.threads)
         messages += left.messages
-        details = {"residues": "removed"}
-        return refitted(left.vocabulary, left.id_map, details, rerouted=left.rerouted)
-
+        new = Changed("refit", left.vocabulary, left.id_map, {"residues": "removed"})
+        return subject.result(old, new, counts, rerouted=left.rerouted)
     pinned |= _stays_spelled(old, messages)
-    if checkpoint is not None and settings.size is None and not named:
-        settings = _for_checkpoint(settings, checkpoint, messages)
+    if subject.checkpoint is not None and settings.size is None and not named:
+        settings = _for_checkpoint(settings, subject.checkpoint, messages)
 
     # 2. Its tokens as candidates, with frequencies measured on the text; the choice among them.
-    found = _candidates(old, counts, pinned, threads, progress)
-    choice = _choose(
-        found,
-        SizeProblem(
-            found, settings, counts,
-            lambda part: _candidates(old, part, pinned, threads, Progress()),
-            old.unknown == "byte", threads, progress,
-        ),
+    def proposed(part: WordCounts, told: Progress) -> OwnedMerges | OwnedPieces:
+        return _candidates(old, part, pinned, subject.threads, told)
+
+    found = proposed(counts, subject.progress)
+    problem = SizeProblem(
+        found, settings, counts, lambda part: proposed(part, Progress()), old.unknown == "byte",
+        subject.threads, subject.progress,
     )  # fmt: skip
+    choice = _choose(found, problem)
     messages += choice.messages
 
     # 3. The vocabulary of what was chosen.
-    kept = found.kept_ids(choice.chosen)
     wanted = found.always.union(found.ids[choice.chosen].tolist())
     pins = {"pin": ",".join(map(str, sorted(pinned))) or "none"}
-    return refitted(
-        *restrict(old, kept, wanted), choice_fields(choice, settings) | pins, choice=choice
-    )
+    details = choice_fields(choice, settings) | pins
+    new = Changed("refit", *restrict(old, found.kept_ids(choice.chosen), wanted), details)
+    return subject.result(old, new, counts, choice=choice)
 
 
 def _for_checkpoint(
@@ -299,60 +383,6 @@ def _for_checkpoint(
         f"embeddings, width {int(width):,}; `for_model` names another"
     )
     return replace(settings, for_model=found)
-
-
-def of_whole(
-    original: Original, documents: list[str], kept: set[int], added: list[Added],
-    messages: list[str], checkpoint: Checkpoint | None,
-) -> RefitResult:  # fmt: skip
-    """A model of words or characters with other tokens."""
-    assert original.engine is not None
-    vocabulary, id_map = restrict(original.vocabulary, kept)
-    new = [Token(one.text, "piece") for one in added]
-    vocabulary = replace(vocabulary, tokens=[*vocabulary.tokens, *new])
-    text = hashlib.sha256("".join(documents).encode()).hexdigest()
-    signature = sign({
-        "extend" if added else "refit": hashlib.sha256(original.vocabulary.to_bytes()).hexdigest(),
-        "size": len(vocabulary), "corpus": text,
-    })  # fmt: skip
-    changed = original.changed(Change(id_map, added))
-    return RefitResult(
-        original=original, vocabulary=replace(vocabulary, signature=signature), id_map=id_map,
-        before=fit_engine(original.engine, documents), after=fit_engine(changed, documents),
-        messages=messages, parts=[list(one.parts) for one in added], checkpoint=checkpoint,
-        added=added,
-    )  # fmt: skip
-
-
-def measured_by_library(
-    result: RefitResult, on: WordCounts | Text | Iterable[Text], options: dict[str, Any]
-) -> RefitResult:
-    """With figures from the tokenizer's own library and its rewritten file, where volt does not
-    encode as the tokenizer does."""
-    original = result.original
-    if original.exact or original.engine is None:
-        return result
-    documents = fitting_documents(on, options)
-    changed = original.changed(result.change)
-    return replace(
-        result, before=fit_engine(original.engine, documents), after=fit_engine(changed, documents)
-    )
-
-
-def readable(
-    tokenizer: AnyTokenizer, form: str | None, pattern: str | None, text: FittingText
-) -> Original:
-    """The tokenizer. Whether volt encodes as it does is checked on the text, too; what can't be
-    read twice is kept."""
-    original = open_original(tokenizer, form, pattern, text.look)
-    if not original.exact:
-        text.keep()
-    if original.vocabulary.hidden:
-        raise SettingsError(
-            f"the tokenizer has {len(original.vocabulary.hidden):,} hidden tokens (encoding split) "
-            "that text only passes through: refit and extend take tokenizers without"
-        )
-    return original
 
 
 def open_model(
@@ -407,55 +437,6 @@ def _with_last_pairs(vocabulary: Vocabulary) -> Vocabulary:
         return one._replace(parents=(left, right)) if lower else one
 
     return replace(vocabulary, tokens=[token(one) for one in tokens])
-
-
-def count_for(
-    original: Original | Vocabulary,
-    on: WordCounts | Text | Iterable[Text],
-    options: dict[str, Any],
-    threads: int,
-    progress: Progress,
-) -> WordCounts:
-    """The words of the text, cut as the tokenizer cuts them."""
-    original = Original(original) if isinstance(original, Vocabulary) else original
-    vocabulary = original.vocabulary
-    rule = vocabulary.rule
-    if not original.exact or (vocabulary.word_ends == "runs" and not isinstance(on, WordCounts)):
-        engine = original.engine or Native(Tokenizer(vocabulary, threads=threads), "volt")
-        least = options.get("min_count") or 1
-        return count_engine_words(engine, Inner(vocabulary), fitting_documents(on, options), least)
-    if isinstance(on, WordCounts):
-        return some_words(counted(on, options, threads, progress))
-    # Tokens that are looked up may reach over all but spaces, and some that are merged.
-    reaching = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
-    spaced = reaching and rule.mode.space_before
-    fixed = {
-        "pretokenizer": "whitespace" if spaced else rule.pretokenizer,
-        "normalize": rule.normalize,
-        "max_word_length": LONGEST_SPACED_WORD if spaced else rule.max_word_length,
-        "unit": rule.reads,
-    }
-    if clash := fixed.keys() & options.keys():
-        raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
-    options = {**fixed, **options}
-    if vocabulary.normalizer is not None:
-        weights, records = options.pop("weights", None), RecordOptions.of(CountSettings(**options))
-        glob = options.pop("glob", "*")
-        found = find_inputs(on, glob=glob, weights=weights, records=records)
-        on = [replace(source, normalizer=vocabulary.normalizer) for source in found]
-    counts = some_words(counted(on, options, threads, progress))
-    return _after_spaces(counts, rule) if spaced else counts
-
-
-def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
-    """Words between spaces as metaspace words: with a `▁` before them. A `▁` that is text is in no
-    token, and left out, as in metaspace counts; words that become equal are added up."""
-    words = [(SPACE_MARK + word.replace(SPACE_MARK, "")).encode() for word in counts.words]
-    counter = rule.counter()
-    counter.add_words(*packed(words), counts.counts, 1)
-    text, offsets, numbers = counter.finish(1)
-    parts = [replace(part, counts=_after_spaces(part.counts, rule)) for part in counts.parts]
-    return replace(counts, rule=rule, text=text, offsets=offsets, counts=numbers, parts=parts)
 
 
 def _candidates(
@@ -530,24 +511,6 @@ def _stays_spelled(old: Vocabulary, messages: list[str]) -> frozenset[int]:
             f"token has these characters ({form!r})"
         )
     return frozenset(found)
-
-
-# ------------------------------------------------------------------------------------- what is told
-
-
-def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
-    """How the vocabulary cuts the text: every word type is encoded with it."""
-    frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts)
-    tokens = int(frequency.sum()) / counts.unit
-    lines = counts.weighted_lines
-    nats = entropy_per_length(frequency, np.ones(len(frequency)), "occurrences")
-    return Fit(
-        size=len(vocabulary),
-        tokens=tokens,
-        tokens_per_line=tokens / float(lines) if lines else None,
-        entropy_per_character=nats * float(frequency.sum()) / max(1, counts.characters),
-        unknown=float(frequency[vocabulary.unknown_starts].sum()) / max(1, int(frequency.sum())),
-    )
 
 
 def signed(

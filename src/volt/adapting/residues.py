@@ -17,7 +17,7 @@ from volt.adapting.owned import restrict, token_frequencies
 from volt.base.errors import SettingsError
 from volt.base.shown import plural
 from volt.counting.counts import WordCounts
-from volt.proposing.tokens import NO_TOKEN, Token
+from volt.proposing.tokens import NO_TOKEN
 from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.pairs import merge_symbols
 from volt.tokenizing.residues import find_residues, parents_of
@@ -121,15 +121,11 @@ def _without(
     if stay:
         return stay
     smaller = replace(old, tokens=[
-        token._replace(parents=new_parents[i]) if i in new_parents else _plain(token, i in removed)
+        token._replace(parents=new_parents.get(i)) if i in new_parents or i in removed else token
         for i, token in enumerate(tokens)
     ])  # fmt: skip
     vocabulary, id_map = restrict(smaller, {*range(len(old))} - removed)
     return vocabulary, id_map, rerouted
-
-
-def _plain(token: Token, removed: bool) -> Token:
-    return token._replace(parents=None) if removed else token
 
 
 def _ancestors(parents: dict[int, tuple[int, int]], start: set[int]) -> set[int]:

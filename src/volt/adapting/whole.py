@@ -36,8 +36,9 @@ def new_tokens(engine: Engine, used: Counter[str], add: int, min_frequency: int)
     found = [word for word, number in used.items() if number >= min_frequency and word not in known]
     if len(found) < add:
         raise InputError(
-            f"the text has only {len(found):,} {units(engine)} that the tokenizer lacks and that "
-            f"occur {min_frequency} times or more: lower `add`, which is {add:,}, or give more text"
+            f"the text has only {len(found):,} {kinds_of(engine)} that the tokenizer lacks and "
+            f"that occur {min_frequency} times or more: lower `add`, which is {add:,}, or give "
+            "more text"
         )
     found.sort(key=lambda word: (-used[word], word))
     return [Added(word, _parts(engine, word)) for word in found[:add]]
@@ -51,15 +52,15 @@ def _parts(engine: Engine, word: str) -> tuple[int, ...]:
     return () if engine.unknown_id is None else (engine.unknown_id,)
 
 
-def units(engine: Engine) -> str:
+def kinds_of(engine: Engine) -> str:
     return "characters" if all(len(name) == 1 for name in engine.spelled) else "words"
 
 
 def what_is_lost(engine: Engine) -> str:
-    what, now = units(engine), "spelled in bytes" if engine.byte_ids else "unknown"
+    what, now = kinds_of(engine), "spelled in bytes" if engine.byte_ids else "unknown"
     return f"a model of {what}: the {what} that were dropped are {now} from now on"
 
 
 def what_is_new(engine: Engine) -> str:
-    what = units(engine)
+    what = kinds_of(engine)
     return f"a model of {what} merges nothing: the new tokens are {what} that it lacked"

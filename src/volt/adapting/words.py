@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from volt.adapting.owned import token_frequencies
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import options_of
+from volt.base.progress import Progress
 from volt.choosing.entropy import entropy_per_length
+from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
-from volt.counting.inputs import Text
+from volt.counting.inputs import Text, find_inputs
+from volt.counting.marks import SPACE_MARK
 from volt.counting.objects import Texts
+from volt.counting.reading import lines_of
+from volt.counting.records import RecordOptions
+from volt.counting.words import WordRule
 from volt.foreign.base import Engine
 from volt.foreign.documents import look_at, read_documents
 from volt.foreign.inner import Inner
+from volt.foreign.native import Native
 from volt.foreign.opening import MOST_CHECKED
+from volt.foreign.original import Original
+from volt.proposing.tokens import packed
 from volt.settings import CountSettings
+from volt.tokenizing.tokenizer import Tokenizer
+from volt.tokenizing.vocabulary import Vocabulary
 
+LONGEST_SPACED_WORD = 10_000
+"""Where only spaces end a word, it may be long."""
 USABLE = ("glob", "min_count", "on_invalid", "input_format", "field")
 
 
@@ -70,6 +84,10 @@ class FittingText:
             self.on = [Texts(fitting_documents(self.on, self.options))]
 
 
+def _lines(documents: list[str]) -> int:
+    return sum(len(lines_of(document)) for document in documents)
+
+
 def used_words(engine: Engine, documents: list[str], min_count: int) -> Counter[str]:
     """The words that the engine's model sees, and how often."""
     words = Counter(word for document in documents for word in engine.words(document))
@@ -86,7 +104,7 @@ def count_engine_words(
 ) -> WordCounts:
     """The same as word counts of volt."""
     words = used_words(engine, documents, min_count)
-    return inner.counts(words, sum(document.count("\n") + 1 for document in documents))
+    return inner.counts(words, _lines(documents))
 
 
 def fit_engine(engine: Engine, documents: list[str]) -> Fit:
@@ -96,7 +114,7 @@ def fit_engine(engine: Engine, documents: list[str]) -> Fit:
     counts = np.bincount(ids, minlength=engine.size)
     nats = entropy_per_length(counts, np.ones(len(counts)), "occurrences")
     unknown = [i for i in engine.unknown_ids if not 0x80 <= (engine.plain[i] or b"\0")[0] < 0xC0]
-    lines = sum(document.count("\n") + 1 for document in documents)
+    lines = _lines(documents)
     return Fit(
         size=engine.size,
         tokens=float(len(ids)),
@@ -104,3 +122,67 @@ def fit_engine(engine: Engine, documents: list[str]) -> Fit:
         entropy_per_character=nats * len(ids) / max(1, sum(map(len, documents))),
         unknown=float(counts[unknown].sum()) / max(1, len(ids)),
     )
+
+
+def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
+    """How the vocabulary cuts the text: every word type is encoded with it."""
+    frequency = token_frequencies(Tokenizer(vocabulary, threads=threads), counts)
+    tokens = int(frequency.sum()) / counts.unit
+    lines = counts.weighted_lines
+    nats = entropy_per_length(frequency, np.ones(len(frequency)), "occurrences")
+    return Fit(
+        size=len(vocabulary),
+        tokens=tokens,
+        tokens_per_line=tokens / float(lines) if lines else None,
+        entropy_per_character=nats * float(frequency.sum()) / max(1, counts.characters),
+        unknown=float(frequency[vocabulary.unknown_starts].sum()) / max(1, int(frequency.sum())),
+    )
+
+
+def count_for(
+    original: Original | Vocabulary,
+    on: WordCounts | Text | Iterable[Text],
+    options: dict[str, Any],
+    threads: int,
+    progress: Progress,
+) -> WordCounts:
+    """The words of the text, cut as the tokenizer cuts them."""
+    original = Original(original) if isinstance(original, Vocabulary) else original
+    vocabulary = original.vocabulary
+    rule = vocabulary.rule
+    if not original.exact or (vocabulary.word_ends == "runs" and not isinstance(on, WordCounts)):
+        engine = original.engine or Native(Tokenizer(vocabulary, threads=threads), "volt")
+        least = options.get("min_count") or 1
+        return count_engine_words(engine, Inner(vocabulary), fitting_documents(on, options), least)
+    if isinstance(on, WordCounts):
+        return some_words(counted(on, options, threads, progress))
+    # Tokens that are looked up may reach over all but spaces, and some that are merged.
+    reaching = vocabulary.look_up is not None or vocabulary.word_ends == "spaces"
+    spaced = reaching and rule.mode.space_before
+    fixed = {
+        "pretokenizer": "whitespace" if spaced else rule.pretokenizer,
+        "normalize": rule.normalize,
+        "max_word_length": LONGEST_SPACED_WORD if spaced else rule.max_word_length,
+        "unit": rule.reads,
+    }
+    if clash := fixed.keys() & options.keys():
+        raise SettingsError(f"the tokenizer decides about {', '.join(sorted(clash))}")
+    options = {**fixed, **options}
+    if vocabulary.normalizer is not None:
+        weights, records = options.pop("weights", None), RecordOptions.of(CountSettings(**options))
+        glob = options.pop("glob", "*")
+        found = find_inputs(on, glob=glob, weights=weights, records=records)
+        on = [replace(source, normalizer=vocabulary.normalizer) for source in found]
+    counts = some_words(counted(on, options, threads, progress))
+    return _after_spaces(counts, rule) if spaced else counts
+
+
+def _after_spaces(counts: WordCounts, rule: WordRule) -> WordCounts:
+    """Words between spaces as metaspace words: with a `▁` before them. A `▁` that is text is in no
+    token, and left out, as in metaspace counts; words that become equal are added up."""
+    words = [(SPACE_MARK + word.replace(SPACE_MARK, "")).encode() for word in counts.words]
+    counter = rule.counter()
+    counter.add_words(*packed(words), counts.counts, 1)
+    text, offsets, numbers = counter.finish(1)
+    parts = [replace(part, counts=_after_spaces(part.counts, rule)) for part in counts.parts]
+    return replace(counts, rule=rule, text=text, offsets=offsets, counts=numbers, parts=parts)

@@ -6,7 +6,7 @@ line's choices, the tables of the docs and the report read them, so a new one ne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Protocol, TypeVar
@@ -35,40 +35,22 @@ class Named(Protocol):
 Entry = TypeVar("Entry", bound=Named)
 
 
-class Registry(Mapping[str, Entry]):
+class Registry(dict[str, Entry]):
     """`registry[name]`, or a SettingsError that lists the names there are."""
 
     def __init__(self, what: str, entries: Iterable[Entry] = ()) -> None:
+        super().__init__()
         self.what = what
         """What the entries are called in messages, such as "criterion"."""
-        self._entries: dict[str, Entry] = {}
         for entry in entries:
             self.register(entry)
 
     def register(self, entry: Entry) -> Entry:
-        if entry.name in self._entries:
+        if entry.name in self:
             raise SettingsError(f"there is already a {self.what} named {entry.name!r}")
-        self._entries[entry.name] = entry
+        self[entry.name] = entry
         return entry
 
-    def unregister(self, name: str) -> None:
-        """Take an entry out again, as a test does with its own."""
-        del self._entries[name]
-
-    def __getitem__(self, name: str) -> Entry:
-        if name in self._entries:
-            return self._entries[name]
+    def __missing__(self, name: str) -> Entry:
         hint = did_you_mean(str(name), self)
         raise SettingsError(f"{self.what} must be one of {', '.join(self)}, not {name!r}{hint}")
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self._entries.get(name, default)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)

@@ -76,12 +76,19 @@ def _listed(part: WordCounts, whole: WordCounts) -> WordCounts:
     return only_words(part, np.where(found, part.counts, np.uint64(0)))
 
 
+def some_texts(
+    text: NDArray[np.uint8], offsets: NDArray[np.uint64], kept: NDArray[np.bool_]
+) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
+    """Some of the texts that are stored one after the other."""
+    lengths = np.diff(offsets)
+    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths[kept], dtype=np.uint64)])
+    return text[: int(offsets[-1])][np.repeat(kept, lengths.astype(np.int64))], ends
+
+
 def only_words(counts: WordCounts, numbers: NDArray[np.uint64]) -> WordCounts:
     """Other numbers for the same words, without the words that have none."""
     kept = numbers > 0
-    lengths = np.diff(counts.offsets)
-    text = counts.text[np.repeat(kept, lengths.astype(np.int64))]
-    offsets = np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths[kept], dtype=np.uint64)])
+    text, offsets = some_texts(counts.text, counts.offsets, kept)
     totals = replace(counts.totals, words=int(numbers.sum()))
     return replace(
         counts, text=text, offsets=offsets, counts=numbers[kept], totals=totals, parts=[]

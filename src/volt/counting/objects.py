@@ -140,15 +140,11 @@ def read_pairs(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
 # ------------------------------------------------------------------------- data sets and columns
 
 
-def _library(value: Any) -> str:
-    return type(value).__module__.partition(".")[0]
-
-
 def object_batches(
     value: Any, name: str, options: RecordOptions
 ) -> Callable[[], Iterator[Documents]] | None:
     """How to read a data set, or a table or column of another library; None if it is neither."""
-    kind, library = type(value).__name__, _library(value)
+    kind, library = type(value).__name__, type(value).__module__.partition(".")[0]
     if library == "datasets" and kind in ("DatasetDict", "IterableDatasetDict"):
         raise InputError(f"{name}: a data set with splits {', '.join(value)}; name one: x['train']")
     if library == "pandas" and (kind == "DataFrame" or hasattr(value, "to_list")):

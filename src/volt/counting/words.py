@@ -165,9 +165,9 @@ def _byte_level(name: str, of: str, *patterns: str) -> Pretokenizer:
 class _Pretokenizers(Registry[Pretokenizer]):
     """Those that have a name, and `custom:REGEX`."""
 
-    def __getitem__(self, name: str) -> Pretokenizer:
+    def __missing__(self, name: str) -> Pretokenizer:
         if not name.startswith(CUSTOM):
-            return super().__getitem__(name)
+            return super().__missing__(name)
         pattern = name.removeprefix(CUSTOM)
         _compiled(pattern)
         about = "Bytes, cut into words by a regular expression; slower."

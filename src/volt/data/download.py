@@ -113,7 +113,8 @@ def _go_on(address: str, part: Path, progress: Progress) -> bool:
             return False
         raise
     with answer:
-        if answer.status != 206 or not _starts_at(answer, have):
+        begins = str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
+        if answer.status != 206 or not begins:
             have = 0
         total = _length(answer, have)
         block = _read(answer)
@@ -147,10 +148,6 @@ def _read(answer: Any) -> bytes:
         return bytes(answer.read(BLOCK))
     except OSError as error:
         raise http.client.HTTPException(str(error) or type(error).__name__) from error
-
-
-def _starts_at(answer: Any, have: int) -> bool:
-    return str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-")
 
 
 def _length(answer: Any, have: int) -> int | None:

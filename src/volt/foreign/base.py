@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError, SettingsError
-from volt.counting.marks import BYTE_TOKENS, BYTES, UNMARKED, Marks, byte_of, marks_used
+from volt.counting.marks import UNMARKED, Marks, byte_of, marks_used
 from volt.tokenizing.roles import Roles
 
 if TYPE_CHECKING:
@@ -217,12 +217,3 @@ def by_id(numbers: Iterable[tuple[str, int]]) -> list[str | None]:
     for name, number in numbers:
         found.setdefault(number, name)
     return [found.get(i) for i in range(max(found, default=-1) + 1)]
-
-
-def byte_tokens(names: Sequence[str | None]) -> frozenset[int]:
-    """The ids of `<0x00>` to `<0xFF>`."""
-    wanted = set(BYTE_TOKENS)
-    return frozenset(i for i, name in enumerate(names) if name in wanted)
-
-
-__all__ = ["BYTES", "Added", "Change", "Engine", "by_id", "byte_tokens", "is_utf8"]

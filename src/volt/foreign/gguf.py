@@ -106,16 +106,13 @@ def _sentencepiece(path: Path, found: dict[str, Any], types: list[int], pattern:
     return SentencePieceModel(str(path), bytes(model.SerializeToString(deterministic=True)), "gguf")
 
 
-def _added(found: dict[str, Any], types: list[int]) -> list[dict[str, Any]]:
-    return [
+def _json(path: Path, found: dict[str, Any], types: list[int], parts: dict[str, Any]) -> Engine:
+    added = [
         {"id": i, "content": token, **PLAIN_NAME, "special": kind != USER_TYPE}
         for i, (token, kind) in enumerate(zip(found["tokens"], types, strict=True))
         if kind in (UNKNOWN_TYPE, CONTROL_TYPE, USER_TYPE) and token
     ]
-
-
-def _json(path: Path, found: dict[str, Any], types: list[int], parts: dict[str, Any]) -> Engine:
-    data = whole_file(_added(found, types), **parts)
+    data = whole_file(added, **parts)
     return HuggingFace(str(path), json.dumps(data, ensure_ascii=False, indent=2), "gguf")
 
 

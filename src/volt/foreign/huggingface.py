@@ -74,9 +74,8 @@ class HuggingFace(Engine):
             if (number := self.tokenizer.token_to_id(name)) is not None
         }  # fmt: skip
         self.named = frozenset(self._name_of)
-        self.unknown_id = model.get(
-            "unk_id"
-        )  # a Unigram model has it by number, the others by name
+        # A Unigram model has its unknown token by number, the others by name.
+        self.unknown_id = model.get("unk_id")
         if model.get("unk_token") is not None:
             self.unknown_id = self.tokenizer.token_to_id(str(model["unk_token"]))
         if model.get("byte_fallback"):

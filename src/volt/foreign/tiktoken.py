@@ -129,8 +129,8 @@ def _examine(
         raise InputError(f"{name}: more than {MOST_TOKENS:,} ranks")
     if len(set(ranks.values())) < len(ranks):
         raise InputError(f"{name}: two tokens have the same rank")
-    if missing := next((i for i in range(256) if bytes([i]) not in ranks), None):
-        raise InputError(f"{name}: the byte {missing} is not a token")
+    if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
+        raise InputError(f"{name}: the byte {missing[0]} is not a token")
     if len(pattern) > LONGEST_PATTERN:
         raise InputError(f"{name}: a pattern of more than {LONGEST_PATTERN:,} characters")
     if any(not 0 <= number < MOST_TOKENS for number in special.values()):

@@ -174,7 +174,7 @@ def _clip() -> Data:
 
 def _added(vocab: Data, folder: Path, settings: Data) -> list[Data]:
     """The tokens that tokenizer_config.json and special_tokens_map.json name, if they are tokens.
-    Those of added_tokens_decoder have their flags there, and are added by `missing_names`."""
+    Those of added_tokens_decoder have their flags there, and are added by `with_names_beside`."""
     contents: list[str] = []
     for table in (settings, settings_of(folder, "special_tokens_map.json")):
         for key, value in table.items():

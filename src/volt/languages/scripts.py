@@ -73,12 +73,9 @@ def word_scripts(counts: WordCounts) -> list[str]:
     )
     code_points, places = np.unique(letters, return_inverse=True)
     names = [script_of(chr(code_point)) for code_point in code_points.tolist()]
-    scripts = sorted(set(names))  # the empty one is the first
+    scripts = sorted({"", *names})  # the empty one is the first
     number_of = {name: number for number, name in enumerate(scripts)}
-    number_of.setdefault("", 0)
     numbers = np.array([number_of[name] for name in names], np.int64)[places]
-    if "" not in scripts:
-        scripts, numbers = ["", *scripts], numbers + 1
     bounds = counts.character_offsets
     lettered = np.append(np.flatnonzero(numbers), len(numbers))
     first = lettered[np.searchsorted(lettered, bounds[:-1])]

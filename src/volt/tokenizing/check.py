@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
+from volt.counting.combine import some_texts
 from volt.counting.counts import Part, WordCounts
 from volt.counting.marks import BYTES, SPACE, SPACE_MARK, WORD_END
 from volt.proposing.tokens import SPELLED, packed
@@ -39,13 +40,13 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     """
     vocabulary = tokenizer.vocabulary
     columns, marks = vocabulary.columns, vocabulary.marks
-    numbers = np.flatnonzero(columns.are(*SPELLED))
+    spelled = columns.are(*SPELLED)
+    numbers = np.flatnonzero(spelled)
     expected: NDArray[np.integer[Any]] = np.ones(len(numbers), np.int64)
     if marks in (BYTES, SPACE):
-        made = (vocabulary.native.text, vocabulary.native.offsets) if marks is BYTES else (
-            columns.packed
-        )  # fmt: skip
-        words = _some(*made, numbers)
+        native, size = vocabulary.native, len(vocabulary)  # native: hidden tokens, too
+        made = (native.text, native.offsets[: size + 1]) if marks is BYTES else columns.packed
+        words = some_texts(*made, spelled)
     else:
         texts = vocabulary.texts
         numbers = numbers[[not marks.is_inner(texts[number]) for number in numbers.tolist()]]
@@ -64,17 +65,6 @@ def find_unreachable(tokenizer: Tokenizer) -> list[int]:
     single = np.diff(ends).astype(np.int64) == expected
     reached = single & (ids[np.minimum(starts, len(ids) - 1)] == numbers)
     return [int(number) for number in numbers[~reached]]
-
-
-def _some(
-    text: NDArray[np.uint8], offsets: NDArray[np.uint64], numbers: NDArray[np.int64]
-) -> tuple[NDArray[np.uint8], NDArray[np.uint64]]:
-    """Some of the packed texts."""
-    lengths = np.diff(offsets)
-    kept = np.zeros(len(lengths), bool)
-    kept[numbers] = True
-    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(lengths[kept], dtype=np.uint64)])
-    return text[: int(offsets[-1])][np.repeat(kept, lengths.astype(np.int64))], ends
 
 
 FIXED_TEXTS = (

@@ -102,7 +102,8 @@ def _longest(
         last = number + 1 == len(spans) or spans[number + 1][0] >= end
         if last and end > ends[-1]:
             ends.append(end)
-    at = _first_above(spans, most)
+    # The end of the last token that fits, if every token stays as it is.
+    at = spans[min(most, len(spans)) - 1][1] if most else 0
     place = _SURE.search(text, max(at - 1, 0)) if cuts else None
     if cuts:
         # A prefix beyond the next word that surely ends has more tokens.
@@ -119,11 +120,6 @@ def _longest(
         if before + tokenizer.count(part, allowed_special=allowed) <= most:
             return text[:end]
     return ""
-
-
-def _first_above(spans: list[tuple[int, int]], most: int) -> int:
-    """The end of the last token that fits, if every token stays as it is."""
-    return spans[min(most, len(spans)) - 1][1] if most else 0
 
 
 def _last_sure(text: str, end: int) -> int:

@@ -82,7 +82,7 @@ class Tokenizer(Decodes):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _remake, (self.vocabulary, self.threads)
+        return partial(Tokenizer, threads=self.threads), (self.vocabulary,)
 
     def __copy__(self) -> Tokenizer:
         return self.with_vocabulary(self.vocabulary)
@@ -588,7 +588,3 @@ class Tokenizer(Decodes):
                 flags[numbers[name]] = 1
             mask = self._masks[names] = bytes(flags)
         return mask
-
-
-def _remake(vocabulary: Vocabulary, threads: int) -> Tokenizer:
-    return Tokenizer(vocabulary, threads=threads)

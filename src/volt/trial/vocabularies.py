@@ -177,11 +177,8 @@ def _pieces(spec: str, kind: str, lines: Sequence[str], size: int) -> TrialVocab
         )  # fmt: skip
     except (RuntimeError, ValueError) as error:
         raise InputError(f"{spec}: SentencePiece says {error}") from error
-    return _sentencepiece(spec, model.getvalue())
-
-
-def _sentencepiece(name: str, model: bytes) -> TrialVocabulary:
-    return _from_engine(name, SentencePieceModel(name, model), hashlib.sha256(model).hexdigest())
+    data = model.getvalue()
+    return _from_engine(spec, SentencePieceModel(spec, data), hashlib.sha256(data).hexdigest())
 
 
 def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
@@ -205,11 +202,7 @@ def _wordpiece(spec: str, lines: Sequence[str], size: int) -> TrialVocabulary:
     )
     made.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     made.decoder = tokenizers.decoders.WordPiece(cleanup=False)
-    return _hugging_face(spec, made.to_str(), json.dumps([tokens]))
-
-
-def _hugging_face(name: str, data: str, about: Any = None) -> TrialVocabulary:
-    return _from_engine(name, HuggingFace(name, data), _digest(about or data))
+    return _from_engine(spec, HuggingFace(spec, made.to_str()), _digest(json.dumps([tokens])))
 
 
 def _digest(about: Any) -> str:

@@ -262,10 +262,8 @@ def _as_written(step: dict[str, Any]) -> dict[str, Any]:
         # Line breaks may be written as themselves.
         shown = str(pattern["Regex"]).replace("\r", "\\r").replace("\n", "\\n")
         step = step | {"pattern": {"Regex": shown}}
-    if step.get("type") == "Split" and (step.get("behavior"), step.get("invert")) == (
-        "Removed",
-        True,
-    ):
+    inverted = step.get("behavior") == "Removed" and step.get("invert") is True
+    if step.get("type") == "Split" and inverted:
         return step | {"behavior": "Isolated", "invert": False}  # the patterns leave nothing out
     if step.get("type") == "ByteLevel":
         return BYTE_LEVEL | {key: step.get(key, True) for key in ("add_prefix_space", "use_regex")}
