@@ -9,6 +9,7 @@ import shutil
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -175,15 +176,14 @@ def descendants(of: int) -> dict[int, str]:
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find processes")
-@pytest.mark.parametrize("victim", ["CoarseGrainedExecutorBackend", "pyspark.daemon"])
-def test_a_worker_killed_in_mid_job_changes_nothing(cluster, tmp_path, victim):
-    file = tmp_path / "text.txt"
+@contextmanager
+def killing(cluster, victim: str):
+    """Kill a process of the cluster when some tasks of a stage are done and most are not."""
     tracker = cluster.sparkContext.statusTracker()
-    killed = []
+    killed: list[int] = []
+    over = threading.Event()
 
     def kill_one():
-        """When some tasks are done and most are not."""
         while not over.is_set():
             for stage in filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds())):
                 if 2 <= stage.numCompletedTasks < stage.numTasks // 2:
@@ -193,20 +193,53 @@ def test_a_worker_killed_in_mid_job_changes_nothing(cluster, tmp_path, victim):
                     return
             time.sleep(0.01)
 
-    for lines in (40_000, 80_000, 160_000):  # a longer job, if one was over before the kill
+    killer = threading.Thread(target=kill_one)
+    killer.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        killer.join()
+
+
+VICTIMS = ("CoarseGrainedExecutorBackend", "pyspark.daemon")
+LINES = (40_000, 80_000, 160_000)
+"""A longer job, if one was over before the kill."""
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="needs /proc to find processes"
+)
+
+
+@needs_proc
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_worker_killed_in_mid_job_changes_nothing(cluster, tmp_path, victim):
+    file = tmp_path / "text.txt"
+    for lines in LINES:
         file.write_bytes(text_of(lines, 2))
-        over = threading.Event()
-        killer = threading.Thread(target=kill_one)
-        killer.start()
-        try:
+        with killing(cluster, victim) as killed:
             found = spark.count_on_spark(cluster, [str(file)])
-        finally:
-            over.set()
-            killer.join()
         if killed:
             break
     assert killed
     assert saved(found, tmp_path / "found") == saved(volt.count(file), tmp_path / "expected")
+
+
+@needs_proc
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_a_worker_killed_while_it_encodes_changes_nothing(cluster, tmp_path, victim):
+    tokenizer = volt.Tokenizer(volt.learn([["low lower lowest slow größe"] * 9]).vocabulary)
+    for lines in LINES:
+        texts = text_of(lines, 3).decode().split("\n")
+        source, out = str(tmp_path / f"in{lines}"), str(tmp_path / f"out{lines}")
+        rows = cluster.createDataFrame(list(enumerate(texts)), "id long, text string")
+        rows.repartition(24).write.parquet(source)
+        with killing(cluster, victim) as killed:
+            encode_on_spark(cluster, tokenizer, [source], out)
+        if killed:
+            break
+    assert killed
+    written = sorted((row["id"], row["ids"]) for row in cluster.read.parquet(out).collect())
+    assert written == list(enumerate(tokenizer.encode_batch(texts)))
 
 
 def test_parquet_is_encoded_to_parquet(cluster, tmp_path):

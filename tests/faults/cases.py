@@ -58,6 +58,12 @@ class Case:
     """Takes seconds: not part of the quick selection."""
 
     @property
+    def in_library(self) -> bool:
+        """Does a library with threads of its own, or in Rust, do part of the work?"""
+        foreign = self.command in ("import", "export", "compare", "verify", "refit", "extend")
+        return foreign or bool({"pyarrow", "torch", "vl_convert"} & {*self.needs})
+
+    @property
     def command(self) -> str:
         return self.name.partition(" (")[0]
 

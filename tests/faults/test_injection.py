@@ -46,6 +46,19 @@ def test_surroundings(shop, command):
     assert work(Task(case, bool(case.old), tuple(LASTING), False), *shop, 3).wrong == []
 
 
+@pytest.mark.parametrize("command", ["learn", "count", "encode"])
+def test_little_memory_never_ends_the_process_in_our_own_threads(shop, command):
+    """The C library did so where a thread began, and SciPy crashed in one."""
+    server, template = shop
+    folder = server.scratch / "work"
+    folder.mkdir(exist_ok=True)
+    one = Try(FIRST[command], True, folder, server)
+    one.begin(template)
+    assert not one.case.in_library
+    steps = range(15_000, 17_000, 100)  # room for a stack and little more
+    assert [wrong for left in steps for wrong in one.inject("little memory", left)[0]] == []
+
+
 def tried(shop: tuple[Server, Tree], name: str, fault: str, like: str) -> list[str]:
     """What is wrong after a fault at all calls that look like this."""
     server, template = shop

@@ -11,7 +11,30 @@
 
 #include "base/stop.hpp"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace volt {
+
+// Is there room for another thread: for its stack, and for what it needs at once? The C library allocates
+// thread-local variables when a thread first uses them, and ends the process where it gets no memory.
+inline bool has_room_for_thread() {
+#if defined(__linux__)
+  constexpr size_t kRoom = size_t{40} << 20;  // a stack has 8 MB
+  void* room = mmap(nullptr, kRoom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, kRoom);
+#endif
+  return true;
+}
+
+// To be called first in a thread: have its thread-local variables allocated, those of the C++ library's exceptions
+// too, while there is memory.
+inline void begin_thread() {
+  Call::helped() = nullptr;
+  [[maybe_unused]] const volatile int raised = std::uncaught_exceptions();
+}
 
 // Threads that run serve(1), serve(2), ... serve(size - 1). There are fewer if the system refuses more (a
 // limit of processes, no memory for a stack): the caller does the rest of the work.
@@ -20,7 +43,11 @@ std::vector<std::thread> start_threads(unsigned size, const Serve& serve) {
   std::vector<std::thread> started;
   started.reserve(size);
   try {
-    for (unsigned i = 1; i < size; ++i) started.emplace_back(serve, i);
+    for (unsigned i = 1; i < size && has_room_for_thread(); ++i)
+      started.emplace_back([serve](unsigned index) {
+        begin_thread();
+        serve(index);
+      }, i);
   } catch (const std::exception&) {
   }
   return started;

@@ -1,6 +1,7 @@
 // The native module volt._core: a table of contents. Python is known in this folder only.
 #include <nanobind/nanobind.h>
 
+#include "base/parallel.hpp"
 #include "base/stop.hpp"
 
 namespace nb = nanobind;
@@ -35,6 +36,8 @@ NB_MODULE(_core, m) {
   m.def("looks", [] { return volt::Call::looks().load(); },
         "How often native code that works long has looked whether to stop.");
   m.def("stop_all", &volt::stop_all, "Stop the calls of native code that other threads are in.");
+  m.def("has_room_for_thread", &volt::has_room_for_thread, "Is there memory for another thread?");
+  m.def("begin_thread", &volt::begin_thread, "Have the variables of a new thread allocated.");
   register_unicode(m);
   register_counting(m);
   register_runs(m);

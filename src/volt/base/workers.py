@@ -43,6 +43,7 @@ def start(function: Callable[[], object]) -> Callable[[], None] | None:
         if claim.acquire(blocking=False):
             begun.release()
             try:
+                _core.begin_thread()
                 function()
             finally:
                 ended.release()
@@ -51,6 +52,8 @@ def start(function: Callable[[], object]) -> Callable[[], None] | None:
         with ended:
             pass
 
+    if not _core.has_room_for_thread():
+        return None
     try:
         _thread.start_new_thread(run, ())
     except RuntimeError:

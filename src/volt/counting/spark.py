@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from volt.base.checks import check_choice
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import Library, need
+from volt.base.workers import begin
 from volt.counting.counts import CountTotals, WordCounts, common_unit
 from volt.counting.documents import tell_left_out
 from volt.counting.inputs import split_group, weight_in_name, weight_of_each
@@ -60,6 +61,8 @@ SETTINGS = {
 }
 
 
+PATIENCE = 2.0
+"""Seconds in which Spark has to stop after a signal."""
 AFTER_MARK = "substring(cast(value AS binary), 4)"
 """A file of text without the byte order mark."""
 
@@ -89,11 +92,22 @@ def session(master: str | None = None) -> Iterator[Any]:
         if interrupt is not None and threading.current_thread() is threading.main_thread():
             # Spark's own handler would turn Ctrl-C into a failed job.
             signal.signal(signal.SIGINT, interrupt)
+        patience: float | None = None
         try:
             yield spark
+        except BaseException as error:
+            # After a signal nobody waits for a worker that hangs: Java ends after this process.
+            patience = None if isinstance(error, Exception) else PATIENCE
+            raise
         finally:
-            with suppress(Exception):  # it may have died
-                spark.stop()
+            stopping = threading.Thread(target=_stop, args=(spark,), daemon=True)
+            stopping.start()
+            stopping.join(patience)
+
+
+def _stop(spark: Any) -> None:
+    with suppress(Exception):  # it may have died
+        spark.stop()
 
 
 # ------------------------------------------------------------------------------------------- count
@@ -210,7 +224,8 @@ def _count(works: Sequence[tuple[str, Any, Work]], least: int) -> Any:
 def _collect(rows: Any, parts: Sequence[tuple[Any, Any]]) -> Any:
     try:
         with spark_errors():
-            return rows.toArrow()
+            # In a thread: after a signal, toArrow itself would wait for the end of the job.
+            return begin(rows.toArrow).result()
     except InputError as error:
         raise _find_file(parts, error) from error
 
