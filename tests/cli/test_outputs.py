@@ -42,6 +42,10 @@ FOLDERS = {
     "learn a side each": (f"learn --separate --source text --target other {SMALL} -o OUT", "other"),
     "learn a script each": (f"learn text greek --separate-scripts {SMALL} -o OUT", "greek"),
     "learn languages": (f"learn --lang de=text --lang en=other {SMALL} -o OUT", "other"),
+    "learn a ladder": (
+        "learn text --ladder 300,320 --candidates bpe:100 --no-report -q -o OUT",
+        "text",
+    ),
     "import": ("import tok/tokenizer.json -o OUT", "tok/tokenizer.json"),
     "merge": ("merge model model2 -o OUT", "model2"),
     "refit": ("refit tok/tokenizer.json --on text --size 300 -o OUT", "tok/tokenizer.json"),
@@ -136,6 +140,29 @@ def test_a_file_that_exists_needs_force(work, name):
     refused(command, "out", "out exists; use --force to replace it, or name another file")
     done(f"{command} --force", "out")
     assert Path("out").read_bytes() != b"years of work"
+
+
+@pytest.mark.parametrize(
+    ("form", "names"),
+    [
+        ("bin", ["out", "out.json"]),
+        ("npy", ["out", "out.offsets.npy"]),
+        ("megatron", ["out.bin", "out.idx"]),
+        ("datatrove", ["out.ds", "out.ds.index", "out.ds.metadata"]),
+    ],
+)
+def test_each_file_of_a_token_file_needs_force_and_is_not_an_input(work, form, names):
+    command = f"encode -m model text --as {form} -q -o OUT"
+    for name in names:
+        Path(name).write_text("years of work")
+        refused(command, "out", f"{name} exists; use --force to replace it")
+        refused(f"encode -m model text {name} --as {form} -q -o OUT --force", "out", "is an input")
+        Path(name).unlink()
+    done(command, "out")
+    for name in names:
+        Path(name).write_text("years of work")
+    done(f"{command} --force", "out")
+    assert not [name for name in names if Path(name).read_bytes() == b"years of work"]
 
 
 @pytest.mark.parametrize("name", [*FILES, *FOLDERS, "data get"])

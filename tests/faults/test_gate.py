@@ -47,10 +47,10 @@ def checkpoint(folder: Path, result) -> None:
     (folder / "model.safetensors").write_bytes(data)
 
 
-def seed(name: str) -> Callable[[Path, object], None]:
+def seed(name: str, group: str = "") -> Callable[[Path, object], None]:
     def make(folder: Path, result) -> None:
         folder.mkdir()
-        (folder / name).write_bytes((SEEDS / f"seed-{name}").read_bytes()[1:])
+        (folder / name).write_bytes((SEEDS / f"seed-{group}{name}").read_bytes()[1:])
 
     return make
 
@@ -100,6 +100,12 @@ READERS: dict[str, tuple[Callable, str, Callable[[Path], object]]] = {
         seed("x.tiktoken"), "x.tiktoken",
         lambda f: import_vocabulary(f / "x.tiktoken", pattern="byte-level"),
     ),
+    "gguf": (seed("a.gguf"), "a.gguf", lambda f: open_engine(f / "a.gguf")),
+    "tekken": (seed("tekken.json"), "tekken.json", open_engine),
+    "bert": (
+        seed("vocab.txt", "foreign-"), "vocab.txt", lambda f: open_engine(f / "vocab.txt")
+    ),
+    "rwkv": (seed("rwkv.txt", "foreign-"), "rwkv.txt", lambda f: open_engine(f / "rwkv.txt")),
     "codes": (seed("codes"), "codes", lambda f: import_vocabulary(f / "codes")),
     "fairseq": (seed("dict.txt"), "dict.txt", lambda f: import_vocabulary(f / "dict.txt")),
     "marian": (seed("vocab.yml"), "vocab.yml", lambda f: import_vocabulary(f / "vocab.yml")),
@@ -119,8 +125,8 @@ READERS: dict[str, tuple[Callable, str, Callable[[Path], object]]] = {
 }  # fmt: skip
 """Who makes a folder, the file in it that is exchanged, and who reads the folder."""
 JSON = [name for name, (_, file, _) in READERS.items() if file.endswith(".json")]
-NAMED = ("tiktoken", "codes", "fairseq", "marian", "token list", "candidates", "chat template",
-         "archive")  # fmt: skip
+NAMED = ("tiktoken", "gguf", "bert", "rwkv", "codes", "fairseq", "marian", "token list",
+         "candidates", "chat template", "archive")  # fmt: skip
 """Whose file is named by the user, not found in a folder."""
 
 
