@@ -133,6 +133,26 @@ def test_the_command_exits_with_the_answer(pair, tmp_path):
     assert run(pair[0], tmp_path / "none").returncode == 2
 
 
+def test_differences_at_names_of_special_tokens_are_told_apart(pair, tmp_path):
+    """A token that one of two finds in text, and the other takes for plain text."""
+    data = json.loads(pair[0].read_text())
+    data["added_tokens"] = []
+    plain = tmp_path / "plain.json"
+    plain.write_text(json.dumps(data))
+    text = tmp_path / "text"
+    text.write_text("one<|endoftext|>two")
+    found = volt.verify(pair[0], plain, text)
+    assert found.only_at_names and found.at_names == found.documents - found.equal > 1
+    command = [sys.executable, "-m", "volt", "verify", pair[0], plain, "--on", text, "-q"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "  all differences are at names of special tokens: the text between them" in done.stdout
+    # Here all the text differs, between names too.
+    found = volt.verify(*pair, text)
+    assert not found.only_at_names and found.at_names < found.documents - found.equal
+    assert not volt.verify(pair[0], pair[0], text).only_at_names
+
+
 def test_converting_says_how_many_texts_are_equal(tmp_path):
     def run(*arguments):
         command = [sys.executable, "-m", "volt", *map(str, arguments)]

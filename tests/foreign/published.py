@@ -304,8 +304,9 @@ def ranks() -> dict[bytes, int]:
     return {data: rank for rank, data in enumerate(found)}
 
 
-def write_ranks(path: Path) -> Path:
-    lines = [f"{base64.b64encode(data).decode()} {rank}\n" for data, rank in ranks().items()]
+def write_ranks(path: Path, known: dict[bytes, int] | None = None) -> Path:
+    known = ranks() if known is None else known
+    lines = [f"{base64.b64encode(data).decode()} {rank}\n" for data, rank in known.items()]
     path.write_text("".join(lines))
     return path
 

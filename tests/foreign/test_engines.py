@@ -1,6 +1,7 @@
 """Every kind of tokenizer that people have: the engine gives the ids of its own library."""
 
 import json
+import re
 import unicodedata
 import warnings
 
@@ -11,20 +12,24 @@ import tokenizers
 from published import (
     HUGGING_FACE,
     OF_VOLT,
+    bytes_only,
     gguf_file,
     hugging_face,
     ranks,
     sentencepiece_model,
+    split,
     write_opus,
     write_pair,
     write_ranks,
     write_rwkv,
     write_tekken,
 )
+from tokenizers import pre_tokenizers
 
 import volt
 from volt.base.errors import InputError, SettingsError, VoltError
 from volt.base.extras import need
+from volt.counting.marks import letter_bytes
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import library_errors
 from volt.foreign.check_lines import NUMBER, built_in
@@ -33,6 +38,7 @@ from volt.foreign.facts import tokenizer_facts
 from volt.foreign.opening import open_engine
 from volt.foreign.tiktoken import TikToken
 from volt.formats.detect import identify
+from volt.formats.tiktoken import read_ranks
 
 TEXTS = ["The quick brown fox\n\n    if self.x == 12345:\n\treturn None\r\n", "один два  три", ""]
 
@@ -289,6 +295,122 @@ def test_gguf(tmp_path):
     (tmp_path / "d.gguf").write_bytes(b"GGUF\x03\0\0\0" + b"\xff" * 40)
     with pytest.raises(InputError, match="GGUF"):
         open_engine(tmp_path / "d.gguf")
+
+
+def columns_of(name):
+    """The vocabulary of a tokenizer.json as GGUF has it."""
+    data = json.loads(hugging_face(name))
+    model, added = data["model"], {one["content"]: one for one in data["added_tokens"]}
+    tokens = sorted(model["vocab"], key=model["vocab"].get)
+    merges = [one if isinstance(one, str) else " ".join(one) for one in model["merges"]]
+    types = [4 - added[token]["special"] if token in added else 6 if re.fullmatch("<0x..>", token)
+             else 1 for token in tokens]  # fmt: skip
+    return {"tokens": tokens, "merges": merges, "types": types}
+
+
+DEEPSEEK_CODER = [split(r"[\r\n]"), split(r"\s?\p{L}+"), split(r"\s?\p{P}+"),
+                  split("[一-龥ࠀ-一가-\ud7ff]+"), pre_tokenizers.Digits(individual_digits=True),
+                  bytes_only()]  # fmt: skip
+FALCON = [
+    pre_tokenizers.Punctuation("contiguous"),
+    pre_tokenizers.ByteLevel(add_prefix_space=False),
+    split("[0-9][0-9][0-9]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("pre", "name", "cuts"),
+    [
+        ("starcoder", "starcoder", None), ("refact", "starcoder", None),
+        ("command-r", "command_r", None), ("falcon", "gpt2", FALCON),
+        ("deepseek-v3", "deepseek", None), ("deepseek-coder", "gpt2", DEEPSEEK_CODER),
+    ],
+)  # fmt: skip
+def test_gguf_cuts_as_the_model_that_it_names(pre, name, cuts, tmp_path):
+    path = gguf_file(tmp_path / "a.gguf", model="gpt2", pre=pre, **columns_of(name))
+    own = tokenizers.Tokenizer.from_str(hugging_face(name))
+    own.normalizer = None  # llama.cpp has none
+    if cuts is not None:
+        own.pre_tokenizer = pre_tokenizers.Sequence(cuts)
+    same(open_engine(path).engine, lambda text: own.encode(text).ids)
+
+
+@pytest.mark.parametrize(
+    ("pre", "text", "words"),
+    [
+        ("qwen35", "नमस्ते e\u0301 12", ["नमस्ते", " e\u0301", " ", "1", "2"]),
+        ("deepseek-llm", "Das, 12 漢字\n  ", ["Das", ",", " ", "12", " ", "漢字", "\n", "  "]),
+    ],
+)  # fmt: skip
+def test_gguf_cuts_by_expressions_that_others_do_not_have(pre, text, words, tmp_path):
+    path = gguf_file(tmp_path / "a.gguf", model="gpt2", pre=pre, **columns_of("gpt2"))
+    engine = open_engine(path, native=False).engine
+    assert [letter_bytes(word).decode() for word in engine.words(text)] == words
+
+
+def test_gguf_of_merges_with_marks_for_spaces(tmp_path):
+    path = gguf_file(tmp_path / "a.gguf", model="gemma4", unk=3, **columns_of("gemma"))
+    own = tokenizers.Tokenizer.from_str(hugging_face("gemma"))
+    same(open_engine(path).engine, lambda text: own.encode(text, add_special_tokens=False).ids)
+    engine = open_engine(path, native=False).engine
+    assert engine.decode(engine.encode("a  b\n日")) == "a  b\n日"
+
+
+def test_gguf_with_rows_that_have_no_token(tmp_path):
+    data = sentencepiece_model("bpe", normalization_rule_name="identity")
+    from sentencepiece import sentencepiece_model_pb2
+
+    pieces = sentencepiece_model_pb2.ModelProto.FromString(data).pieces
+    rows = [f"[PAD{i}]" for i in range(3)]
+    path = gguf_file(
+        tmp_path / "a.gguf", model="llama", tokens=[one.piece for one in pieces] + rows,
+        types=[3 if i == 0 else one.type for i, one in enumerate(pieces)] + [2] * 3,
+        scores=[one.score for one in pieces] + [-1000.0] * 3, unk=0, bos=1, eos=2,
+    )  # fmt: skip
+    engine = open_engine(path).engine
+    assert len(engine.names) == len(pieces) + 3
+    assert not {*engine.encode("[PAD1] the")} & {*range(len(pieces), len(pieces) + 3)}
+
+
+def test_ranks_with_a_token_without_text(tmp_path):
+    """Whisper's file has one, after all others."""
+    path = write_ranks(tmp_path / "a.tiktoken")
+    path.write_text(path.read_text() + "= 420\n")
+    engine = open_engine(path, pattern="byte-level").engine
+    assert engine.names[420] == "<|unused-420|>" and 420 in engine.named
+    own = tiktoken.Encoding("a", pat_str=PRETOKENIZERS["byte-level"].pattern,
+                            mergeable_ranks={**ranks(), b"": 420}, special_tokens={})  # fmt: skip
+    same(engine, own.encode_ordinary)
+    volt.refit(path, [[*TEXTS]], size=390, pattern="byte-level").save(tmp_path / "b")
+    lines = (tmp_path / "b" / "a.tiktoken").read_text().splitlines()
+    assert lines[-1] == f"= {len(lines) - 1}"
+    path.write_text(path.read_text() + "= 421\n")
+    with pytest.raises(InputError, match="line 422: the token '=' is there twice"):
+        open_engine(path, pattern="byte-level")
+
+
+def test_ranks_with_a_gap(tmp_path):
+    """GPT-3's file leaves out the end of text, and goes on after it."""
+    path = tmp_path / "a.tiktoken"
+    moved = {data: rank + (rank >= 400) for data, rank in ranks().items()}
+    write_ranks(path, moved)
+    vocabulary, messages = volt.import_vocabulary(path, pattern="byte-level")
+    assert vocabulary.texts[400] == "<|unused-400|>" and vocabulary.tokens[400].kind == "special"
+    assert (
+        "1 rank, such as 400, is missing: special tokens here, which text never gives" in messages
+    )
+    own = tiktoken.Encoding("a", pat_str=PRETOKENIZERS["byte-level"].pattern,
+                            mergeable_ranks=moved, special_tokens={})  # fmt: skip
+    opened = open_engine(path, pattern="byte-level")
+    assert "encoded by volt" in opened.messages[0]
+    same(opened.engine, own.encode_ordinary)
+
+
+def test_published_ranks_are_known_by_their_number(tmp_path):
+    path = tmp_path / "a.tiktoken"
+    tokens = [bytes([i]) for i in range(256)] + [b"%06d" % i for i in range(200_000 - 256)]
+    write_ranks(path, {data: rank for rank, data in enumerate(tokens)})
+    assert read_ranks(path).pattern == PRETOKENIZERS["byte-level:o200k"].pattern  # Llama 4
 
 
 # ----------------------------------------------------------------------------------------- examined

@@ -72,7 +72,8 @@ def without_residues(
         if not changed | hidden and np.array_equal(id_map[ids], again.astype(np.int64)):
             messages = [
                 f"{len(found):,} residues: tokens that the text makes, but never shows; "
-                f"{len(removed):,} of them were taken out, and the text is encoded as before",
+                f"{len(removed):,} of them were taken out, and the text is encoded as before; "
+                "other words may be cut differently",
                 *(
                     f"{plural(number, 'residue')} stayed: {why}"
                     for why, number in stays.items()

@@ -49,6 +49,9 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Printing) -> Non
         if found.given and not found.same:
             print(f"  of your text {found.equal_given:,} of {found.given:,}, of the built-in texts "
                   f"{equal - found.equal_given:,} of {number - found.given:,}")  # fmt: skip
+        if found.only_at_names:
+            print("  all differences are at names of special tokens: the text between them gives "
+                  f"the same {what}")  # fmt: skip
         for one in found.differences:
             whose = "your text" if one.document < found.given else "built-in text"
             number = one.document + 1 - (found.given if one.document >= found.given else 0)

@@ -18,7 +18,7 @@ from volt.foreign.examine import LONGEST_PATTERN
 from volt.foreign.huggingface import renumbered_beside
 from volt.foreign.inner import Inner, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
-from volt.formats.tiktoken import read_ranks, settings_path
+from volt.formats.tiktoken import EMPTY, read_ranks, settings_path
 from volt.tokenizing.schemas import MOST_TOKENS
 
 _RANK = whole(0, MOST_TOKENS - 1)
@@ -52,9 +52,11 @@ class TikToken(Engine):
                 name="volt", pat_str=pattern, mergeable_ranks=self.ranks, special_tokens={}
             )
             self.encoding.encode_ordinary("a 1")
-        tokens = ((byte_letters(data), rank + offset) for data, rank in self.ranks.items())
+        tokens = ((byte_letters(data) or f"<|unused-{rank + offset}|>", rank + offset)
+                  for data, rank in self.ranks.items())  # fmt: skip
         self.names = by_id([*tokens, *self.special.items()])
-        self.named = frozenset(self.special.values())
+        without_text = [self.ranks[b""] + offset] if b"" in self.ranks else []
+        self.named = frozenset([*self.special.values(), *without_text])
         self.before_word = " "
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -73,7 +75,7 @@ class TikToken(Engine):
         return [byte_letters(match[0].encode()) for match in regex.finditer(self.pattern, text)]
 
     def inner(self) -> Inner:
-        ranks = [(byte_letters(data), float(rank)) for data, rank in self.ranks.items()]
+        ranks = [(byte_letters(data), float(rank)) for data, rank in self.ranks.items() if data]
         return merging(self.names, self.named, ranks=ranks, byte_level=True, whole_words=True)
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
@@ -84,7 +86,8 @@ class TikToken(Engine):
             if change.id_map[rank] >= 0
         ]  # fmt: skip
         tokens += [(i, letter_bytes(one.text)) for i, one in enumerate(change.added, change.kept)]
-        lines = [f"{base64.b64encode(data).decode()} {rank}\n" for rank, data in sorted(tokens)]
+        lines = [f"{base64.b64encode(data).decode() or EMPTY} {rank}\n"
+                 for rank, data in sorted(tokens)]  # fmt: skip
         name = self.file.name if self.file is not None else "tokenizer.tiktoken"
         files = {name: "".join(lines).encode()}
         special = {text: change.new_id(i, self.name) for text, i in self.special.items()}

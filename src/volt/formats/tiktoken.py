@@ -20,7 +20,7 @@ from volt.base.shown import plural
 from volt.counting.marks import byte_letters
 from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
-from volt.formats.assembly import Parsed
+from volt.formats.assembly import MOST_UNUSED, Parsed
 from volt.formats.base import Files, Format
 from volt.formats.patterns import known_to_tiktoken, regular_expression
 from volt.tokenizing.pairs import merged_by_rank
@@ -30,8 +30,12 @@ from volt.tokenizing.vocabulary import Vocabulary
 BY_RANKS = {
     50_256: "byte-level", 50_280: "byte-level", 100_256: "byte-level:cl100k",
     199_998: "byte-level:o200k", 128_000: "byte-level:llama3", 151_643: "byte-level:qwen2",
+    50_257: "byte-level", 200_000: "byte-level:o200k",
 }  # fmt: skip
 """The pattern that goes with the published files, by their number of ranks."""
+
+EMPTY = "="
+"""How the file of Whisper writes a token without text, which no text gives."""
 
 
 def settings_path(path: Path) -> Path:
@@ -92,7 +96,9 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
             data = base64.b64decode(code, validate=True)
         except (binascii.Error, ValueError):
             data = b""
-        if not data or not (rank.isascii() and rank.isdigit() and len(rank) < 10):
+        if not (data or code == EMPTY) or not (
+            rank.isascii() and rank.isdigit() and len(rank) < 10
+        ):
             raise InputError(
                 f"{path}: line {number}: {line[:60]!r} is not a token in base64 and a rank"
             )
@@ -143,6 +149,14 @@ def parse(
     parsed.ranked = sorted(number_of, key=lambda text: number_of[text])
     if twice := special.keys() & number_of.keys():
         raise parsed.fail(f"special_tokens: {min(twice)[:40]!r} is an ordinary token as well")
+    numbers = {*number_of.values()}
+    gaps = {*range(max(numbers, default=0))} - numbers if 0 in numbers and not special else set()
+    if 0 < len(gaps) <= MOST_UNUSED:  # such as the one of GPT-2's end of text among later tokens
+        special = {f"<|unused-{i}|>": i for i in sorted(gaps)}
+        parsed.messages.append(
+            f"{plural(len(gaps), 'rank')}, such as {min(gaps)}, {'is' if len(gaps) == 1 else 'are'}"
+            " missing: special tokens here, which text never gives"
+        )
     parsed.kinds = dict.fromkeys(special, "special")
     parsed.texts = parsed.by_number(number_of | dict(special))
     return parsed
