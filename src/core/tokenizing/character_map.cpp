@@ -19,6 +19,19 @@ uint32_t label_of(uint32_t unit) { return unit & 0x800000FF; }
 bool has_value(uint32_t unit) { return (unit & 0x100) != 0; }
 uint32_t offset_of(uint32_t unit) { return (unit >> 10) << ((unit & 0x200) >> 6); }
 
+// Without a way out of the loop, several characters are looked at together.
+bool has_two_spaces(std::string_view text) {
+  unsigned found = 0;
+  for (size_t i = 0; i + 1 < text.size(); ++i) found |= (text[i] == ' ') & (text[i + 1] == ' ');
+  return found != 0;
+}
+bool has_mark(std::string_view text) {
+  unsigned found = 0;
+  for (size_t i = 0; i + 2 < text.size(); ++i)
+    found |= (text[i] == kMark[0]) & (text[i + 1] == kMark[1]) & (text[i + 2] == kMark[2]);
+  return found != 0;
+}
+
 }  // namespace
 
 CharacterMap::CharacterMap(const uint8_t* table, size_t bytes) {
@@ -64,16 +77,6 @@ void CharacterMap::note_starts(uint8_t first, uint32_t unit) {
   }
 }
 
-// May a rule start at p?
-bool CharacterMap::starts(const uint8_t* p, const uint8_t* end, size_t length) const {
-  switch (length) {
-    case 1: return !(plain_[*p] && (p + 1 == end || p[1] < 0x80)) && starts_[*p >> 6] >> (*p & 63) & 1;
-    case 2: return starts_[p[0] & 31] >> (p[1] & 63) & 1;
-    case 3: return starts_[(p[0] & 15) << 6 | (p[1] & 63)] >> (p[2] & 63) & 1;
-    default: return beyond_;
-  }
-}
-
 // The unit that a byte leads to.
 uint32_t CharacterMap::next(uint32_t place, uint8_t byte) const {
   const uint32_t unit = place ^ byte;
@@ -99,14 +102,34 @@ CharacterMap::Rule CharacterMap::find(const uint8_t* p, const uint8_t* end) cons
   return found;
 }
 
+// The next character that a rule may start with.
+const uint8_t* CharacterMap::next_start(const uint8_t* p, const uint8_t* end) const {
+  while (p < end) {
+    const uint8_t byte = *p;
+    if (byte < 0x80) {
+      if (!(plain_[byte] && (p + 1 == end || p[1] < 0x80)) && starts_[byte >> 6] >> (byte & 63) & 1) return p;
+      ++p;
+    } else if (byte < 0xE0) {
+      if (starts_[byte & 31] >> (p[1] & 63) & 1) return p;
+      p += 2;
+    } else if (byte < 0xF0) {
+      if (starts_[(byte & 15) << 6 | (p[1] & 63)] >> (p[2] & 63) & 1) return p;
+      p += 3;
+    } else {
+      if (beyond_) return p;
+      p += 4;
+    }
+  }
+  return end;
+}
+
 bool CharacterMap::map(const uint8_t* p, const uint8_t* end, std::string& out) const {
   const uint8_t* run = p;  // what is not copied yet
   bool changed = false;
-  while (p < end) {
-    const size_t length = *p < 0x80 ? 1 : sequence_length(*p);
-    const Rule rule = starts(p, end, length) ? find(p, end) : Rule{};
+  while ((p = next_start(p, end)) < end) {
+    const Rule rule = find(p, end);
     if (rule.bytes == 0) {
-      p += length;
+      p += sequence_length(*p);
       continue;
     }
     poll();
@@ -125,9 +148,8 @@ bool CharacterMap::clean(const uint8_t* p, const uint8_t* end, bool trims, std::
   const bool mapped = map(p, end, out);
   const std::string_view text =
       mapped ? std::string_view(out) : std::string_view(reinterpret_cast<const char*>(p), end - p);
-  const bool marked = text.find(kMark) != text.npos;
-  const bool spaced = trims && !text.empty() &&
-                      (text.front() == ' ' || text.back() == ' ' || text.find("  ") != text.npos);
+  const bool marked = has_mark(text);
+  const bool spaced = trims && !text.empty() && (text.front() == ' ' || text.back() == ' ' || has_two_spaces(text));
   if (!marked && !spaced) return mapped;
   std::string kept;
   kept.reserve(text.size());

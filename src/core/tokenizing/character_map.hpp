@@ -32,7 +32,7 @@ class CharacterMap {
   };
   Rule find(const uint8_t* p, const uint8_t* end) const;
   void note_starts(uint8_t first, uint32_t unit);
-  bool starts(const uint8_t* p, const uint8_t* end, size_t length) const;
+  const uint8_t* next_start(const uint8_t* p, const uint8_t* end) const;
   uint32_t next(uint32_t place, uint8_t byte) const;
   uint32_t after(uint32_t unit) const;
 
