@@ -36,6 +36,10 @@ MODEL_ORDER = 3
 """Of the language model, as in `volt learn`."""
 HELD_OUT = 10
 """One line in this many is held out."""
+BITS_NOTE = (
+    "bits per byte are measured over lines here and word by word in volt learn: compare them "
+    "within this table only"
+)
 
 
 @dataclass(frozen=True)

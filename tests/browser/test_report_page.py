@@ -9,6 +9,7 @@ import pytest
 from pages import corpus, figures, learn, number, rows
 
 import volt
+from volt.cli.info import diagnostics
 from volt.counting.marks import BYTE_TOKENS, byte_of
 from volt.counting.normalizers import Cut, Lowercase, Normalizer
 from volt.counting.words import PRETOKENIZERS
@@ -549,7 +550,11 @@ def test_a_vocabulary_too_large_is_shown_in_part(learned, open_page, tmp_path, m
     path.write_bytes(make_page(material))
     page = open_page(path)
     assert page.text("#answer h1") == f"{len(material.vocabulary):,} tokens"
-    assert "only the most frequent tokens are listed" in page.text("#vocabulary-lead")
+    lead = page.text("#vocabulary-lead")
+    assert "only the most frequent tokens are listed" in lead
+    unused = diagnostics(material)["never_used"]  # of all tokens, as `volt info` counts them
+    assert unused
+    assert f"{unused:,} never appear in the text" in lead
     page.select_option("#kind", "merged")
     for row in rows(page, "#tokens"):
         token = material.vocabulary.tokens[int(row[0])]
@@ -566,12 +571,14 @@ def test_the_comparison_page(learned, open_page, tmp_path):
     path = tmp_path / "compare.html"
     path.write_bytes(make_comparison_page(found))
     page = open_page(path, viewport={"width": 390, "height": 844})
-    table = rows(page, "#rows")
-    assert [row[0] for row in table] == ["out", name]
-    for row, one in zip(table, found.rows, strict=True):
-        assert number(row[1]) == one.size
-        assert number(row[2]) == one.tokens
-        assert float(row[3]) == pytest.approx(one.tokens_per_word, abs=5e-4)
+    heads = [head.inner_text() for head in page.query_selector_all("#rows thead th")]
+    assert heads == ["out", name]
+    sizes, tokens, per_word, *_ = rows(page, "#rows")
+    assert [number(size) for size in sizes] == [one.size for one in found.rows]
+    assert [number(count) for count in tokens] == [one.tokens for one in found.rows]
+    shown = [float(figure) for figure in per_word]
+    assert shown == pytest.approx([one.tokens_per_word for one in found.rows], abs=5e-4)
+    assert "measured over lines here" in page.text("#notes")
     assert len(page.query_selector_all("figure svg")) == 4
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     page.check_quiet()

@@ -129,7 +129,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
     from volt.foreign.facts import vocabulary_facts
     from volt.proposing.tokens import SPELLED
     from volt.report.answer import bound_sentence
-    from volt.report.facts import kind_counts
+    from volt.report.facts import kind_counts, never_used
     from volt.tokenizing.residues import find_residues
 
     vocabulary, choices = material.vocabulary, material.choices
@@ -137,7 +137,6 @@ def diagnostics(material: Material) -> dict[str, Any]:
         choices = None
     corpus = (material.report or {}).get("corpus")
     texts = [token for token in vocabulary.tokens if token.kind in SPELLED]
-    seen = any(token.frequency for token in vocabulary.tokens)
     residues = find_residues(vocabulary)
     decided = None
     if choices is not None:
@@ -149,7 +148,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "scaffolds": vocabulary.scaffolds,
         "hidden": len(vocabulary.hidden),
         "unreachable": len(vocabulary.unreachable),
-        "never_used": sum(not token.frequency for token in texts) if seen else None,
+        "never_used": never_used(vocabulary),
         "residues": len(residues) if residues is not None else None,
         "longest_token": max((len(token.text) for token in texts), default=0),
         **vocabulary_facts(vocabulary),

@@ -27,17 +27,21 @@
     ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)], ["parity", "parity", fixed(3)],
   ];
   find("lead").textContent = `On ${counted(data.documents, "document")}, ${counted(data.lines, "line")}, ${data.words ? `${whole(data.words)} words between spaces, ` : ""}${whole(data.characters)} characters.`;
-  const head = find("rows").tHead.rows[0];
-  head.append(cell("th", "vocabulary"), ...COLUMNS.map(([title]) => cell("th", title, true)), cell("th", "encoded by"));
-  for (const row of data.rows) {
-    const line = find("rows").tBodies[0].insertRow();
-    line.append(cell("td", row.name), ...COLUMNS.map(([, key, show]) => cell("td", row[key] === null ? "-" : show(row[key]), true)), cell("td", row.encoded_by));
-    for (const message of row.messages) {
-      const note = document.createElement("p");
-      note.textContent = `${row.name}: ${message}`;
-      find("notes").append(note);
-    }
+  // A row per figure: a few vocabularies fit a narrow window side by side.
+  find("rows").tHead.rows[0].append(cell("td", ""), ...data.rows.map((row) => cell("th", row.name, true)));
+  for (const [title, key, show] of [...COLUMNS, ["encoded by", "encoded_by", (name) => name]]) {
+    const head = cell("th", title);
+    head.scope = "row";
+    find("rows").tBodies[0].insertRow().append(head, ...data.rows.map((row) => cell("td", row[key] === null ? "-" : show(row[key]), true)));
   }
+  const note = (text) => {
+    const paragraph = document.createElement("p");
+    paragraph.textContent = text;
+    find("notes").append(paragraph);
+  };
+  data.messages.forEach(note);
+  if (data.rows.some((row) => row.bits_per_byte !== null)) note(`${data.bits_note[0].toUpperCase()}${data.bits_note.slice(1)}.`);
+  for (const row of data.rows) row.messages.forEach((message) => note(`${row.name}: ${message}`));
   if (data.rows[0].kinds.length) {
     find("kinds").hidden = false;
     find("kind-rows").tHead.rows[0].append(cell("th", "text"), cell("th", "vocabulary"), ...KIND_COLUMNS.map(([title]) => cell("th", title, true)));

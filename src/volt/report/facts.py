@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from volt.base.shown import plural
-from volt.proposing.tokens import KINDS
+from volt.proposing.tokens import KINDS, SPELLED
 from volt.report.answer import percent
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -47,6 +49,14 @@ def kind_counts(vocabulary: Vocabulary) -> dict[str, int]:
     return {single if kind == "character" else kind: one for kind, one in counted.items() if one}
 
 
+def never_used(vocabulary: Vocabulary) -> int | None:
+    """Tokens of text that the text does not have; None if nothing was counted."""
+    if not vocabulary.columns.frequencies.any():
+        return None
+    spelled = np.logical_or.reduce([vocabulary.columns.are(kind) for kind in SPELLED])
+    return int((spelled & (vocabulary.columns.frequencies == 0)).sum())
+
+
 def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in kind_counts(vocabulary).items())
     found = [Fact("vocabulary", plural(len(vocabulary), "token"), kinds)]
@@ -67,7 +77,7 @@ def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]
 def _text(corpus: Mapping[str, Any]) -> list[Fact]:
     found = []
     if corpus["lines"]:
-        words = plural(corpus["words"], "word")
+        words = f"{plural(corpus['words'], 'word')} as the pre-tokenizer cuts them"
         found.append(Fact("text", plural(corpus["lines"], "line"), words))
     if corpus["spaced_words"]:  # none in white space, and in scripts without spaces
         per_word = corpus["tokens"] / corpus["spaced_words"]

@@ -26,7 +26,7 @@ from volt.report.answer import answer, criterion_rows
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed_excerpt, packed_vocabulary, packed_whole, pretokenizers
 from volt.report.data import load_report
-from volt.report.facts import facts
+from volt.report.facts import facts, never_used
 from volt.report.schemas import CURVE, JOINED_CHOICES, choices_schema
 from volt.settings import in_flags
 from volt.tokenizing.vocabulary import Vocabulary
@@ -147,6 +147,7 @@ def page_data(material: Material) -> dict[str, Any]:
         "source": report.get("source", {"name": "BPE", "exact": True}),
         **{name: report.get(name) for name in AS_REPORTED},
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
+        "unused": never_used(material.vocabulary),
         "uses": uses(material.vocabulary),
         "shortened": None,
     }
@@ -192,7 +193,9 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
 
 def make_comparison_page(comparison: Comparison) -> bytes:
     """The table of `volt compare` as a page, with charts."""
-    data = {"version": __version__, **comparison.summary()}
+    from volt.comparison import BITS_NOTE
+
+    data = {"version": __version__, "bits_note": BITS_NOTE, **comparison.summary()}
     return fill_page("compare.html", data, vega_bundle(), ["charts.js", "compare.js"])
 
 

@@ -193,9 +193,9 @@ const VoltSizes = (() => {
       row.score && (inBits ? ["quality", fixed(row.score, 3), `bits per byte, ${above(row.loss)} the best`] : ["quality", `+${more(row.loss)}`, "above the best"]),
       ["cost", `+${more(row.extra)}`, "above the lowest"],
       [perLine ? "tokens per line" : "tokens", perLine ? fixed(row.length) : whole(row.used)],
-      words > 0 && ["tokens per word", fixed(row.used / words)],
+      words > 0 && ["tokens per word", fixed(row.used / words), "words between spaces"],
       ["embedding parameters", (row.size * model.width / 1e6).toLocaleString("en-US", { maximumFractionDigits: 3 }), `million, width ${whole(model.width)}`],
-      curve.one_token_words && ["coverage", percent(curve.one_token_words[i]), "of the words are one token"],
+      curve.one_token_words && ["coverage", percent(curve.one_token_words[i]), "of the words that the pre-tokenizer cuts are one token"],
       curve.frequent && ["seen 100 times or more", percent(curve.frequent[i] / Math.max(1, row.size - curve.size[0])), "of the merged tokens"],
     ]);
   }

@@ -20,7 +20,7 @@ const VoltVocabulary = (() => {
     const kinds = ["special", "symbol", "byte", "character", "merged", "piece"].filter(count);
     const hidden = pool.length - packed.size;
     const unreachable = tokens.filter((token) => token.unreachable).length;
-    const unused = tokens.filter((token) => isText(token) && !token.frequency).length;
+    const unused = data.unused;
     say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${kind} token`)).join(", ")}. ` +
       (data.scaffolds ? `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` : "") +
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +

@@ -290,7 +290,8 @@ class QualitySettings(Settings, group="Size"):
 
     for_model: str = option(
         "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
-        "width", form_of(model_forms, read_model), metavar="MODEL",
+        "width; from 1B on 200,000 candidates are looked at, not 100,000",
+        form_of(model_forms, read_model), metavar="MODEL",
     )  # fmt: skip
     tolerance: float = option(
         0.005, "Loss of held-out quality that does not count, relative.", chance()
