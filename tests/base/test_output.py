@@ -465,6 +465,22 @@ def test_a_folder_that_grows_keeps_what_is_in_it(here):
         grow_folder("trial", "notes.txt")
 
 
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE])
+def test_a_manifest_that_the_system_can_not_read_is_an_error(here, monkeypatch, number):
+    """A new list would lack the files that the old one has, and the next run refuse them."""
+    grow_folder("trial", "results.json")
+
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("volt.base.gate.open", refuse, raising=False)
+        for call in (lambda: record("trial", "more"), lambda: grow_folder("trial", "more")):
+            with pytest.raises(InputError, match=r"cannot read .*\.volt-files\.json"):
+                call()
+    assert result_files(here / "trial") == {"results.json", MANIFEST}
+
+
 def test_a_folder_of_other_files_does_not_grow(here):
     (here / "mine").mkdir()
     (here / "mine" / "results.json").write_text("years of work")

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path, PurePath
 
+from volt.base.errors import UnreadableError
 from volt.base.manifest import MANIFEST, TEMPORARY, entries_below, read_manifest
 
 SLOTS = 8
@@ -132,7 +133,7 @@ def _exchange(one: Path, other: Path) -> bool:
 def _sweep(path: Path, *, certain: bool = True) -> None:
     """Delete what has a temporary name, unless another process is at work on it. If that can't be
     known, it is kept where we must be `certain`."""
-    with suppress(OSError):
+    with suppress(OSError, UnreadableError):
         if status(path) is None:
             return
         with _locked(path) as mine:

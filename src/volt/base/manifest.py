@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
-from volt.base.errors import InputError
+from volt.base.errors import InputError, UnreadableError
 from volt.base.gate import REPORT, read_json
 from volt.base.schema import one_of, rows, table, text
 
@@ -67,10 +67,15 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """None where there is none, or none that can be read. It is not trusted: it only marks files
-    that are found in the folder."""
+    """None where there is none, or none that makes sense. It is not trusted: it only marks files
+    that are found in the folder. One that the system can't read is an error: without it files
+    would be taken for somebody else's, or a new list would lack them."""
     try:
         data = read_json(folder / MANIFEST, SCHEMA, REPORT)
+    except UnreadableError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return None
+        raise
     except InputError:
         return None
     return Manifest(data["holds"], frozenset(data["files"]))

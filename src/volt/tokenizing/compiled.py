@@ -103,9 +103,10 @@ def write_compiled(file: Path, data: bytes, vocabulary: Vocabulary) -> None:
 def renew_compiled(file: Path, data: bytes, vocabulary: Vocabulary) -> None:
     """Write the cache after loading without one. Only into a folder that volt wrote: nothing
     appears beside a file that was copied to some other place."""
-    manifest = read_manifest(file.parent)
-    if manifest is not None and manifest.owns(file.name):
-        write_compiled(file, data, vocabulary)
+    with suppress(InputError):  # no cache, then
+        manifest = read_manifest(file.parent)
+        if manifest is not None and manifest.owns(file.name):
+            write_compiled(file, data, vocabulary)
 
 
 def _is_ours(place: Path) -> bool:
