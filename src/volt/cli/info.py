@@ -81,11 +81,11 @@ def info(asked: InfoCommand) -> None:
 def _shown(name: str, value: Any) -> str:
     """A fact for people; figures as `compare` shows them."""
     from volt.comparison import COLUMNS
-    from volt.formats.detect import KINDS
+    from volt.formats.detect import FILE_KINDS
 
     forms = {ON_TEXT.get(one.key): one.form for one in COLUMNS}
     if name == "kind":
-        return KINDS[value].said if value in KINDS else str(value)
+        return FILE_KINDS[value].said if value in FILE_KINDS else str(value)
     if name == "special_tokens":
         more = [f"and {len(value) - MOST_NAMES:,} more"] if len(value) > MOST_NAMES else []
         return ", ".join([*value[:MOST_NAMES], *more]) or "none"

@@ -93,7 +93,7 @@ class Engine(ABC):
     library: str
     """`volt`, or the name and version of the library."""
     kind: str
-    """A key of `volt.formats.detect.KINDS`."""
+    """A key of `volt.formats.detect.FILE_KINDS`."""
     names: list[str | None]
     """Every token by id, as its file spells it; None for an id without a token."""
     named: frozenset[int] = frozenset()

@@ -25,7 +25,7 @@ from volt.counting.marks import (
 )
 from volt.foreign.base import Change, Engine, by_id, library_errors
 from volt.foreign.examine import examine_tokenizer_json
-from volt.foreign.inner import Inner, looking_up, merging, whole_words
+from volt.foreign.inner import Inner, looking_up, merging, word_model
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.foreign.settings_ids import renumbered
 from volt.formats.huggingface.file import tokenizer_json
@@ -206,7 +206,7 @@ class HuggingFace(Engine):
                 mark=model.get("continuing_subword_prefix", INNER_MARK), unknown_id=self.unknown_id,
                 longest_word=int(model.get("max_input_chars_per_word", 100)),
             )  # fmt: skip
-        return whole_words(self.names, self.named, self.unknown_id)
+        return word_model(self.names, self.named, self.unknown_id)
 
     @cached_property
     def byte_level(self) -> bool:

@@ -152,9 +152,7 @@ def looking_up(
     return Inner(vocabulary)
 
 
-def whole_words(
-    names: Sequence[str | None], named: frozenset[int], unknown_id: int | None
-) -> Inner:
+def word_model(names: Sequence[str | None], named: frozenset[int], unknown_id: int | None) -> Inner:
     """A model of words or characters. It is WordPiece without tokens that go on inside a word."""
     return looking_up(names, named, encoding="longest", mark=INNER_MARK, unknown_id=unknown_id)
 

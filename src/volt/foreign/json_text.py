@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-Path = tuple[str | int, ...]
+Keys = tuple[str | int, ...]
 Span = tuple[int, int]
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
@@ -25,7 +25,7 @@ class JsonText:
     def __init__(self, text: str) -> None:
         self.text = text
 
-    def find(self, path: Path) -> Span | None:
+    def find(self, path: Keys) -> Span | None:
         """Where a value is; None if there is no such value."""
         place = self._skip(0)
         for step in path:
@@ -35,14 +35,14 @@ class JsonText:
             place = found
         return place, self._end(place)
 
-    def children(self, path: Path) -> Iterator[tuple[str | int, Span, Span | None]]:
+    def children(self, path: Keys) -> Iterator[tuple[str | int, Span, Span | None]]:
         """The members of a table or list: key, where the value is, and where the key is."""
         span = self.find(path)
         if span is not None:
             for key, at, key_span in self._members(span[0]):
                 yield key, (at, self._end(at)), key_span
 
-    def with_values(self, values: Mapping[Path, str]) -> str:
+    def with_values(self, values: Mapping[Keys, str]) -> str:
         """The text with other values, each written as JSON."""
         spans = {}
         for path, new in values.items():
@@ -58,7 +58,7 @@ class JsonText:
             last = end
         return "".join([*parts, self.text[last:]])
 
-    def style(self, path: Path) -> tuple[str, str, str]:
+    def style(self, path: Keys) -> tuple[str, str, str]:
         """How the members of a table or list are laid out: what is before the first, between two,
         and after the last."""
         span = self.find(path)

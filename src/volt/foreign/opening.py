@@ -26,7 +26,7 @@ from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
 from volt.foreign.vocab_files import BertVocabulary, open_pair
 from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
-from volt.formats.detect import KINDS, Identified, identify
+from volt.formats.detect import FILE_KINDS, Identified, identify
 from volt.formats.exchange import import_vocabulary
 from volt.formats.huggingface.folder import read_roles
 from volt.formats.reasons import INSTEAD
@@ -75,11 +75,11 @@ def open_engine(
         found = Identified(_kind_of(form or ""), place)
     if found.kind == "volt":
         return Opened(Native(load(place), "volt"), "a vocabulary of volt")
-    if found.kind in NO_LIBRARY or found.kind not in KINDS:
+    if found.kind in NO_LIBRARY or found.kind not in FILE_KINDS:
         vocabulary, messages = import_vocabulary(place, form)
         engine: Engine = Native(Tokenizer(vocabulary), found.kind)
         engine.messages += messages
-        said = KINDS[found.kind].said if found.kind in KINDS else f"a {found.kind} file"
+        said = FILE_KINDS[found.kind].said if found.kind in FILE_KINDS else f"a {found.kind} file"
         return Opened(engine, f"{said}, read and encoded by volt itself")
     own = _library_engine(place, found, pattern)
     if own.library == "volt":
@@ -90,7 +90,7 @@ def open_engine(
 
 
 def _kind_of(form: str) -> str:
-    return next((name for name, kind in KINDS.items() if kind.form == form), form)
+    return next((name for name, kind in FILE_KINDS.items() if kind.form == form), form)
 
 
 def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engine:

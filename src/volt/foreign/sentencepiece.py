@@ -15,7 +15,7 @@ from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
 from volt.foreign.huggingface import cut_at_marks, renumbered_beside
-from volt.foreign.inner import Inner, looking_up, merging, whole_words
+from volt.foreign.inner import Inner, looking_up, merging, word_model
 from volt.formats.huggingface.folder import named_beside
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import (
@@ -135,7 +135,7 @@ class SentencePieceModel(Engine):
                 unknown_score=float(np.float32(min(normal, default=0.0)) - UNKNOWN_PENALTY),
                 arithmetic="float32",
             )  # fmt: skip
-        return whole_words(self.names, self.named | self.byte_ids, self.unknown_id)
+        return word_model(self.names, self.named | self.byte_ids, self.unknown_id)
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
         files = {self.file_name: rewritten_model(self.proto, change, self.name)}

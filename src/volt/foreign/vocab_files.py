@@ -22,13 +22,13 @@ from volt.formats.huggingface.parts import bert_parts, whole_file
 def open_pair(folder: Path, pattern: str | None) -> HuggingFace:
     """vocab.json and merges.txt, or encoder.json and vocab.bpe."""
     found = pair_data(folder, pattern)
-    engine = Pair(str(folder), json.dumps(found.data, ensure_ascii=False), folder, found.names)
+    engine = PairFiles(str(folder), json.dumps(found.data, ensure_ascii=False), folder, found.names)
     engine.pattern = pattern
     engine.messages.append(found.said)
     return engine
 
 
-class Pair(HuggingFace):
+class PairFiles(HuggingFace):
     """GPT-2's two files."""
 
     def __init__(self, name: str, text: str, folder: Path, names: tuple[str, str]) -> None:

@@ -261,13 +261,13 @@ def _kinds(parsed: Parsed, listed: list[str]) -> dict[str, Kind]:
     return kinds
 
 
-Columns = tuple[MergeRule, NDArray[np.int64], NDArray[np.int64]]
+MergeColumns = tuple[MergeRule, NDArray[np.int64], NDArray[np.int64]]
 """The rule, and the ranks and parents of all tokens; NO_TOKEN for those that are not merged."""
 Made = tuple[MergeRule, dict[str, int], dict[str, Pair]]
 """The same by texts, of merged tokens only."""
 
 
-def _merged(parsed: Parsed, listed: list[str], kinds: NDArray[np.int64]) -> Columns:
+def _merged(parsed: Parsed, listed: list[str], kinds: NDArray[np.int64]) -> MergeColumns:
     """How tokens are merged. `kinds` are numbers of KINDS, NO_TOKEN for what must be merged."""
     number_of: dict[str, int] = {}
     if parsed.joins is None or parsed.hidden:
@@ -302,7 +302,7 @@ def _joins(pairs: list[Pair], number_of: dict[str, int]) -> NDArray[np.int64]:
     return np.stack(columns, axis=1)
 
 
-def _in_order(joins: NDArray[np.int64], kinds: NDArray[np.int64]) -> Columns | None:
+def _in_order(joins: NDArray[np.int64], kinds: NDArray[np.int64]) -> MergeColumns | None:
     """The usual file: one pair for every token, after the pairs of its parts. None for others."""
     size, order = len(kinds), np.arange(len(joins))
     left, right, made = np.ascontiguousarray(joins.T)

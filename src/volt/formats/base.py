@@ -15,7 +15,7 @@ from volt.formats.merges import differing_tokens
 from volt.proposing.base import Encoding
 from volt.tokenizing.vocabulary import Vocabulary
 
-Files = dict[Path, bytes]
+Written = dict[Path, bytes]
 """What is to be written."""
 OF_OTHERS = re.compile(r"volt\|(from|refit|extend):")
 """How the signature of a vocabulary starts that was not learned."""
@@ -37,7 +37,7 @@ class Format:
     description: str
     writes: str
     """Which files, for the docs."""
-    write: Callable[[Vocabulary, Path], Files]
+    write: Callable[[Vocabulary, Path], Written]
     """The files at a path, for a vocabulary that is not refused."""
     read: Callable[..., Parsed]
     """From a path."""

@@ -1,8 +1,8 @@
 """What a file or folder is, decided by its content. Names only decide which file of a folder
 is read.
 
->>> from volt.formats.detect import KINDS
->>> KINDS["tekken"].said
+>>> from volt.formats.detect import FILE_KINDS
+>>> FILE_KINDS["tekken"].said
 'a tekken.json of Mistral'
 """
 
@@ -24,7 +24,7 @@ from volt.tokenizing.volt_json import check_sides
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """One kind of tokenizer file."""
 
     said: str
@@ -37,25 +37,25 @@ class Kind:
     """Is it read for its engine first, and then converted?"""
 
 
-KINDS = {
-    "volt": Kind("a vocabulary of volt"),
-    "hf": Kind("a tokenizer.json of Hugging Face", "hf"),
-    "sentencepiece": Kind("a SentencePiece model", "sentencepiece"),
-    "tiktoken": Kind("tiktoken ranks", "tiktoken"),
-    "tekken": Kind("a tekken.json of Mistral", by_engine=True),
-    "gpt2": Kind("vocab.json and merges.txt", "gpt2"),
-    "bert": Kind("a vocab.txt of BERT", by_engine=True),
-    "marian-mt": Kind(
+FILE_KINDS = {
+    "volt": FileKind("a vocabulary of volt"),
+    "hf": FileKind("a tokenizer.json of Hugging Face", "hf"),
+    "sentencepiece": FileKind("a SentencePiece model", "sentencepiece"),
+    "tiktoken": FileKind("tiktoken ranks", "tiktoken"),
+    "tekken": FileKind("a tekken.json of Mistral", by_engine=True),
+    "gpt2": FileKind("vocab.json and merges.txt", "gpt2"),
+    "bert": FileKind("a vocab.txt of BERT", by_engine=True),
+    "marian-mt": FileKind(
         "an OPUS-MT folder: source.spm, target.spm and vocab.json",
         refused="two models share its ids; import source.spm or target.spm alone",
     ),
-    "rwkv": Kind("an RWKV vocabulary", refused="its tokens reach over the words of any text"),
-    "gguf": Kind("a GGUF file", by_engine=True),
-    "subword-nmt": Kind("subword-nmt codes", "subword-nmt"),
-    "opennmt": Kind("OpenNMT codes", "subword-nmt"),
-    "fairseq": Kind("a fairseq dictionary", "fairseq"),
-    "marian": Kind("a Marian vocabulary", "marian"),
-    "text": Kind("a list of tokens", "text"),
+    "rwkv": FileKind("an RWKV vocabulary", refused="its tokens reach over the words of any text"),
+    "gguf": FileKind("a GGUF file", by_engine=True),
+    "subword-nmt": FileKind("subword-nmt codes", "subword-nmt"),
+    "opennmt": FileKind("OpenNMT codes", "subword-nmt"),
+    "fairseq": FileKind("a fairseq dictionary", "fairseq"),
+    "marian": FileKind("a Marian vocabulary", "marian"),
+    "text": FileKind("a list of tokens", "text"),
 }
 
 BERT_NAMES = (b"[UNK]", b"[CLS]", b"[SEP]")
@@ -81,7 +81,7 @@ class Identified:
 
     @property
     def said(self) -> str:
-        return KINDS[self.kind].said
+        return FILE_KINDS[self.kind].said
 
 
 def identify(path: Path) -> Identified:
@@ -99,19 +99,19 @@ def identify(path: Path) -> Identified:
 
 def detect(path: Path) -> str:
     """The format of `FORMATS` that reads a file or folder, or its kind if only its engine does."""
-    known = {kind.form for kind in KINDS.values()}
+    known = {kind.form for kind in FILE_KINDS.values()}
     for name, one in FORMATS.items():  # registered by others
         if name not in known and one.names and path.name.endswith(one.names):
             return name
     found = identify(path)
     if found.kind == "volt":
         raise InputError(f"{found.file}: this is a vocabulary of volt: use it as it is")
-    if KINDS[found.kind].by_engine:
+    if FILE_KINDS[found.kind].by_engine:
         return found.kind
-    form = KINDS[found.kind].form
+    form = FILE_KINDS[found.kind].form
     if form is None:
         raise InputError(
-            f"{path}: {found.said}, which volt can't convert: {KINDS[found.kind].refused}; "
+            f"{path}: {found.said}, which volt can't convert: {FILE_KINDS[found.kind].refused}; "
             f"{INSTEAD}"
         )
     return form

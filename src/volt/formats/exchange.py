@@ -20,7 +20,7 @@ from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.formats.assembly import assemble
 from volt.formats.base import Format
-from volt.formats.detect import KINDS, detect, identify
+from volt.formats.detect import FILE_KINDS, detect, identify
 from volt.formats.huggingface.folder import generation_left_out, read_roles
 from volt.formats.merges import (
     Check,
@@ -146,7 +146,7 @@ def import_vocabulary(
     """
     file = named(path)
     form = form or detect(file)
-    if form in KINDS and KINDS[form].by_engine:
+    if form in FILE_KINDS and FILE_KINDS[form].by_engine:
         return _import_by_engine(file, form, pattern)
     check_choice("form", form, FORMATS)
     if pattern is not None and not FORMATS[form].needs_pattern:
@@ -169,7 +169,7 @@ def _file_of(path: Path, form: str) -> Path:
     if form in ("hf", "gpt2") or not path.is_dir():
         return path
     found = identify(path)
-    return found.file if KINDS[found.kind].form == form else path
+    return found.file if FILE_KINDS[found.kind].form == form else path
 
 
 def _import_by_engine(path: Path, form: str, pattern: str | None) -> tuple[Vocabulary, list[str]]:
@@ -179,4 +179,4 @@ def _import_by_engine(path: Path, form: str, pattern: str | None) -> tuple[Vocab
     engine = open_engine(path, form=form, pattern=pattern, native=False).engine
     vocabulary = native_vocabulary(engine)
     assert vocabulary is not None  # these kinds have one
-    return vocabulary, [KINDS[form].said, *engine.messages]
+    return vocabulary, [FILE_KINDS[form].said, *engine.messages]

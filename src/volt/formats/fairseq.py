@@ -19,7 +19,7 @@ from volt.base.shown import plural
 from volt.counting.marks import END_MARK
 from volt.formats import subword_nmt
 from volt.formats.assembly import Parsed
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.files import parsed_count, read_token
 from volt.formats.text import NAME, from_list, tokens_only
 from volt.proposing.tokens import SPELLED, Kind
@@ -34,7 +34,7 @@ def codes_path(path: Path) -> Path:
     return path.with_suffix(".codes")
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     joined = fits_codes(vocabulary)
     lines = []
     for number, printed in others(vocabulary, BUILT_IN):

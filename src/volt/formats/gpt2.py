@@ -14,7 +14,7 @@ from volt.counting.marks import END_MARK
 from volt.counting.words import PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.files import read_merges
 from volt.formats.huggingface.folder import (
     PLAIN_NAME,
@@ -60,7 +60,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
     yield from reasons.symbols(vocabulary, "GPT-2")
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     """A folder with the two files, and settings that name the class that reads them. Special tokens
     have their ids in `vocab.json`."""
     return {

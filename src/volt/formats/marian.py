@@ -12,7 +12,7 @@ from pathlib import Path
 
 from volt.base.gate import read_lines
 from volt.formats.assembly import Parsed
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.fairseq import others, taken_names
 from volt.formats.files import read_token
 from volt.formats.text import from_list, tokens_only
@@ -28,7 +28,7 @@ _LINE = re.compile(
 )
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     tokens = [*FIRST, *(text for _, text in others(vocabulary, FIRST + LEFT_OUT))]
     lines = [f"{_quoted(text)}: {number}\n" for number, text in enumerate(tokens)]
     return {path: "".join(lines).encode()}

@@ -23,7 +23,7 @@ from volt.counting.character_map import character_map
 from volt.counting.marks import SPACE
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.huggingface.folder import named_beside
 from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.pairs import merged_by_rank
@@ -90,7 +90,7 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
         yield "SentencePiece puts `▁` before a text that starts with a symbol"
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     proto = _proto()
     model = proto.ModelProto()
     place_of = {token.text: place for place, token in enumerate(merged_by_rank(vocabulary))}

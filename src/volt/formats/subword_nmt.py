@@ -15,7 +15,7 @@ from volt.base.gate import read_lines
 from volt.counting.marks import END_MARK, WORD_END
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.files import parsed_count, read_merges
 from volt.formats.gpt2 import HEAD, merge_lines
 from volt.settings.roles import DEFAULT_SPECIAL
@@ -39,7 +39,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
         )
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     entries = [
         f"{written_codes(token.text)} {token.frequency // vocabulary.unit}\n"
         for token in vocabulary.tokens

@@ -14,7 +14,7 @@ from pathlib import Path
 from volt.base.gate import read_lines
 from volt.counting.marks import BYTE_TOKENS, UNKNOWN
 from volt.formats.assembly import LONGEST_TOKEN, Parsed, guess_pretokenizer
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.files import read_token
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.pairs import pairs_for
@@ -26,7 +26,7 @@ LONGEST = 64
 """Characters of a token that gets hidden ones: together they are as long as this squared."""
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     return {path: "".join(f"{text}\n" for text in Tokenizer(vocabulary).printed).encode()}
 
 

@@ -21,7 +21,7 @@ from volt.counting.marks import byte_letters
 from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import MOST_UNUSED, Parsed
-from volt.formats.base import Files, Format
+from volt.formats.base import Format, Written
 from volt.formats.patterns import known_to_tiktoken, regular_expression
 from volt.tokenizing.pairs import merged_by_rank
 from volt.tokenizing.schemas import TOKEN_IDS
@@ -58,7 +58,7 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
         )
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     lines = []
     special = {}
     for number, token in enumerate(vocabulary.tokens):

@@ -12,7 +12,7 @@ from volt.base.errors import SettingsError
 from volt.counting.marks import END_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, SentencePiece
 from volt.formats import reasons
-from volt.formats.base import Files
+from volt.formats.base import Written
 from volt.formats.huggingface.folder import (
     PLAIN_NAME,
     TEMPLATE,
@@ -78,7 +78,7 @@ def notes(vocabulary: Vocabulary) -> Iterator[str]:
         yield "Hugging Face takes the text `<0x41>` for the byte token of that name"
 
 
-def write(vocabulary: Vocabulary, path: Path) -> Files:
+def write(vocabulary: Vocabulary, path: Path) -> Written:
     """A folder that `AutoTokenizer.from_pretrained` loads; or PATH.json, `tokenizer.json` alone."""
     # As the library writes it, so that save_pretrained gives back the same bytes.
     tokenizer = json.dumps(tokenizer_data(vocabulary), ensure_ascii=False, indent=2).encode()
