@@ -6,6 +6,6 @@ from volt import reference
 
 
 def test_every_module_is_in_the_reading_order():
-    modules = {module.name for module in pkgutil.iter_modules(reference.__path__)}
-    assert set(reference.__all__) == modules
-    assert all(f"`{name}`" in reference.__doc__ for name in reference.__all__)
+    for module in pkgutil.iter_modules(reference.__path__):
+        assert f"`{module.name}`" in reference.__doc__
+        assert hasattr(reference, module.name)

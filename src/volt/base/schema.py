@@ -141,13 +141,10 @@ def optional(schema: Schema) -> Schema:
 def instance(kind: type, *, complete: bool = False) -> Schema:
     """An object with the fields of a dataclass, and no others, so that it can be made from it.
     `complete`: are fields that have a default needed, too?"""
-    known: dict[str, Schema] = {}
     hints = get_type_hints(kind)
-    fields_of = {one.name: one for one in fields(kind)}
-    for name in fields_of:
-        known[name] = _of_type(hints[name])
+    known = {one.name: _of_type(hints[one.name]) for one in fields(kind)}
     needed = {
-        name: known[name] for name, one in fields_of.items()
+        one.name: known[one.name] for one in fields(kind)
         if complete or (one.default is MISSING and one.default_factory is MISSING)
     }  # fmt: skip
 

@@ -16,6 +16,11 @@ from volt.choosing.sinkhorn import solve
 from volt.choosing.transport import TransportProblem, TransportSolution
 from volt.proposing.base import Candidates, Ids, rows_of, token_characters, token_set
 
+SHOWN = (
+    "iterations", "character_error", "token_error", "moved", "largest_change", "entropy_cost",
+)  # fmt: skip
+"""What a summary says of a solution."""
+
 
 @dataclass(frozen=True, eq=False)
 class SizeStep:
@@ -64,16 +69,7 @@ class Step(SizeStep):
     solution: TransportSolution = field(repr=False)
 
     def summary(self) -> dict[str, Any]:
-        solution = self.solution
-        return {
-            **super().summary(),
-            "iterations": solution.iterations,
-            "character_error": solution.character_error,
-            "token_error": solution.token_error,
-            "moved": solution.moved,
-            "largest_change": solution.largest_change,
-            "entropy_cost": solution.entropy_cost,
-        }
+        return super().summary() | {name: getattr(self.solution, name) for name in SHOWN}
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,6 +33,7 @@ from volt.formats.huggingface.folder import (
     ADDED,
     CONFIG,
     TOKENIZER_CONFIG,
+    read_beside,
     with_names_beside,
 )
 from volt.formats.reasons import UNKNOWN_PENALTY
@@ -54,10 +55,9 @@ class HuggingFace(Engine):
         data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
         self.content = tokenizer_json(name, data)
         examine_tokenizer_json(self.content)
-        head, columns = self.content.head, self.content.columns
-        if folder is not None and with_names_beside(head, folder)[1]:
-            (head, told), columns = with_names_beside(self.content.whole, folder), None
-            data = json.dumps(head, ensure_ascii=False).encode() if told else data
+        head, columns, told = read_beside(self.content, folder)
+        if told:
+            data = json.dumps(head, ensure_ascii=False).encode()
             self.messages += told
         library = need("tokenizers", "hf")
         self.library = f"tokenizers {library.__version__}"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from volt.base.checks import check_at_least, check_choice
+from volt.base.checks import check_choice
 from volt.base.errors import SettingsError
 from volt.base.options import parse_size
 from volt.base.progress import Progress
@@ -71,12 +71,6 @@ class Proposal:
             settings.max_token_length, settings.min_frequency, rows, threads,
             progress or Progress(), not settings.selects,
         )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        check_at_least("min_frequency", self.min_frequency, 1)
-        check_at_least("max_token_length", self.max_token_length, 1)
-        if self.coverage is not None and not 0 < self.coverage <= 1:
-            raise SettingsError(f"`coverage` must be above 0 and at most 1, not {self.coverage}")
 
     @property
     def number(self) -> int:

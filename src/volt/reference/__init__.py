@@ -27,40 +27,9 @@ Only tests import this package.
 [('l', 'o'), ('lo', 'w</w>')]
 """
 
-from volt.reference import (
-    character_map,
-    curve,
-    encode,
-    look_up,
-    merges,
-    pieces,
-    profiles,
-    quality,
-    selection,
-    splits,
-    token_files,
-    token_texts,
-    tokenizer_json,
-    transport,
-    volt_json,
-    words,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "character_map",
-    "curve",
-    "encode",
-    "look_up",
-    "merges",
-    "pieces",
-    "profiles",
-    "quality",
-    "selection",
-    "splits",
-    "token_files",
-    "token_texts",
-    "tokenizer_json",
-    "transport",
-    "volt_json",
-    "words",
-]
+__all__ = [module.name for module in iter_modules(__path__)]
+for _name in __all__:
+    import_module(f"{__name__}.{_name}")

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from volt.reference.merges import Merges, bpe
+from volt.reference.merges import Merges, bpe, token_frequencies
 from volt.reference.transport import token_half_step
 
 __all__ = ["bpe", "character_counts", "containing_counts", "literal", "released", "token_counts"]
@@ -23,11 +23,7 @@ __all__ = ["bpe", "character_counts", "containing_counts", "literal", "released"
 
 def token_counts(found: Merges, counts: dict[str, int]) -> dict[str, int]:
     """How often each token occurs in the words cut with all merges."""
-    tokens: Counter[str] = Counter()
-    for word, count in counts.items():
-        for token in found.segmentation[word]:
-            tokens[token] += count
-    return dict(tokens)
+    return dict(token_frequencies(found.segmentation, counts))
 
 
 def character_counts(counts: dict[str, int]) -> dict[str, int]:

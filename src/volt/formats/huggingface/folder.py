@@ -11,6 +11,7 @@ from volt.base.gate import SETTINGS, read_bytes, read_json
 from volt.base.schema import brief, check, optional, table, text
 from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
+from volt.formats.huggingface.file import Columns, TokenizerJson
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
 from volt.tokenizing.schemas import MOST_TOKENS, TOKEN_IDS
@@ -167,6 +168,17 @@ def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any
         "only"
     )
     return {**data, "added_tokens": [*listed, *found]}, [told]
+
+
+def read_beside(
+    found: TokenizerJson, folder: Path | None
+) -> tuple[dict[str, Any], Columns | None, list[str]]:
+    """The value of a file, its columns, and what to say: with the added tokens that only the files
+    beside it have. If there are some, all of it is read, and there are no columns."""
+    if folder is None or not with_names_beside(found.head, folder)[1]:
+        return found.head, found.columns, []
+    head, told = with_names_beside(found.whole, folder)
+    return head, None, told
 
 
 TOKENIZER_CONFIG = table(

@@ -15,7 +15,7 @@ from volt.counting.words import CUSTOM, PRETOKENIZERS, Normalization
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.huggingface.file import Columns, tokenizer_json
-from volt.formats.huggingface.folder import read_roles, with_names_beside
+from volt.formats.huggingface.folder import read_beside, read_roles
 from volt.formats.huggingface.parts import (
     ANY_LENGTH,
     BYTE_LEVEL,
@@ -49,13 +49,7 @@ def read(path: Path) -> Parsed:
     """A `tokenizer.json`, or the folder it is in, if volt encodes alike."""
     file = path / "tokenizer.json" if path.is_dir() else path
     found = tokenizer_json(str(file), read_bytes(file))
-    data, columns = found.head, found.columns
-    told: list[str] = []
-    if path.is_dir():
-        data, told = with_names_beside(data, path)
-        if told and columns is not None:
-            data, told = with_names_beside(found.whole, path)
-            columns = None
+    data, columns, told = read_beside(found, path if path.is_dir() else None)
     parsed = parse(str(file), data, columns)
     parsed.messages += told
     read_roles(parsed, data, path)
