@@ -185,7 +185,7 @@ STAGE = Stage(
         Contender(
             name="sentencepiece",
             distribution="sentencepiece",
-            includes="BPE, 32,000 pieces, all sentences, coverage 1, no normalisation, words "
+            includes="BPE, 32,000 pieces, all sentences, coverage 1, no normalization, words "
             "split at whitespace only, model written",
             work=sentencepiece_bpe,
         ),

@@ -146,7 +146,7 @@ def stage(files: list[str]) -> Stage:
             Contender(
                 name="sentencepiece",
                 distribution="sentencepiece",
-                includes="BPE, 60,000 pieces, all sentences, coverage 0.9995, no normalisation, "
+                includes="BPE, 60,000 pieces, all sentences, coverage 0.9995, no normalization, "
                 "byte fallback, model written",
                 work=sentencepiece_bpe,
                 once=True,

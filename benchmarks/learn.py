@@ -243,7 +243,7 @@ STAGE = Stage(
         Contender(
             name="sentencepiece",
             distribution="sentencepiece",
-            includes="BPE, 32,000 pieces, all sentences, coverage 1, no normalisation, byte "
+            includes="BPE, 32,000 pieces, all sentences, coverage 1, no normalization, byte "
             "fallback, model written",
             work=sentencepiece_bpe,
         ),

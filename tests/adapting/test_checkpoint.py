@@ -512,7 +512,7 @@ def test_tensors_that_can_not_be_cut(good: Path, tmp_path: Path) -> None:
     table = torch.randn(50, 16)
     for changes, message in (
         ({"transformer.wte.weight": None}, "no embedding matrix of 50 rows"),
-        ({"transformer.wte.weight": table.to(torch.int8)}, "without quantisation"),
+        ({"transformer.wte.weight": table.to(torch.int8)}, "without quantization"),
         ({"transformer.wte.weight": table * float("nan")}, "not finite"),
         ({"head.strange": torch.randn(3, 50)}, "does not know a tensor of this name"),
         ({"transformer.wte.weight": torch.randn(51, 16)}, r"shape \[51, 16\]"),

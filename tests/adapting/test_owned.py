@@ -82,7 +82,7 @@ def test_parents_come_first_and_every_token_that_text_gives_is_there(
 
 def test_what_does_not_fit_is_refused() -> None:
     vocabulary = made(["abcab", "bcd"], 1, pretokenizer="metaspace")
-    with pytest.raises(SettingsError, match="normalised by nfc, the vocabulary by none"):
+    with pytest.raises(SettingsError, match="normalized by nfc, the vocabulary by none"):
         own_merges(vocabulary, volt.count([["abc"]], normalize="nfc"))
     with pytest.raises(SettingsError, match="the words are whitespace"):
         own_merges(vocabulary, volt.count([["abc"]], pretokenizer="whitespace"))

@@ -398,8 +398,8 @@ def test_counts_of_words_between_spaces_stand_for_the_text(tmp_path: Path) -> No
     assert found.to_dict() == count_for(old, [text], {}, 1, Progress()).to_dict()
 
 
-def test_text_for_a_normaliser_is_read_as_all_text_is(tmp_path: Path) -> None:
-    """Folders, weights, invalid text and names: as for a tokenizer without a normaliser."""
+def test_text_for_a_normalizer_is_read_as_all_text_is(tmp_path: Path) -> None:
+    """Folders, weights, invalid text and names: as for a tokenizer without a normalizer."""
     old = bert_vocabulary()
 
     def counted(*inputs: Path | str, **options: Any) -> tuple[dict[str, int], int]:

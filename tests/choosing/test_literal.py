@@ -114,7 +114,7 @@ def test_no_plan_misses_the_limits_by_less(seed: int, epsilon: float) -> None:
     on[generator.integers(0, tokens, characters), np.arange(characters)] = True
     supply, asked = (generator.dirichlet(np.ones(size)) for size in (characters, tokens))
     plan = settle(csr_array(on.astype(float)), on.sum(axis=1), supply, asked, epsilon, 1.0)
-    # Minimise over + under, with each token's mass between lower - under and upper + over.
+    # Minimize over + under, with each token's mass between lower - under and upper + over.
     row, column = np.nonzero(on)
     mass = csr_array((np.ones(row.size), (row, np.arange(row.size))), (tokens, row.size))
     shares = csr_array((np.ones(row.size), (column, np.arange(row.size))), (characters, row.size))

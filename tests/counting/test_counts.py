@@ -287,7 +287,7 @@ def test_a_byte_order_mark_is_skipped_at_the_start_of_a_file_and_a_character_els
     assert found.to_dict() == {"a": 1, "\ufeffa": 1}
 
 
-# ----------------------------------------------------------------------------- normalisation, UTF-8
+# ----------------------------------------------------------------------------- normalization, UTF-8
 
 combining = st.sampled_from(
     [*"aeo 1\n", "\r\n", "\u0301", "\u0323", "\u0308", "\u0344", "\u1100", "\u1161", "\u11a8", "가",
@@ -306,7 +306,7 @@ combining = st.sampled_from(
 @example("\u1100" * 3 + "\u314f\u3133" * 9, "nfkc", 8, "whitespace")
 @example("e" + "\u0301" * 50 + "a", "nfc", 7, "whitespace")
 @example("\ufeffe\u0301", "nfc", 1, "whitespace")
-def test_normalised_counts_are_those_of_normalised_lines(
+def test_normalized_counts_are_those_of_normalized_lines(
     count_bytes, text, form, block, pretokenizer
 ):
     found = count_bytes(text.encode(), block, normalize=form, pretokenizer=pretokenizer)
@@ -626,7 +626,7 @@ def test_an_option_out_of_range_is_refused_by_name(option, value):
         volt.count([["a"]], **{option: value})
 
 
-def test_defaults_are_metaspace_unnormalised_64_characters():
+def test_defaults_are_metaspace_unnormalized_64_characters():
     found = volt.count([["e\u0301" + "x" * 70]])
     assert found.rule == volt.WordRule("metaspace", "none", 64)
     assert found.words == ["x" * 9, "▁e\u0301" + "x" * 61]

@@ -209,7 +209,7 @@ def test_a_counts_file_inside_damaged_data_is_an_error_at_once(file):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_recognised_by_its_mark(file, encoding):
+def test_utf_16_is_recognized_by_its_mark(file, encoding):
     mark = "" if encoding == "utf-16" else "\ufeff"
     path = file((mark + "Grüße\n").encode(encoding))
     for on_invalid in ("error", "replace"):

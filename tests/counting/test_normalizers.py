@@ -1,4 +1,4 @@
-"""Normalisers of imported vocabularies, without the toolkits they come from."""
+"""Normalizers of imported vocabularies, without the toolkits they come from."""
 
 import base64
 import contextlib
@@ -138,7 +138,7 @@ def test_plain_text_is_not_treated_in_another_way(step, texts):
         assert [step("ß" + text) for text in texts] == ["ß" + step(text) for text in texts]
 
 
-def test_names_are_not_normalised():
+def test_names_are_not_normalized():
     vocabulary = bert_vocabulary()
     tok = Tokenizer(vocabulary)
     ids = tok.encode("A[X] a", allowed_special=["[X]"])

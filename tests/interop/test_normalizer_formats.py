@@ -1,4 +1,4 @@
-"""Files of other toolkits with a normaliser: the same ids as the real libraries."""
+"""Files of other toolkits with a normalizer: the same ids as the real libraries."""
 
 import json
 import random

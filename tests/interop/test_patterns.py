@@ -102,7 +102,7 @@ def test_hugging_face(pretokenizer, tmp_path):
 
 
 def test_other_ways_to_write_it(tmp_path):
-    """GPT-4's file removes what is between matches, Qwen's normalises first."""
+    """GPT-4's file removes what is between matches, Qwen's normalizes first."""
     for other in (
         trained("byte-level:llama3", removed=True),
         trained("byte-level:qwen2", normalizer=normalizers.NFC),

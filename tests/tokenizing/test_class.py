@@ -204,6 +204,8 @@ def test_calls_that_pad_and_cut():
     assert len(found["input_ids"]) == 20
     assert found["attention_mask"][0] == 0
     assert len(left("low " * 50, truncation=True)["input_ids"]) == 20
+    bare = left("low", truncation=True, max_length=0, add_special_tokens=False)
+    assert bare["input_ids"] == []
 
 
 @pytest.mark.parametrize(

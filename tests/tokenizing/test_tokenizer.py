@@ -277,7 +277,7 @@ def test_offsets_cover_the_text_in_order(tok, text, everything):
     assert all(tok is WHITESPACE and text[i] in " \t\r\n" for i in left)
 
 
-def test_offsets_are_those_of_the_text_before_it_is_normalised():
+def test_offsets_are_those_of_the_text_before_it_is_normalized():
     tok = make(normalize="nfc")
     text = "ü" + unicodedata.normalize("NFD", "ü") + "low"
     ids, offsets = tok.encode_with_offsets(text)
@@ -386,7 +386,7 @@ def test_invalid_utf8_in_a_file(tmp_path):
         METASPACE.encode_file(tmp_path / "missing")
 
 
-def test_files_are_normalised(tmp_path):
+def test_files_are_normalized(tmp_path):
     tok = make(normalize="nfc")
     path = tmp_path / "text"
     text = unicodedata.normalize("NFD", "üü é low\nü")

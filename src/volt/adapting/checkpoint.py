@@ -51,7 +51,7 @@ STORED_AS = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": np
 """NumPy has no bfloat16: the upper half of a float32."""
 FLOATS = ("F64", "F32", "F16", "BF16", "F8_E4M3", "F8_E5M2")
 PACKED = ("I32", "U32", "I16", "U16", "I8", "U8")
-"""What quantised matrices are stored in, often several parameters to a number."""
+"""What quantized matrices are stored in, often several parameters to a number."""
 LONGEST_HEADER = 100_000_000
 BLOCK = 1 << 24
 
@@ -406,7 +406,7 @@ def _find_tables(files: list[TensorFile], rows: int, config: dict[str, Any]) -> 
                 if tensor.dtype not in STORED_AS:
                     raise InputError(
                         f"{file.path}: {tensor.name} is {tensor.dtype}: volt cuts matrices of "
-                        f"{', '.join(STORED_AS)}; save the model without quantisation"
+                        f"{', '.join(STORED_AS)}; save the model without quantization"
                     )
             elif is_input:
                 raise InputError(

@@ -178,7 +178,7 @@ def _check_alike(parts: Sequence[Vocabulary]) -> None:
     first = parts[0]
     if any(part.normalizer or part.word_ends != "kinds" or part.whole_words for part in parts):
         raise SettingsError(
-            "a vocabulary that was imported with its toolkit's normaliser, or with tokens that "
+            "a vocabulary that was imported with its toolkit's normalizer, or with tokens that "
             "span what volt cuts into two words, or that no merges lead to, can't be joined; "
             "learn one on the text"
         )

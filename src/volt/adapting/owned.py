@@ -276,7 +276,7 @@ def token_frequencies(tokenizer: Tokenizer, counts: WordCounts) -> Frequencies:
     mine, theirs = tokenizer.vocabulary.rule.normalize, counts.rule.normalize
     if mine != theirs:
         raise SettingsError(
-            f"the words are normalised by {theirs}, the vocabulary by {mine}: count them alike"
+            f"the words are normalized by {theirs}, the vocabulary by {mine}: count them alike"
         )
     return tokenizer.usage(counts)[0].astype(np.uint64)
 

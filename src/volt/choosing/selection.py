@@ -1,7 +1,7 @@
 """Transport that selects: problem, solver, output (METHOD 5).
 
 The symbols of every word are transported into tokens through the word's positions, each exactly
-once. A use of a token costs 1, and a token that carries any flow costs `mu`, once. Minimise
+once. A use of a token costs 1, and a token that carries any flow costs `mu`, once. Minimize
 
     sum_t m_t  +  mu * |{t : m_t > 0, t not a single symbol}|        m_t: uses of t
 

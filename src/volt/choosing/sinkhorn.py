@@ -3,7 +3,7 @@
 For given alpha the best token potentials have a closed form, the token half step of
 generalized Sinkhorn: with s_j = ln sum_i exp(alpha_i - D_ij / gamma) a token carries
 m_j = clip(exp(s_j), lower_j, upper_j). What is left is a convex problem in alpha alone, a few
-hundred to a few thousand numbers: minimise sum_j psi_j(s_j) - sum_i a_i alpha_i with
+hundred to a few thousand numbers: minimize sum_j psi_j(s_j) - sum_i a_i alpha_i with
 psi_j' = clip(exp, lower_j, upper_j). Its gradient is r - a, where r_i is the mass of character i
 after the token half step, and Sinkhorn's character half step is alpha <- alpha + ln(a / r).
 

@@ -4,7 +4,7 @@ The problem. Characters i have mass a_i, tokens j ask for mass b_j, and D_ij is 
 a unit of character i into token j, infinite where i does not occur in j. Over plans P >= 0 on the
 support (the pairs of finite cost)
 
-    minimise     <P, D> - gamma H(P),                   H(P) = -sum_ij P_ij ln P_ij
+    minimize     <P, D> - gamma H(P),                   H(P) = -sum_ij P_ij ln P_ij
     subject to   sum_j P_ij = a_i                       every character exactly
                  |sum_i P_ij - b_j| <= epsilon b_j      every token, relative to what it asks for
 

@@ -144,7 +144,7 @@ class Engine(ABC):
 
     @abstractmethod
     def words(self, text: str) -> list[str]:
-        """The words of a text as its model sees them: normalised, with marks."""
+        """The words of a text as its model sees them: normalized, with marks."""
 
     @abstractmethod
     def inner(self) -> Inner:

@@ -1,6 +1,6 @@
 """Inner: the model inside a tokenizer, which turns words into ids.
 
-Whatever a tokenizer does to a text first, its model sees words: normalised, cut, with marks. The
+Whatever a tokenizer does to a text first, its model sees words: normalized, cut, with marks. The
 model alone is a `Vocabulary` of volt with the ids of the tokenizer, so that refit and extend
 measure and choose with native code, also where volt can't do what comes before the model.
 

@@ -53,7 +53,7 @@ const VoltEncoder = (() => {
     }
 
     // The tokens of one text, as Tokenizer.encode_with_offsets gives them: {id, start, end}, in
-    // characters of the normalised text. Names of special tokens are text.
+    // characters of the normalized text. Names of special tokens are text.
     encode(text) {
       const made = this.normalized(text), ids = [];
       let total = 0;

@@ -114,7 +114,7 @@ const VoltPlayground = (() => {
     }
     say("playground-lead", `Type, and see it cut as volt encode would, ${rule.reads === "document" ? "line ends included" : "line by line"}` + (encoders.length > 1 ? ", and beside it by plain BPE of other sizes from the same text. " : ". ") +
       (bpe && data.shortened ? `${data.shortened} ` : "") +
-      (rule.normalize !== "none" ? `Text is normalised first (${rule.normalize.toUpperCase()}, by the browser's own Unicode tables); offsets are those of the normalised text. ` : "") +
+      (rule.normalize !== "none" ? `Text is normalized first (${rule.normalize.toUpperCase()}, by the browser's own Unicode tables); offsets are those of the normalized text. ` : "") +
       "A dashed frame is a character that the vocabulary lacks.");
     find("text").value = sample();
     find("text").addEventListener("input", cutText);

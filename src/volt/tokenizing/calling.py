@@ -108,12 +108,18 @@ def room_for(tokenizer: Tokenizer, how: Call, around: int) -> int | None:
     """How many tokens of text fit."""
     if not how.truncation:
         return None
-    longest = how.max_length or tokenizer.vocabulary.roles.max_length
-    if longest is None:
-        raise SettingsError("`truncation` needs `max_length`")
+    longest = _longest(tokenizer, how, "truncation")
     if longest < around:
         raise SettingsError(f"`max_length` {longest} has no room for {around} special tokens")
     return longest - around
+
+
+def _longest(tokenizer: Tokenizer, how: Call, needed_for: str) -> int:
+    own = tokenizer.vocabulary.roles.max_length
+    longest = own if how.max_length is None else how.max_length
+    if longest is None:
+        raise SettingsError(f"`{needed_for}` needs `max_length`")
+    return longest
 
 
 def _encoded(
@@ -146,10 +152,7 @@ def _pad(tokenizer: Tokenizer, found: dict[str, Any], how: Call) -> None:
     rows = found["input_ids"]
     length = max(map(len, rows), default=0)
     if how.padding == "max_length":
-        longest = how.max_length or tokenizer.vocabulary.roles.max_length
-        if longest is None:
-            raise SettingsError("`padding='max_length'` needs `max_length`")
-        length = longest
+        length = _longest(tokenizer, how, "padding='max_length'")
     left = tokenizer.vocabulary.roles.padding_side == "left"
     filler = {"input_ids": tokenizer.vocabulary.ids[name], "offset_mapping": (0, 0)}
     for key, some in found.items():

@@ -173,7 +173,7 @@ def _read_unigram(parsed: Parsed, model: dict[str, Any], added: list[dict[str, A
 
 
 def _read_text_rule(parsed: Parsed, data: dict[str, Any], kind: str) -> None:
-    """How text is normalised and cut: as volt does it, or by steps that come to the same."""
+    """How text is normalized and cut: as volt does it, or by steps that come to the same."""
     steps = _sequence(data.get("normalizer"), "normalizers")
     before = _sequence(data.get("pre_tokenizer"), "pretokenizers")
     if steps and steps[0] in ({"type": "NFC"}, {"type": "NFKC"}):
