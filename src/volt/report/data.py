@@ -20,6 +20,7 @@ from volt.base.schema import check, table, whole
 from volt.base.shown import json_text
 from volt.counting.counts import WordCounts
 from volt.counting.marks import SPACE_MARK
+from volt.counting.reading import lines_of
 from volt.counting.spaces import has_spaces, spaced, unspaced_places
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve
@@ -322,8 +323,7 @@ def file_figures(counts: WordCounts, tokenizer: Tokenizer) -> list[dict[str, Any
 def _first_lines(sample: bytes, room: int) -> list[str]:
     if len(sample) > room:
         sample = sample[: sample.rfind(b"\n", 0, room) + 1]
-    text = sample.decode(errors="replace").removeprefix("\ufeff")
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
+    return lines_of(sample.decode(errors="replace").removeprefix("\ufeff"))
 
 
 def typical_tokens(result: LearnResult) -> dict[str, list[int]]:

@@ -477,10 +477,7 @@ def _place(
     drafts = [(partial.ids, found.files[0])]
     for number, (data, target) in enumerate(zip(others, found.files[1:], strict=False)):
         draft = partial.folder / f"ends.{number}"
-        with draft.open("wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
+        write_file(draft, data)
         drafts.append((draft, target))
     partial.finish()
     place_files([(draft, Path(os.path.realpath(target))) for draft, target in drafts])
