@@ -536,6 +536,17 @@ def test_what_a_folder_is_not(tmp_path):
         open_engine(weights)
 
 
+def test_a_model_whose_name_ends_with_its_version(tmp_path):
+    """As in the folders of Mistral."""
+    (tmp_path / "tokenizer.model.v3").write_bytes(sentencepiece_model("bpe"))
+    assert identify(tmp_path).kind == "sentencepiece"
+    library = sentencepiece.SentencePieceProcessor(model_proto=sentencepiece_model("bpe"))
+    same(open_engine(tmp_path).engine, library.encode, [*TEXTS])
+    (tmp_path / "tokenizer.model.v7").write_bytes(b"")
+    with pytest.raises(VoltError, match=r"tokenizer\.model\.v3, .*v7: name one of them"):
+        open_engine(tmp_path)
+
+
 def test_what_a_folder_is_beside_what_is_read(tmp_path):
     (tmp_path / "tokenizer.json").write_text(hugging_face("qwen2"))
     for name in ("tokenizer.model", "vocab.json", "merges.txt", "config.json"):

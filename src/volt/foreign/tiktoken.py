@@ -103,8 +103,8 @@ class TikToken(Engine):
         which the model does not use, are left out."""
         text = read_text(file)
         source, data = JsonText(text), parse_json(str(file), text)
-        used = sorted(self.ranks.values())
-        kept = [one for one in data["vocab"] if one["rank"] in set(used)
+        used = {*self.ranks.values()}
+        kept = [one for one in data["vocab"] if one["rank"] in used
                 and change.id_map[one["rank"] + self.offset] >= 0]  # fmt: skip
         entries = [{**one, "rank": int(change.id_map[one["rank"] + self.offset]) - self.offset}
                    for one in kept]  # fmt: skip

@@ -128,6 +128,7 @@ def _of_folder(path: Path) -> Identified:
         if not models and (path / one).exists() and (path / other).exists():
             return Identified("gpt2", path / one)
     single = [file for ending in FOLDER_ENDINGS for file in sorted(path.glob(f"*{ending}"))]
+    single += sorted(path.glob("*.model.v*"))  # Mistral's
     single += [file for file in sorted(path.glob("*.txt")) if _of_file(file) in ("rwkv", "bert")]
     named = [path / name for name in FOLDER_FILES if (path / name).exists()]
     for file in named or (single if len(single) == 1 else []):
