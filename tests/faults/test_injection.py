@@ -87,7 +87,6 @@ def tried(shop: tuple[Server, Tree], name: str, fault: str, like: str) -> list[s
         pytest.param("info", "EIO", r"lseek .*stderr", id="stderr that can't tell where it is"),
         pytest.param("data get", "SIGKILL", r"mkdir .*", id="what was unpacked is cleaned up"),
         pytest.param("data get", "SIGTERM", r"rename .*part", id="the mark of a download"),
-        pytest.param("learn", "EIO", r"read .*volt-files", id="a list of files that can't be read"),
         pytest.param("refit", "EIO", r"newfstatat text$", id="a text without a status"),
         pytest.param("compare", "EIO", r"read .*config\.json", id="settings that can't be read"),
     ],
