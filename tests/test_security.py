@@ -50,8 +50,11 @@ def test_all_of_the_source_is_read():
 
 def test_no_module_that_runs_what_it_reads():
     found = {(name, module) for name, tree in trees() for module in imported(tree)}
-    # ctypes calls renameat2 of the C library, with paths of our own, and nothing else.
-    assert {one for one in found if one[1] in FORBIDDEN_MODULES} == {("base/drafts.py", "ctypes")}
+    # ctypes calls the C library: renameat2 with paths of our own, mallopt and malloc_trim with
+    # numbers.
+    assert {one for one in found if one[1] in FORBIDDEN_MODULES} == {
+        ("base/drafts.py", "ctypes"), ("trial/training.py", "ctypes"),
+    }  # fmt: skip
 
 
 def test_no_call_that_runs_text():

@@ -133,7 +133,8 @@ def test_count_reads_stdin_and_merges_shards(text, tmp_path):
     assert shard.stdout == written(volt.count(text))
     (tmp_path / "shard.tsv").write_bytes(shard.stdout)
     both = run("count", "shard.tsv", "-", "-q", input=TEXT.encode(), cwd=tmp_path)
-    assert both.stdout == written(volt.count([text, text]))
+    (tmp_path / "copy").write_text(TEXT, encoding="utf-8")
+    assert both.stdout == written(volt.count([text, tmp_path / "copy"]))
 
 
 # ---------------------------------------------------------------------------- candidates and curve

@@ -62,7 +62,7 @@ class Commands(click.Group):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not context.resilient_parsing:
             meant = f"; did you mean {MEANT[name]!r}?" if name in MEANT else ""
-            hint = meant or did_you_mean(name, COMMANDS)
+            hint = meant or did_you_mean(name, COMMANDS) or ": see volt --help"
             raise SettingsError(f"there is no command {name!r}{hint}")
         return super().resolve_command(context, args)
 
