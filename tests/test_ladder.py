@@ -62,6 +62,8 @@ def test_the_table(tmp_path):
     with (tmp_path / "out" / "ladder.csv").open() as stream:
         assert [int(row["size"]) for row in csv.DictReader(stream)] == [350, 420]
     assert len(volt.load(tmp_path / "out" / "420")) == 420
+    with pytest.raises(InputError, match=r"has a vocabulary per size; name one of .*350, .*420$"):
+        volt.load(tmp_path / "out")
 
 
 @pytest.mark.parametrize(

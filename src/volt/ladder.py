@@ -19,8 +19,7 @@ from volt.choosing.sizes import parse_sizes
 from volt.proposing.base import Candidates
 from volt.proposing.cuts import text_bytes
 from volt.result import LearnResult
-
-TABLE = "ladder.csv"
+from volt.tokenizing.volt_json import LADDER
 
 
 def ladder_sizes(ladder: str | Sequence[int | str]) -> dict[int, str]:
@@ -113,4 +112,4 @@ class Ladder(dict[int, LearnResult]):
             writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-            (temporary / TABLE).write_text(text.getvalue(), encoding="utf-8")
+            (temporary / LADDER).write_text(text.getvalue(), encoding="utf-8")

@@ -206,6 +206,15 @@ def test_folders_of_source_and_target_are_compared_file_by_file(folder, tmp_path
     assert warnings == ["warning: en/2 has 30 lines, de/2 has 20: they are not parallel"]
 
 
+def test_a_file_that_is_given_twice_is_told(tmp_path):
+    (tmp_path / "t.en").write_text("low lower lowest\n" * 5)
+    said = "warning: t.en is given 2 times, and its text counts as often\n"
+    for files, told in ((["t.en", "t.en"], True), (["t.en"], False)):
+        code, _, err = run(tmp_path, "learn", *files, "-o", "out", "--force")
+        assert code == 0
+        assert (said in err) == told
+
+
 def test_a_pair_told_by_its_names_is_compared(tmp_path):
     (tmp_path / "t.en").write_text("low lower lowest\n" * 5)
     (tmp_path / "t.de").write_text("low lower lowest\n" * 6)

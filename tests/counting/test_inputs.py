@@ -439,12 +439,3 @@ def test_what_looks_like_a_path_and_is_missing_names_texts(given, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     with pytest.raises(volt.InputError, match=r"no such file: .*volt\.Texts"):
         volt.count(given)
-
-
-def test_a_file_given_twice_is_told(tmp_path):
-    (tmp_path / "a.txt").write_text("low lower\n")
-    (tmp_path / "b.txt").write_text("low lower\n")
-    once = volt.count([tmp_path / "a.txt", tmp_path / "b.txt"])
-    with pytest.warns(volt.VoltWarning, match=r"a\.txt is given 2 times, and its text counts as"):
-        twice = volt.count([tmp_path / "a.txt", tmp_path])
-    assert twice.to_dict()["▁low"] == once.to_dict()["▁low"] + 1

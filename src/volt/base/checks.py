@@ -32,8 +32,9 @@ def check_at_least(name: str, value: float | None, least: float) -> None:
 
 def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
     """A hint at the known name that is closest, if one is close."""
-    names = {one: one for one in known}
-    names = {also: one for also, one in ALSO_CALLED.items() if one in names} | names
+    name, known = name.lstrip("-"), list(known)
+    names = {one.lstrip("-"): one for one in known}  # dashes make all flags alike
+    names = {also: one for also, one in ALSO_CALLED.items() if one in known} | names
     close = get_close_matches(name, names, 1) or get_close_matches(name.lower(), names, 1)
     return f"; did you mean {quote}{names[close[0]]}{quote}?" if close else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -121,8 +122,15 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
          "lines with invalid UTF-8 were skipped"),
     ]  # fmt: skip
     lines += [plural(number, one, many) for number, one, many in lost if number]
-    if isinstance(counts, volt.WordCounts) and counts.sample is not None:
-        lines += counts.sample.lines()
+    if isinstance(counts, volt.WordCounts):
+        # A file given twice by accident makes the text look larger than it is.
+        files = Counter(name for name, _ in counts.lines_of)
+        lines += [
+            f"warning: {name} is given {times} times, and its text counts as often"
+            for name, times in files.items()
+            if times > 1
+        ]
+        lines += counts.sample.lines() if counts.sample is not None else []
     if totals.pruned_words:
         share = totals.pruned_words / (totals.pruned_words + totals.words)
         least = totals.max_undercount / counts.unit

@@ -20,7 +20,7 @@ DIFFERENT = 1
 @dataclass(frozen=True, kw_only=True)
 class VerifyCommand(Pattern, group="Input"):
     first: str = argument(..., "A tokenizer of any toolkit.", path(), metavar="A")
-    second: str = argument(..., "Another.", path(), metavar="B")
+    second: str = argument(..., "Another tokenizer.", path(), metavar="B")
     on: Sequence[str] = option(
         (), "Text to encode besides the 2,000 built-in texts; may be given several times.",
         file_list(),
@@ -44,14 +44,14 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Printing) -> Non
     else:
         what = "tokens" if asked.texts else "ids"
         number, equal = found.documents, found.equal
-        print(f"{'the same' if found.same else 'different'} {what}: {equal:,} of "
+        where = ", at names of special tokens only" if found.only_at_names else ""
+        print(f"{'the same' if found.same else 'different'} {what}{where}: {equal:,} of "
               f"{plural(number, 'text')} are equal ({plural(found.tokens, 'token')})")  # fmt: skip
         if found.given and not found.same:
             print(f"  of your text {found.equal_given:,} of {found.given:,}, of the built-in texts "
                   f"{equal - found.equal_given:,} of {number - found.given:,}")  # fmt: skip
         if found.only_at_names:
-            print("  all differences are at names of special tokens: the text between them gives "
-                  f"the same {what}")  # fmt: skip
+            print(f"  the text between these names gives the same {what}")
         for one in found.differences:
             whose = "your text" if one.document < found.given else "built-in text"
             number = one.document + 1 - (found.given if one.document >= found.given else 0)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import io
 import math
-import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -20,7 +18,7 @@ import numpy as np
 
 from volt import _core
 from volt.base.checks import thread_count
-from volt.base.errors import InputError, SettingsError, VoltWarning
+from volt.base.errors import InputError, SettingsError
 from volt.base.gate import reading
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
@@ -270,7 +268,6 @@ def plan_count(
         inputs, glob=settings.glob, weights=settings.weights, records=RecordOptions.of(settings),
         groups=cast(Any, settings.mix) or (),
     )  # fmt: skip
-    _warn_of_repeated(found)
     opened = [OpenedInput(one) for one in found]
     for one in opened:
         one.look(settings.input_format)
@@ -283,19 +280,6 @@ def plan_count(
     unit = common_unit(one.input.weight / one.file_unit for one in opened)
     opened, sample = choose_inputs(opened, rule, settings, progress or Progress())
     return CountPlan(opened, rule, unit, settings.on_invalid, BLOCK, sample)
-
-
-def _warn_of_repeated(found: Iterable[TextInput]) -> None:
-    """A file given twice by accident makes the text look larger than it is."""
-    files = Counter(one.path.absolute() for one in found if one.path is not None)
-    for file, times in files.items():
-        if times > 1:
-            warnings.warn(
-                f"{file} is given {times} times, and its text counts as often: leave out "
-                "all but one, or give it a weight",
-                VoltWarning,
-                stacklevel=2,
-            )
 
 
 def choose_inputs(

@@ -150,7 +150,8 @@ def find_fields(
         return paths
     named = " and no field ".join(f"{name!r}{did_you_mean(name, there)}" for name in asked)
     raise InputError(
-        f"{where}: no field {named}; there are: {_listed(there)}; `field` names the text"
+        f"{where}: no field {named}; there are: {_listed(there)}; if files differ, name the field "
+        "of each with `field`"
     )
 
 

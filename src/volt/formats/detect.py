@@ -20,7 +20,7 @@ from volt.counting.marks import END_MARK
 from volt.formats.gpt2 import PAIRS
 from volt.formats.reasons import INSTEAD
 from volt.formats.registry import FORMATS
-from volt.tokenizing.volt_json import check_sides
+from volt.tokenizing.volt_json import check_single
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _of_folder(path: Path) -> Identified:
         return Identified(_of_file(file), file)
     if single:
         raise InputError(f"{path}: {', '.join(file.name for file in single)}: name one of them")
-    check_sides(path)
+    check_single(path)
     if any((path / name).exists() for pair in PAIRS for name in pair):
         raise InputError(
             f"{path}: vocab.json and merges.txt (or encoder.json and vocab.bpe) belong together, "

@@ -42,6 +42,8 @@ from volt.tokenizing.roles import Roles, check_roles
 from volt.tokenizing.schemas import FORMAT, HEAD, MERGED, MOST_TOKENS, SCORED, SIZE, TOKEN
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary, is_text
 
+LADDER = "ladder.csv"
+"""The table of a folder with a vocabulary per size."""
 FORMAT_VERSION = 1
 LOOK_UP_FORMAT = 2
 """For vocabularies that look tokens up, have another unknown token than `<unk>`, or one for a run
@@ -143,9 +145,14 @@ def _token_rows(tokens: Tokens, start: int, scored: bool) -> bytes:
 # -------------------------------------------------------------------------------------------- read
 
 
-def check_sides(folder: Path) -> None:
-    """Refuse a folder with a vocabulary per side (`separate`): it contains two."""
-    if (folder / "source" / "volt.json").exists() and not (folder / "volt.json").exists():
+def check_single(folder: Path) -> None:
+    """Refuse a folder with a vocabulary per side (`separate`) or per size (`ladder`)."""
+    if (folder / "volt.json").exists():
+        return
+    if (folder / LADDER).exists() and (sizes := sorted(folder.glob("*/volt.json"))):
+        names = ", ".join(str(one.parent) for one in sizes)
+        raise InputError(f"{folder} has a vocabulary per size; name one of {names}")
+    if (folder / "source" / "volt.json").exists():
         raise InputError(
             f"{folder} has a vocabulary for each side; name {folder / 'source'} or "
             f"{folder / 'target'}"
@@ -165,7 +172,7 @@ def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> V
     """
     file = named(path)
     if file.is_dir():
-        check_sides(file)
+        check_single(file)
         file = file / "volt.json"
     data = read_bytes(file)
     found = read_compiled(file, data) if compiled else None
