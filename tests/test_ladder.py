@@ -96,6 +96,16 @@ def test_the_command(tmp_path):
     assert (found["size"], found["reason"]) == (400, "size")
 
 
+def test_the_cheapest_size_is_the_one_to_go_on_with(tmp_path):
+    most = int(volt.candidates([LINES]).curve.size[-1])
+    (tmp_path / "text").write_text("\n".join(LINES))
+    command = [VOLT, "learn", "text", "--ladder", f"{most - 60},{most}", "-o", "out", "--no-report"]
+    model = ["--for-model", "1000:8192"]  # rows are what it costs, and the last ones save little
+    done = subprocess.run([*command, *model], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0
+    assert f"next: volt export -m out/{most - 60} " in done.stderr
+
+
 def test_what_results_print():
     """An answer or a table, not every figure inside."""
     found = volt.learn([["low lower lowest flow blow"] * 30], size=278)

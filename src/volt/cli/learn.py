@@ -124,8 +124,11 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
             print("\n".join(result.table()))
         names = ", ".join(result.names.values())
         say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
-        size, last = list(result.items())[-1]
-        _next(last, folder / result.names[size], run.quiet)
+        rows = result.rows()
+        if any(row["heldout"] is None for row in rows):
+            say(run.quiet, "note: bits/byte is - where parts of the text do not reach the size")
+        cheapest = min(rows, key=lambda row: row["cost"])
+        _next(result[cheapest["size"]], folder / cheapest["name"], run.quiet)
         return
     if run.json:
         print_json(_data(result, folder))
