@@ -110,9 +110,21 @@ def test_every_option_of_training_arrives(text, asked, command):
     assert {name: asked[name] for name in wanted} == wanted
 
 
+@pytest.mark.parametrize("command", ["trial", "search"])
+def test_how_records_are_read_arrives(text, asked, command):
+    said = ["--field", "note", "--input-format", "jsonl", "--glob", "*.jsonl"]
+    if command == "search":
+        record = json.dumps({"note": "the cat sat on the mat"}) + "\n"
+        Path(text).write_text(record * 40, encoding="utf-8")
+    inside(*calls(text)[command], *said)
+    assert (list(asked["field"]), asked["input_format"], asked["glob"]) == (
+        ["note"], "jsonl", "*.jsonl",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("option", [
     ["--pretokenizer", "whitespace"], ["--normalize", "nfc"], ["--coverage", "0.9"],
-    ["--min-frequency", "2"], ["--glob", "*.de"], ["--length", "types"], ["--for-model", "gpt2"],
+    ["--min-frequency", "2"], ["--weight", "2"], ["--length", "types"], ["--for-model", "gpt2"],
 ])  # fmt: skip
 def test_bleu_refuses_options_of_the_other_criteria(text, asked, option):
     with pytest.raises(SettingsError, match=f"^{option[0]} does not go with --by bleu: leave"):

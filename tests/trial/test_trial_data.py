@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from cipher import encipher, sentences
 
-from volt.base.errors import InputError
+from volt.base.errors import InputError, SettingsError
+from volt.settings import InputSettings
 from volt.trial.data import (
     END,
     PAD,
@@ -20,6 +21,7 @@ from volt.trial.data import (
     without_long,
 )
 from volt.trial.presets import CHARACTERS_PER_TOKEN, MOST_TOKENS
+from volt.trial.run import read_as
 from volt.trial.vocabularies import make_vocabulary
 
 LINES = sentences(300, 0)
@@ -42,6 +44,20 @@ def test_empty_files_are_refused(tmp_path):
 def test_lines_are_cut_at_line_feeds_only(tmp_path):
     (tmp_path / "a").write_bytes("x\u2028y\x0bz\r\n\nlast".encode())
     assert read_parallel(tmp_path / "a", tmp_path / "a").source == ["x\u2028y\x0bz", "", "last"]
+
+
+def test_the_field_of_records_can_be_named(tmp_path):
+    for name, word in (("a.jsonl", "cat"), ("b.jsonl", "Katze")):
+        (tmp_path / name).write_text(f'{{"text": "no", "note": "{word}"}}\n', encoding="utf-8")
+    notes = InputSettings(field=["note"])
+    read = read_parallel(tmp_path / "a.jsonl", tmp_path / "b.jsonl", notes)
+    assert read.sides == [["cat"], ["Katze"]]
+    assert read_sentences(tmp_path / "a.jsonl", reading=notes).target == ["cat"]
+
+
+def test_word_counts_are_not_text_of_a_trial():
+    with pytest.raises(SettingsError, match="word counts are not enough"):
+        read_as({"input_format": "counts"})
 
 
 def test_pairs_with_an_empty_side_are_not_trained_on():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from shlex import join
+from typing import Any
 
 import volt
 from volt.base.errors import SettingsError
@@ -14,7 +15,14 @@ from volt.cli.arguments import Inputs, Run
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
 from volt.cli.trial import HeldOutTexts, check_held_out, tell_trial
-from volt.settings import TRAINED, AlphabetSettings, CountSettings, SearchSettings, TrialSettings
+from volt.settings import (
+    TRAINED,
+    AlphabetSettings,
+    CountSettings,
+    InputSettings,
+    SearchSettings,
+    TrialSettings,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +57,15 @@ def search(
     if settings.by in TRAINED:
         # A trial has its own BPE.
         of_curves = vars(settings).keys() - {"by", "sizes"}
-        not_used = (*sorted(of_curves), *vars(counting), *vars(alphabet))
+        read_as = InputSettings.values_in(counting)
+        not_used = (*sorted(of_curves), *(vars(counting).keys() - read_as), *vars(alphabet))
         refuse(given, not_used, f"--by {settings.by}")
         if settings.by == "loss" and "task" not in given:
             training = replace(training, task="lm")
         check_held_out(training.task, given)
         if asked.output is None:
             raise SettingsError(f"--by {settings.by} trains models: name a folder for them with -o")
-        _by_training(asked, settings, training, run)
+        _by_training(asked, settings, training, read_as, run)
         return
     of_trials = (*options_of(HeldOutTexts), "output", *vars(training))
     refuse(given, of_trials, f"--by {settings.by}, only with --by loss or bleu")
@@ -91,7 +100,11 @@ def search(
 
 
 def _by_training(
-    asked: SearchCommand, settings: SearchSettings, training: TrialSettings, run: Run
+    asked: SearchCommand,
+    settings: SearchSettings,
+    training: TrialSettings,
+    read_as: dict[str, Any],
+    run: Run,
 ) -> None:
     """BPE-Search: a trial at every size, the winner, and what it all cost."""
     from volt.base.extras import need
@@ -111,6 +124,7 @@ def _by_training(
         progress=progress_for(run.quiet, lines=True),
         say=lambda line: say(run.quiet, line),
         **{name: one for name, one in texts.items() if one is not None},
+        **read_as,
         **vars(training),
     )
     if run.json:

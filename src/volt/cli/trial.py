@@ -13,7 +13,7 @@ from volt.base.options import Settings, argument, many, option, pair, path, text
 from volt.cli.arguments import Run
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
-from volt.settings import TrialSettings
+from volt.settings import InputSettings, TrialSettings
 
 if TYPE_CHECKING:
     from volt.trial.results import TrialResults
@@ -55,7 +55,12 @@ class TrialCommand(Settings, group="Input"):
     "           --test test.de test.en --vocab out --vocab bpe:8k -o trials/"
 )
 def trial(
-    asked: TrialCommand, held_out: HeldOutTexts, settings: TrialSettings, run: Run, given: Given
+    asked: TrialCommand,
+    held_out: HeldOutTexts,
+    reading: InputSettings,
+    settings: TrialSettings,
+    run: Run,
+    given: Given,
 ) -> None:
     """Train a small model for every vocabulary and compare them.
 
@@ -65,6 +70,7 @@ def trial(
     from volt import trial as trials
 
     options: dict[str, Any] = {
+        **vars(reading),
         **vars(settings),
         "vocabularies": asked.vocabularies,
         "output": asked.output,

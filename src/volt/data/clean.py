@@ -17,7 +17,12 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.output import atomic_files, claim
 from volt.counting.decoding import invalid_utf8
 from volt.counting.inputs import find_inputs
+from volt.counting.records import RecordOptions
 from volt.data.datasets import Cleaning
+from volt.settings import InputSettings
+
+AS_NAMED = InputSettings()
+"""Files are what their names say."""
 
 _SPACES = re.compile(r"[ \t\r\f\v\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
 
@@ -83,9 +88,9 @@ def paired(sides: Sequence[Iterator[str]], names: Sequence[str]) -> Iterator[tup
         yield row
 
 
-def text_lines(path: str | os.PathLike[str]) -> Iterator[str]:
+def text_lines(path: str | os.PathLike[str], reading: InputSettings = AS_NAMED) -> Iterator[str]:
     """The lines of a file, packed or not; of records or a data set, where each text is a line."""
-    for source in find_inputs(path):
+    for source in find_inputs(path, glob=reading.glob, records=RecordOptions.of(reading)):
         if (batches := source.documents()) is not None:
             for text in chain.from_iterable(batch.split() for batch in batches):
                 yield " ".join(text.decode().splitlines())

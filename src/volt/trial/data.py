@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from volt.base.errors import InputError
 from volt.base.shown import plural
-from volt.data.clean import text_lines
+from volt.data.clean import AS_NAMED, text_lines
+from volt.settings import InputSettings
 from volt.trial.presets import CHARACTERS_PER_TOKEN, MOST_TOKENS, BatchUnit
 from volt.trial.vocabularies import TrialVocabulary
 
@@ -66,9 +67,11 @@ class TrialText:
         return whole.hexdigest()[:16]
 
 
-def read_parallel(source: PathName, target: PathName) -> TrialText:
+def read_parallel(
+    source: PathName, target: PathName, reading: InputSettings = AS_NAMED
+) -> TrialText:
     """Two files with the same number of lines."""
-    sides = list(text_lines(source)), list(text_lines(target))
+    sides = list(text_lines(source, reading)), list(text_lines(target, reading))
     if len(sides[0]) != len(sides[1]):
         raise InputError(
             f"{source} has {plural(len(sides[0]), 'line')} and {target} {len(sides[1]):,}: "
@@ -79,9 +82,9 @@ def read_parallel(source: PathName, target: PathName) -> TrialText:
     return TrialText(*sides)
 
 
-def read_sentences(*paths: PathName) -> TrialText:
+def read_sentences(*paths: PathName, reading: InputSettings = AS_NAMED) -> TrialText:
     """The lines of some files, for a language model."""
-    lines = [line for path in paths for line in text_lines(path)]
+    lines = [line for path in paths for line in text_lines(path, reading)]
     if not lines:
         raise InputError(f"{', '.join(map(str, paths))}: the text has no lines")
     return TrialText(None, lines)

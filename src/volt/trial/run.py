@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
@@ -15,7 +15,7 @@ from volt.base.options import accepts
 from volt.base.output import check_growing, grow_folder
 from volt.base.progress import Progress
 from volt.base.shown import plural
-from volt.settings import TrialSettings
+from volt.settings import InputSettings, TrialSettings
 from volt.trial.data import (
     OFFSET,
     TrialText,
@@ -37,7 +37,7 @@ REFERENCE, RESULTS, PAGE, PLOT = "reference.txt", "results.json", "report.html",
 GONE = {"size": "is `preset` now."}
 
 
-@accepts(TrialSettings, gone=GONE)
+@accepts(InputSettings, TrialSettings, gone=GONE)
 def trial(
     source: str,
     target: str,
@@ -57,12 +57,13 @@ def trial(
     """
     check_output(output, [source, target, *valid, *test, *vocabularies])
     asked = _asked("translation", options)
-    text, messages = training_pairs(source, target)
-    texts = TrialTexts(text, read_parallel(*valid), read_parallel(*test))
+    reading = read_as(options)
+    text, messages = training_pairs(source, target, reading)
+    texts = TrialTexts(text, *(read_parallel(*pair, reading) for pair in (valid, test)))
     return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
 
 
-@accepts(TrialSettings, gone=GONE)
+@accepts(InputSettings, TrialSettings, gone=GONE)
 def lm_trial(
     text: str | Sequence[str],
     *,
@@ -83,24 +84,32 @@ def lm_trial(
     files = [text] if isinstance(text, (str, Path)) else list(text)
     check_output(output, [*files, *([heldout] if heldout else []), *vocabularies])
     asked = _asked("lm", options)
-    train_text, held_out, messages = training_lines(files, heldout)
+    train_text, held_out, messages = training_lines(files, heldout, read_as(options))
     texts = TrialTexts(train_text, held_out, held_out)
     return _trial(asked, texts, messages, vocabularies, output, threads, progress, say)
 
 
-def training_pairs(source: str, target: str) -> tuple[TrialText, list[str]]:
+def read_as(options: Mapping[str, Any]) -> InputSettings:
+    """What options say about how texts are read."""
+    reading = InputSettings(**InputSettings.given_in(options))
+    if reading.input_format in ("counts", "pairs"):
+        raise SettingsError("a trial has to see the text itself: word counts are not enough")
+    return reading
+
+
+def training_pairs(source: str, target: str, reading: InputSettings) -> tuple[TrialText, list[str]]:
     """What translation models are trained on, and what to know about it."""
-    text, empty = without_empty(read_parallel(source, target))
+    text, empty = without_empty(read_parallel(source, target, reading))
     if not len(text):
         raise InputError(f"{source} and {target}: no pair has text on both sides")
     return text, [f"{empty:,} training pairs with an empty side left out"] if empty else []
 
 
 def training_lines(
-    files: Sequence[str], heldout: str | None
+    files: Sequence[str], heldout: str | None, reading: InputSettings
 ) -> tuple[TrialText, TrialText, list[str]]:
     """What language models are trained on, what is held out, and what to know about it."""
-    text, empty = without_empty(read_sentences(*files))
+    text, empty = without_empty(read_sentences(*files, reading=reading))
     if not len(text):
         raise InputError(f"{', '.join(map(str, files))}: the text has no lines")
     messages = [f"{plural(empty, 'empty training line')} left out"] if empty else []
@@ -111,7 +120,7 @@ def training_lines(
             held_out,
             [*messages, f"every 20th line is held out: {plural(len(held_out), 'line')}"],
         )
-    held_out, _ = without_empty(read_sentences(heldout))
+    held_out, _ = without_empty(read_sentences(heldout, reading=reading))
     if not len(held_out):
         raise InputError(f"{heldout}: the text has no lines")
     return text, held_out, messages

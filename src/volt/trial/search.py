@@ -18,6 +18,7 @@ from volt.trial.run import (
     RESULTS,
     check_output,
     lm_trial,
+    read_as,
     training_lines,
     training_pairs,
     trial,
@@ -80,8 +81,11 @@ def trained_search(
     held_out = (*(options.get("valid") or ()), *(options.get("test") or ()), options.get("heldout"))
     check_output(output, [*files, *(one for one in held_out if one)])
     asked = parse_sizes(sizes or DEFAULT_SIZES)
+    reading = read_as(options)
     text, *_ = (
-        training_lines(files, options.get("heldout")) if task == "lm" else training_pairs(*files)
+        training_lines(files, options.get("heldout"), reading)
+        if task == "lm"
+        else training_pairs(files[0], files[1], reading)
     )
     curve = candidates([text.lines()], merges=max(asked), threads=options.get("threads")).curve
     reached = [size for size in asked if curve.size[0] <= size <= curve.size[-1]]
