@@ -415,6 +415,19 @@ def test_a_result_without_a_manifest_is_skipped_by_the_names_of_its_files(tmp_pa
         ]
 
 
+def test_files_of_a_tokenizer_in_a_folder_are_skipped_with_a_warning(tmp_path):
+    (tmp_path / "a.json").write_text('[{"text": "a b"}]')
+    (tmp_path / "hf").mkdir()
+    for name in ("tokenizer.json", "tokenizer_config.json", "merges.txt", "notes.txt"):
+        (tmp_path / "hf" / name).write_text("c\n")
+    with pytest.warns(
+        volt.VoltWarning, match="skipped 3 files of a tokenizer, not text: hf/merges"
+    ):
+        assert [Path(one.name).name for one in find_inputs(tmp_path)] == ["a.json", "notes.txt"]
+    (tmp_path / "hf" / "tokenizer.json").unlink()  # merges.txt may be anybody's
+    assert len(find_inputs(tmp_path)) == 4
+
+
 def test_a_folder_of_nothing_but_results_is_no_corpus(tmp_path):
     save_vocabulary(tmp_path / "out")
     with (

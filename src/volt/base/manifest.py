@@ -39,6 +39,10 @@ _TOKENIZER = (
     r"tokenizer(?:_config)?\.json|vocab\.json|merges\.txt|special_tokens_map\.json"
     r"|added_tokens\.json|[^/]+\.(?:model|vocab|tiktoken)"
 )
+TOKENIZER_FILES = re.compile(
+    rf"{_TOKENIZER}|chat_template\.jinja|(?:generation_)?config\.json|.+\.safetensors(?:\.index\.json)?"
+)
+"""What lies in the folder of a tokenizer, or of a model with one, and is not text."""
 EARLY_FILES = re.compile(
     rf"(?:(?:source|target|scripts/[^/]+)/)?(?:{_LEARNED})|id_map(?:\.[0-9]+)?\.npy"
     rf"|(?:refit|parts)\.json|(?:model/)?(?:{_TOKENIZER})"
@@ -89,6 +93,13 @@ def result_files(folder: Path) -> set[str]:
     if _is_early(folder):
         return {name for name in entries_below(folder) if EARLY_FILES.fullmatch(name)}
     return set()
+
+
+def tokenizer_files(folder: Path) -> set[str]:
+    """The files of a folder that are a tokenizer's, by their names."""
+    if not (folder / "tokenizer.json").is_file():
+        return set()
+    return {one.name for one in folder.iterdir() if TOKENIZER_FILES.fullmatch(one.name)}
 
 
 def foreign_files(folder: Path, holds: Holds) -> list[str]:

@@ -25,7 +25,8 @@ from volt.base.checks import did_you_mean
 from volt.base.errors import ArgumentTypeError, InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
 from volt.base.gate import reading
-from volt.base.manifest import result_files, some_of
+from volt.base.manifest import result_files, some_of, tokenizer_files
+from volt.base.shown import plural
 from volt.counting.decoding import BlockReader, NextBytes, decompressed
 from volt.counting.documents import BATCH, Documents, as_lines, batches_of_strings, bytes_of_some
 from volt.counting.objects import (
@@ -417,24 +418,25 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
         return [TextInput(str(path), weight, path=path)]
     if (saved := saved_data_set(path)) is not None:
         return [TextInput(str(file), weight, path=file) for file in saved]
-    results: list[str] = []
+    skipped: dict[str, list[str]] = {whose: [] for whose in NOT_TEXT}
     try:
         matches = _matcher(path, glob)
-        names = sorted(filter(matches, _files_below(path, results)))
-        results = sorted(filter(matches, results))
+        names = sorted(filter(matches, _files_below(path, skipped)))
     except (ValueError, NotImplementedError) as error:
         raise SettingsError(f"`glob` {glob!r}: {error}") from None
     except OSError as error:
         raise InputError(f"cannot read {error.filename}: {error.strerror}") from error
-    if results:
-        number = f"{len(results):,} file" + ("s" if len(results) > 1 else "")
-        warnings.warn(
-            f"{path}: skipped {number} that volt wrote, not text: {some_of(results)}",
-            VoltWarning,
-            stacklevel=2,
-        )
+    for whose, files in skipped.items():
+        files = sorted(filter(matches, files))
+        if files:
+            number = plural(len(files), "file")
+            warnings.warn(
+                f"{path}: skipped {number} {whose}, not text: {some_of(files)}",
+                VoltWarning,
+                stacklevel=2,
+            )
     if not names:
-        other = "other " if results else ""
+        other = "other " if any(skipped.values()) else ""
         raise InputError(f"no {other}file below {path} matches {glob!r}")
     return [TextInput(str(file), weight, path=file) for file in map(path.joinpath, names)]
 
@@ -456,23 +458,29 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _files_below(folder: Path, results: list[str]) -> Iterator[str]:
-    """Paths of the files in a folder, relative to it, in any order, without hidden ones. What volt
-    wrote is not text and goes to `results`. Links to folders are not followed. A folder that can't
-    be read is an error, because nobody would notice that its files are missing."""
+NOT_TEXT = {"that volt wrote": result_files, "of a tokenizer": tokenizer_files}
+"""What is skipped in a folder, and what finds it."""
+
+
+def _files_below(folder: Path, skipped: Mapping[str, list[str]]) -> Iterator[str]:
+    """Paths of the files in a folder, relative to it, in any order, without hidden ones. What is
+    not text goes to `skipped`. Links to folders are not followed. A folder that can't be read is
+    an error, because nobody would notice that its files are missing."""
     inner = [""]
-    skipped: set[str] = set()
+    kinds: dict[str, list[str]] = {}
     while inner:
         below = inner.pop()
-        skipped.update(below + name for name in result_files(folder / below))
+        for whose, find in NOT_TEXT.items():
+            for name in find(folder / below):
+                kinds.setdefault(below + name, skipped[whose])
         with os.scandir(folder / below) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     inner.append(f"{below}{entry.name}/")
-                elif below + entry.name in skipped:
-                    results.append(below + entry.name)
+                elif below + entry.name in kinds:
+                    kinds[below + entry.name].append(below + entry.name)
                 elif os.path.isfile(entry) if entry.is_symlink() else entry.is_file():  # noqa: PTH113
                     yield below + entry.name
 
