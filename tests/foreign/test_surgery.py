@@ -338,8 +338,8 @@ def test_residues_are_taken_out(tmp_path):
     assert row.residues == 2
     result = volt.refit(path, [text], residues=True)
     assert [before.names[i] for i in np.flatnonzero(result.id_map < 0)] == ["ab"]
-    assert "2 residues" in result.messages[-2] and "1 of them" in result.messages[-2]
-    assert result.messages[-1] == "1 residue stayed: a token made from it has no other pair"
+    assert "2 residues" in result.messages[-3] and "1 of them" in result.messages[-3]
+    assert result.messages[-2] == "1 residue stayed: a token made from it has no other pair"
     after = open_original(path).changed(result.change)
     assert pieces(after, text) == pieces(before, text)
     assert pieces(after, ["abcd", "ab"]) == [["abcd"], ["a", "b"]]

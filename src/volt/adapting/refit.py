@@ -283,6 +283,26 @@ class Subject:
         before, after = self._fit_by_library(documents, done.change)
         return replace(done, before=before, after=after)
 
+    def what_changed(self, done: RefitResult) -> str:
+        """How much of the text is encoded differently: of the words that were counted, nothing."""
+        what, number = "counted words", 0
+        if (
+            not isinstance(self.text.on, WordCounts)
+            and (self.text.options.get("min_count") or 1) < 2
+        ):
+            what = "lines of the text"
+            if not self.original.exact and self.original.engine is not None:
+                documents = fitting_documents(self.text.on, self.text.options)
+                lines = [line for one in documents for line in one.splitlines(keepends=True)]
+                before = self.original.engine.encode_batch(lines)
+                after = self.original.changed(done.change).encode_batch(lines)
+                number = sum(done.id_map[one].tolist() != other
+                             for one, other in zip(before, after, strict=True))  # fmt: skip
+        return (
+            f"{what} that are encoded differently: {number:,}; other text is encoded as before, "
+            "too, unless it had one of the tokens that were taken out"
+        )
+
     def _fit_by_library(self, documents: list[str], change: Change) -> tuple[Fit, Fit]:
         """How the tokenizer cuts the documents, before and after."""
         assert self.original.engine is not None
@@ -338,10 +358,12 @@ def refit(
         )
     old, counts = _with_last_pairs(subject.original.vocabulary), subject.counts()
     if residues:
-        left = without_residues(old, counts, pinned, subject.threads)
+        left = without_residues(old, counts, pinned, subject.threads, subject.original.idle)
         messages += left.messages
         new = Changed("refit", left.vocabulary, left.id_map, {"residues": "removed"})
-        return subject.result(old, new, counts, rerouted=left.rerouted)
+        done = subject.result(old, new, counts, rerouted=left.rerouted)
+        messages.append(subject.what_changed(done))
+        return done
     pinned |= _stays_spelled(old, messages)
     if subject.checkpoint is not None and settings.size is None and not named:
         settings = _for_checkpoint(settings, subject.checkpoint, messages)

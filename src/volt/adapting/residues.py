@@ -2,17 +2,21 @@
 
 Other tokens are made from a residue, so each of these gets another pair: the two tokens that its
 own text merges into without the residue. A residue stays if some token has no such pair, or could
-no longer be reached, or if a word of the text came out differently.
+no longer be reached, or if two tokens that stood side by side would now be merged otherwise. So
+every text, not just the one that was given, is encoded as before if its tokens all stay
+(borders.py says why).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.adapting.borders import Merging, Parents, changed_beside_others
 from volt.adapting.owned import restrict, token_frequencies
 from volt.base.errors import SettingsError
 from volt.base.shown import plural
@@ -34,14 +38,17 @@ class WithoutResidues:
     vocabulary: Vocabulary
     id_map: NDArray[np.int64]
     rerouted: dict[tuple[str, str], tuple[str, str]]
-    """Merges that are replaced, and by what."""
+    """Merges that are replaced, and by what; by themselves, if another part of theirs is replaced.
+    Their tokens have no other merges."""
     messages: list[str]
 
 
 def without_residues(
-    old: Vocabulary, counts: WordCounts, pinned: frozenset[int], threads: int
-) -> WithoutResidues:
-    """Take out the residues that can go; every word of the text is encoded as before."""
+    old: Vocabulary, counts: WordCounts, pinned: frozenset[int], threads: int,
+    idle: Sequence[str] = (),
+) -> WithoutResidues:  # fmt: skip
+    """Take out the residues that can go; every text whose tokens all stay is encoded as before.
+    `idle` are tokens of the file that are never merged, and might be without a residue in them."""
     before = Tokenizer(old, threads=threads)
     shown = token_frequencies(before, counts).astype(np.int64)
     found = find_residues(old, shown)
@@ -49,7 +56,10 @@ def without_residues(
         raise SettingsError(f"`residues`: the tokens of a {old.encoding} vocabulary do not merge")
     parents = {i: (a, b) for i, (a, b) in enumerate(parents_of(old).tolist()) if a != NO_TOKEN}
     ids, offsets = before.encode_words(counts)
-    reachable = {*range(len(old))} - {*find_unreachable(before)}
+    unreachable = find_unreachable(before)
+    reachable = {*range(len(old))} - {*unreachable}
+    lengths = [len(text) for text in old.texts]
+    was = Merging(parents, old.columns.ranks.tolist(), lengths)
     removed = {*found} - pinned
     stays = {"it is pinned": len({*found} & pinned)}  # why residues stay, and how many
 
@@ -58,12 +68,19 @@ def without_residues(
         stays[why] = stays.get(why, 0) + len(removed & some)
         removed = removed - some
 
+    asleep = [*idle, *(old.texts[i] for i in unreachable if i not in parents)]
+    keep("a token that is never merged might be without it", _inside(old, removed, asleep))
     for _ in range(MOST_ROUNDS):
         tried = _without(old, parents, removed)
         if isinstance(tried, set):
             keep("a token made from it has no other pair", tried)
             continue
-        vocabulary, id_map, rerouted = tried
+        vocabulary, id_map, new_parents = tried
+        now = Merging(new_parents, was.ranks, lengths)
+        risky = _ancestors(parents, changed_beside_others(was, now, reachable - removed))
+        if risky & removed:
+            keep("another text would be encoded differently", risky)
+            continue
         after = Tokenizer(vocabulary, threads=threads)
         again, ends = after.encode_words(counts)
         changed = _ancestors(parents, _changed(ids, offsets, again, ends, id_map)) & removed
@@ -72,21 +89,28 @@ def without_residues(
         if not changed | hidden and np.array_equal(id_map[ids], again.astype(np.int64)):
             messages = [
                 f"{len(found):,} residues: tokens that the text makes, but never shows; "
-                f"{len(removed):,} of them were taken out, and the text is encoded as before; "
-                "other words may be cut differently",
+                f"{len(removed):,} of them were taken out",
                 *(
                     f"{plural(number, 'residue')} stayed: {why}"
                     for why, number in stays.items()
                     if number
                 ),
             ]
+            rerouted = _rerouted(old.texts, parents, new_parents)
             return WithoutResidues(vocabulary, id_map, rerouted, messages)
         keep("a word of the text would be encoded differently", changed)
         keep("another token could no longer be reached", hidden if changed | hidden else removed)
     raise SettingsError("`residues`: no set of residues could be taken out")
 
 
-Tried = tuple[Vocabulary, NDArray[np.int64], dict[tuple[str, str], tuple[str, str]]]
+def _inside(old: Vocabulary, removed: set[int], texts: Sequence[str]) -> set[int]:
+    """The tokens that are part of a text."""
+    stripped = [old.marks.strip(text) for text in texts]
+    return {i for i in removed if any(old.marks.strip(old.texts[i]) in text for text in stripped)}
+
+
+Pairs = dict[tuple[str, str], tuple[str, str]]
+Tried = tuple[Vocabulary, NDArray[np.int64], dict[int, tuple[int, int]]]
 
 
 def _without(
@@ -100,7 +124,6 @@ def _without(
     }
     new_parents = {i: pair for pair, i in place.items()}
     stay: set[int] = set()
-    rerouted: dict[tuple[str, str], tuple[str, str]] = {}
 
     def rank(left: int, right: int) -> int | None:
         made = place.get((left, right))
@@ -110,15 +133,13 @@ def _without(
                      key=lambda i: (len(texts[i]), i))  # fmt: skip
     for i in waiting:
         letters = [ids[symbol] for symbol in old.marks.symbols(texts[i]) if symbol in ids]
-        pair = merge_symbols(letters, rank, lambda a, b: place[a, b], fewest=2)
-        lower = [part not in removed and tokens[part].rank < tokens[i].rank for part in pair]
+        left = merge_symbols(letters, rank, lambda a, b: place[a, b], fewest=2)
+        lower = [part not in removed and tokens[part].rank < tokens[i].rank for part in left]
         if lower != [True, True]:
             stay |= removed & _ancestors(parents, {i})
             continue
-        place[pair[0], pair[1]] = i
-        new_parents[i] = pair[0], pair[1]
-        left, right = parents[i]
-        rerouted[texts[left], texts[right]] = (texts[pair[0]], texts[pair[1]])
+        place[left[0], left[1]] = i
+        new_parents[i] = left[0], left[1]
     if stay:
         return stay
     smaller = replace(old, tokens=[
@@ -126,7 +147,23 @@ def _without(
         for i, token in enumerate(tokens)
     ])  # fmt: skip
     vocabulary, id_map = restrict(smaller, {*range(len(old))} - removed)
-    return vocabulary, id_map, rerouted
+    if old.merge_rule == "concat":  # any two tokens that make one
+        ids_of = np.append(np.flatnonzero(id_map >= 0), NO_TOKEN)
+        now = ids_of[parents_of(vocabulary)].tolist()
+        new_parents = {int(ids_of[i]): (a, b) for i, (a, b) in enumerate(now) if a != NO_TOKEN}
+    return vocabulary, id_map, new_parents
+
+
+def _rerouted(texts: Sequence[str], old: Parents, new: Parents) -> Pairs:
+    """The old and the new pair of tokens that are merged from others now, or whose parts are."""
+    differ: set[int] = set()
+    found: Pairs = {}
+    for i in sorted(new, key=lambda i: len(texts[i])):
+        if i in old and (new[i] != old[i] or not differ.isdisjoint(new[i])):
+            differ.add(i)
+            (left, right), (other_left, other_right) = old[i], new[i]
+            found[texts[left], texts[right]] = texts[other_left], texts[other_right]
+    return found
 
 
 def _ancestors(parents: dict[int, tuple[int, int]], start: set[int]) -> set[int]:

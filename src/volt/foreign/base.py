@@ -65,7 +65,8 @@ class Change:
     """Old id to new id; -1 for a token that is dropped."""
     added: list[Added] = field(default_factory=list)
     rerouted: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    """Merges that are replaced: the old pair, and the pair that makes the same token instead."""
+    """Merges that are replaced: the old pair, and the pair that makes the same token instead, which
+    may be the same. All other pairs that make it go."""
     notes: list[str] = field(default_factory=list)
     """What to know about the files, once they are rewritten."""
 

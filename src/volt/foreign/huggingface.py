@@ -313,7 +313,9 @@ def _unigram_members(vocab: list[Any], names: Sequence[str | None], change: Chan
 def kept_merges(
     merges: Sequence[Any], names: Sequence[str | None], change: Change
 ) -> list[str | list[str]]:
-    """The merges whose tokens stay, in their order and spelling, then the new ones."""
+    """The merges whose tokens stay, in their order and spelling, then the new ones. A token whose
+    merge is replaced has no other."""
+    made = {"".join(pair) for pair in change.rerouted}
     strings = bool(merges) and isinstance(merges[0], str)
     known = {name for name in names if name is not None}
     stays: list[str | list[str]] = []
@@ -322,6 +324,8 @@ def kept_merges(
         if tuple(pair) in change.rerouted:
             pair = list(change.rerouted[pair[0], pair[1]])
             merge = " ".join(pair) if strings else pair
+        elif "".join(pair) in made:
+            continue
         if pair[0] in known and pair[1] in known and pair[0] + pair[1] in known:
             stays.append(merge)
     for one in change.added:

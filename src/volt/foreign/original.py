@@ -47,6 +47,15 @@ class Original:
         tokens = self.vocabulary.tokens
         return frozenset(i for i in self.engine.named if tokens[i].kind in ("merged", "piece"))
 
+    @property
+    def idle(self) -> list[str]:
+        """Tokens of text that are not merged from a pair, though the file may list one."""
+        if self.engine is None:
+            return []
+        other = {*self.engine.named, *self.engine.byte_ids, self.engine.unknown_id}
+        return [name for i, name in enumerate(self.engine.names) if name and i not in other
+                and self.vocabulary.tokens[i].kind in ("special", "symbol", "piece")]  # fmt: skip
+
     def files(self, vocabulary: Vocabulary, change: Change, folder: Path) -> list[str]:
         """Write the new vocabulary in the format of the original; returns notes on the files."""
         if self.engine is not None:
