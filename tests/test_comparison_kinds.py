@@ -8,8 +8,9 @@ import sys
 import pytest
 
 import volt
-from volt.comparison import as_csv, as_latex, as_text
+from volt.comparison import COLUMNS, as_csv, as_latex, as_text
 from volt.foreign.documents import parse_groups
+from volt.report.page import make_comparison_page
 
 EN = ["the house is small", "a small house", "the cat and the dog", "dogs and cats"] * 6
 DE = ["das haus ist klein", "ein kleines haus", "die katze und der hund", "hunde und katzen"] * 6
@@ -111,3 +112,25 @@ def test_a_tabular_per_table_in_latex(folder):
     head, body = text.split(r"\midrule")[:2]
     columns = head.splitlines()[0].count("r") - "tabular".count("r")
     assert body.splitlines()[1].count("&") == columns
+
+
+def test_kinds_of_text_have_models_of_their_own_and_a_note_says_so(tmp_path):
+    text = "".join(f"the cat {number} sat\n" for number in range(200))
+    found = {}
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(text if name == "a" else text[::-1], encoding="utf-8")
+        found[name] = str(tmp_path / name)
+    volt.learn(found["a"], size=300).save(tmp_path / "out")
+    apart = volt.compare([tmp_path / "out"], found)
+    assert "under a model of that kind alone" in apart.bits_note
+    whole = volt.compare([tmp_path / "out"], list(found.values())).bits_note
+    assert whole and "of that kind alone" not in whole
+
+
+def test_the_page_says_what_every_figure_means(tmp_path):
+    (tmp_path / "text").write_text("the cat sat\n" * 50, encoding="utf-8")
+    volt.learn(tmp_path / "text", size=270).save(tmp_path / "out")
+    page = make_comparison_page(volt.compare([tmp_path / "out"], tmp_path / "text")).decode()
+    for column in COLUMNS:
+        assert column.meaning.endswith(".")
+        assert f'"meaning":"{column.meaning}"' in page.replace('": "', '":"')

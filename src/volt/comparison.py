@@ -40,6 +40,10 @@ BITS_NOTE = (
     "bits per byte are measured over lines here and word by word in volt learn: compare them "
     "within this table only"
 )
+KINDS_NOTE = (
+    "; those of a kind of text are under a model of that kind alone, so those of all kinds "
+    "together can lie above each of them"
+)
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,14 @@ class Comparison:
     characters: int
     bytes: int
     messages: list[str] = field(default_factory=list)
+
+    @property
+    def bits_note(self) -> str:
+        """What to know about bits per byte; empty where there are none."""
+        kinds = [kind for row in self.rows for kind in row.kinds]
+        if all(one.bits_per_byte is None for one in (*self.rows, *kinds)):
+            return ""
+        return BITS_NOTE + (KINDS_NOTE if kinds else "")
 
     def summary(self) -> dict[str, Any]:
         return asdict(self)
@@ -341,25 +353,69 @@ class Column:
     key: str
     title: str
     form: str
+    name: str
+    """The title where there is room for it."""
+    meaning: str
 
 
 COLUMNS = (
-    Column("size", "size", ",d"),
-    Column("tokens", "tokens", ",d"),
-    Column("tokens_per_word", "tok/word", ".3f"),
-    Column("bytes_per_token", "bytes/tok", ".3f"),
-    Column("bits_per_byte", "bits/byte", ".4f"),
-    Column("renyi_efficiency", "Rényi", ".4f"),
-    Column("entropy_per_character", "H/char", ".4f"),
-    Column("single_token_words", "one-token", ".1%"),
-    Column("unknown", "unknown", ".3%"),
-    Column("partial", "part char", ".3%"),
-    Column("unused", "unused", ".1%"),
-    Column("residues", "residues", ",d"),
-    Column("overlap", "overlap", ".1%"),
-    Column("parity", "parity", ".3f"),
-    Column("gini", "Gini", ".4f"),
-)
+    Column("size", "size", ",d", "size", "Rows of the embedding table."),
+    Column("tokens", "tokens", ",d", "tokens", "Tokens of the whole text."),
+    Column(
+        "tokens_per_word", "tok/word", ".3f", "tokens per word",
+        "Words are what stands between spaces.",
+    ),
+    Column(
+        "bytes_per_token", "bytes/tok", ".3f", "bytes per token",
+        "UTF-8 bytes of the text over its tokens. More is shorter.",
+    ),
+    Column(
+        "bits_per_byte", "bits/byte", ".4f", "bits per byte",
+        "How well a language model of order 3, learned from nine tenths of the lines, predicts the "
+        "others. Less is better.",
+    ),
+    Column(
+        "renyi_efficiency", "Rényi", ".4f", "Rényi efficiency",
+        "How evenly the tokens are used, from 0 to 1 (order 2.5).",
+    ),
+    Column(
+        "entropy_per_character", "H/char", ".4f", "entropy per character",
+        "Nats per character if every token is predicted by its frequency alone.",
+    ),
+    Column(
+        "single_token_words", "one-token", ".1%", "single-token words",
+        "Share of the words that are one token.",
+    ),
+    Column(
+        "unknown", "unknown", ".3%", "unknown",
+        "Share of the tokens that are unknown or bytes of an unknown character.",
+    ),
+    Column(
+        "partial", "part char", ".3%", "parts of a character",
+        "Share of the tokens that are only a part of a character.",
+    ),
+    Column(
+        "unused", "unused", ".1%", "unused",
+        "Share of the vocabulary that the text does not use; special and byte tokens apart.",
+    ),
+    Column(
+        "residues", "residues", ",d", "residues",
+        "Tokens that the text makes and always merges on, so that it never shows them.",
+    ),
+    Column(
+        "overlap", "overlap", ".1%", "overlap with the first",
+        "Share of its tokens that the first vocabulary has, too.",
+    ),
+    Column(
+        "parity", "parity", ".3f", "parity",
+        "Tokens over those of the first kind of text, which says the same line by line; the "
+        "highest of all kinds.",
+    ),
+    Column(
+        "gini", "Gini", ".4f", "Gini",
+        "How unevenly the kinds of text are cut: 0 if the same lines take as many tokens in each.",
+    ),
+)  # fmt: skip
 KIND_COLUMNS = tuple(one for one in COLUMNS if one.key in KindRow.__dataclass_fields__)
 
 

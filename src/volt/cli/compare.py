@@ -40,7 +40,7 @@ class CompareCommand(File, Pattern, group="Input"):
 @command("volt compare out/ other/tokenizer.json --on test.txt")
 def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
-    from volt.comparison import BITS_NOTE, as_text
+    from volt.comparison import as_text
     from volt.foreign.documents import GROUP, parse_groups
 
     vocabularies = [*map(Path, asked.vocabularies)]
@@ -63,8 +63,8 @@ def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> N
         print_json(comparison.summary())
     else:
         print(*as_text(comparison), sep="\n")
-    bits = [BITS_NOTE] if any(row.bits_per_byte is not None for row in comparison.rows) else []
-    say(shown.quiet, *(f"note: {message}" for message in [*comparison.messages, *bits]))
+    messages = [*comparison.messages, *filter(None, [comparison.bits_note])]
+    say(shown.quiet, *(f"note: {message}" for message in messages))
     for row in comparison.rows:
         say(shown.quiet, *(f"note: {row.name}: {message}" for message in row.messages))
     if asked.output is not None:

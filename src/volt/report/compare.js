@@ -15,24 +15,29 @@
   const fixed = (digits) => (n) => n.toFixed(digits);
   const percent = (digits) => (n) => `${(n * 100).toFixed(digits)}%`;
   const whole = (n) => n.toLocaleString("en-US");
-  const COLUMNS = [
-    ["size", "size", whole], ["tokens", "tokens", whole], ["tokens per word", "tokens_per_word", fixed(3)], ["bytes per token", "bytes_per_token", fixed(3)],
-    ["bits per byte", "bits_per_byte", fixed(4)], ["Rényi efficiency", "renyi_efficiency", fixed(4)], ["entropy per character", "entropy_per_character", fixed(4)],
-    ["single-token words", "single_token_words", percent(1)], ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)],
-    ["unused", "unused", percent(1)], ["residues", "residues", whole], ["overlap with the first", "overlap", percent(1)],
-    ["parity", "parity", fixed(3)], ["Gini", "gini", fixed(4)],
-  ].filter(([, key]) => data.rows.some((row) => row[key] !== null));
-  const KIND_COLUMNS = [
-    ["tokens", "tokens", whole], ["bytes per token", "bytes_per_token", fixed(3)], ["bits per byte", "bits_per_byte", fixed(4)],
-    ["unknown", "unknown", percent(3)], ["parts of a character", "partial", percent(3)], ["parity", "parity", fixed(3)],
-  ];
+  const SHOWN = {
+    size: whole, tokens: whole, residues: whole, tokens_per_word: fixed(3), bytes_per_token: fixed(3), parity: fixed(3),
+    bits_per_byte: fixed(4), renyi_efficiency: fixed(4), entropy_per_character: fixed(4), gini: fixed(4),
+    single_token_words: percent(1), unused: percent(1), overlap: percent(1), unknown: percent(3), partial: percent(3),
+  };
+  const used = (rows) => data.columns.filter(({ key }) => rows.some((row) => (row[key] ?? null) !== null));
+  const columns = used(data.rows);
+  const figure = (row, key) => row[key] === null ? "-" : SHOWN[key](row[key]);
   find("lead").textContent = `On ${counted(data.documents, "document")}, ${counted(data.lines, "line")}, ${data.words ? `${whole(data.words)} words between spaces, ` : ""}${whole(data.characters)} characters.`;
   // A row per figure: a few vocabularies fit a narrow window side by side.
   find("rows").tHead.rows[0].append(cell("td", ""), ...data.rows.map((row) => cell("th", row.name, true)));
-  for (const [title, key, show] of [...COLUMNS, ["encoded by", "encoded_by", (name) => name]]) {
+  const add = (title, cells) => {
     const head = cell("th", title);
     head.scope = "row";
-    find("rows").tBodies[0].insertRow().append(head, ...data.rows.map((row) => cell("td", row[key] === null ? "-" : show(row[key]), true)));
+    find("rows").tBodies[0].insertRow().append(head, ...cells.map((text) => cell("td", text, true)));
+  };
+  for (const { key, name } of columns) add(name, data.rows.map((row) => figure(row, key)));
+  add("encoded by", data.rows.map((row) => row.encoded_by));
+  for (const { name, meaning } of columns) {
+    const term = document.createElement("dt"), definition = document.createElement("dd");
+    term.textContent = name;
+    definition.textContent = meaning;
+    find("meanings").append(term, definition);
   }
   const note = (text) => {
     const paragraph = document.createElement("p");
@@ -40,16 +45,16 @@
     find("notes").append(paragraph);
   };
   data.messages.forEach(note);
-  if (data.rows.some((row) => row.bits_per_byte !== null)) note(`${data.bits_note[0].toUpperCase()}${data.bits_note.slice(1)}.`);
+  if (data.bits_note) note(`${data.bits_note[0].toUpperCase()}${data.bits_note.slice(1)}.`);
   for (const row of data.rows) row.messages.forEach((message) => note(`${row.name}: ${message}`));
   if (data.rows[0].kinds.length) {
     find("kinds").hidden = false;
-    find("kind-rows").tHead.rows[0].append(cell("th", "text"), cell("th", "vocabulary"), ...KIND_COLUMNS.map(([title]) => cell("th", title, true)));
+    const ofKinds = used(data.rows.flatMap((row) => row.kinds));
+    find("kind-rows").tHead.rows[0].append(cell("th", "text"), cell("th", "vocabulary"), ...ofKinds.map(({ name }) => cell("th", name, true)));
     data.rows[0].kinds.forEach((kind, i) => {
       for (const row of data.rows) {
         const line = find("kind-rows").tBodies[0].insertRow();
-        const shown = KIND_COLUMNS.map(([, key, show]) => cell("td", row.kinds[i][key] === null ? "-" : show(row.kinds[i][key]), true));
-        line.append(cell("td", kind.name), cell("td", row.name), ...shown);
+        line.append(cell("td", kind.name), cell("td", row.name), ...ofKinds.map(({ key }) => cell("td", figure(row.kinds[i], key), true)));
       }
     });
   }

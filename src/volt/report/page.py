@@ -193,9 +193,13 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
 
 def make_comparison_page(comparison: Comparison) -> bytes:
     """The table of `volt compare` as a page, with charts."""
-    from volt.comparison import BITS_NOTE
+    from volt.comparison import COLUMNS
 
-    data = {"version": __version__, "bits_note": BITS_NOTE, **comparison.summary()}
+    columns = [{"key": one.key, "name": one.name, "meaning": one.meaning} for one in COLUMNS]
+    data = {
+        "version": __version__, "bits_note": comparison.bits_note, "columns": columns,
+        **comparison.summary(),
+    }  # fmt: skip
     return fill_page("compare.html", data, vega_bundle(), ["charts.js", "compare.js"])
 
 
