@@ -9,11 +9,13 @@ itself, `named` comes first. Whatever is wrong is an `InputError` that names the
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
 import shutil
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +30,8 @@ VOCABULARY = 2_000_000_000
 """Bytes of a vocabulary or tokenizer."""
 REPORT = 1 << 28
 """Bytes of report.json or choices.json: tens of megabytes for the largest vocabularies."""
+GZIP = b"\x1f\x8b"
+"""What a file compressed by gzip starts with."""
 SETTINGS = 1 << 26
 """Bytes of a JSON file with settings, such as config.json."""
 
@@ -80,6 +84,21 @@ def read_bytes(path: Place, most: int = VOCABULARY) -> bytes:
             data += more
     if len(data) > most:
         raise _too_large(path, most)
+    return data
+
+
+def inflated(path: Place, most: int | None = None) -> bytes:
+    """What a file contains, or the first bytes of it; unpacked if it is compressed by gzip."""
+    with open_file(path, VOCABULARY) as stream, reading(path):
+        packed = stream.read(len(GZIP)) == GZIP
+        stream.seek(0)
+        source: BinaryIO = gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[assignment]
+        try:
+            data = source.read(VOCABULARY + 1 if most is None else most)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{os.fspath(path)}: damaged or cut short: {error}") from None
+    if len(data) > VOCABULARY:
+        raise _too_large(path, VOCABULARY)
     return data
 
 

@@ -23,7 +23,7 @@ from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
 from volt.foreign.sentencepiece import SentencePieceModel
 from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
-from volt.foreign.vocab_files import BertVocabulary, open_pair
+from volt.foreign.vocab_files import BertVocabulary, open_clip, open_pair
 from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import FILE_KINDS, Identified, identify
@@ -107,6 +107,7 @@ def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engi
         "gpt2": lambda: open_pair(place if place.is_dir() else place.parent, pattern),
         "bert": lambda: BertVocabulary(file),
         "marian-mt": lambda: MarianMT(file.parent),
+        "clip": lambda: open_clip(file, pattern),
         "rwkv": lambda: Rwkv(file),
         "gguf": lambda: open_gguf(file, pattern),
     }  # fmt: skip

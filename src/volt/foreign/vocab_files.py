@@ -1,4 +1,4 @@
-"""GPT-2's two files, and BERT's vocab.txt, run by Hugging Face's `tokenizers`."""
+"""GPT-2's two files, BERT's vocab.txt and CLIP's merges, run by Hugging Face's `tokenizers`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from volt.base.errors import InputError, SettingsError
-from volt.base.gate import read_lines, read_text
+from volt.base.gate import decoded, inflated, read_lines, read_text
+from volt.counting.marks import BYTE_LETTERS
 from volt.foreign.base import Change
 from volt.foreign.huggingface import (
     HuggingFace,
@@ -14,7 +15,7 @@ from volt.foreign.huggingface import (
     renumbered_beside,
     rewritten_table,
 )
-from volt.formats.gpt2 import pair_data
+from volt.formats.gpt2 import clip_parts, pair_data
 from volt.formats.huggingface.folder import CONFIG, PLAIN_NAME, settings_of
 from volt.formats.huggingface.parts import bert_parts, whole_file
 
@@ -91,3 +92,45 @@ class BertVocabulary(HuggingFace):
         lines = [*(name for _, name in kept), *(one.text for one in change.added)]
         files = {self.file.name: "".join(f"{line}\n" for line in lines).encode()}
         return files | renumbered_beside(self.file.parent, change)
+
+
+# --------------------------------------------------------------------------------------------- CLIP
+
+FIRST_BYTES = (*range(33, 127), *range(161, 173), *range(174, 256))
+"""The bytes that are their own letters, whose tokens come first."""
+LISTED = 49152 - 256 - 2
+"""Merges that CLIP uses. The file has more."""
+AROUND = ("<|startoftext|>", "<|endoftext|>")
+
+
+def open_clip(file: Path, pattern: str | None) -> HuggingFace:
+    """bpe_simple_vocab_16e6.txt.gz. The ids are places: letters, letters at the end of a word, the
+    first merges, two names. How text is cleaned and cut is in CLIP's code, so it is asked for."""
+    if pattern != "clip":
+        found = "nothing tells" if pattern is None else f"{pattern!r} is another way"
+        raise SettingsError(
+            f"{file}: CLIP's merges do not say how text is cleaned and cut, and {found}: give the "
+            "`pattern` clip for what transformers' CLIPTokenizer does (NFC, white space as one "
+            "space, lower case; OpenAI's code repairs text with ftfy and html.unescape before), or "
+            "name a tokenizer.json of the model"
+        )
+    listed = decoded(file, inflated(file)).split("\n")[1 : LISTED + 1]
+    pairs = [tuple(line.split()) for line in listed if line]
+    for number, pair in enumerate(pairs, 2):
+        if len(pair) != 2:
+            raise InputError(f"{file}, line {number}: two tokens expected, found {len(pair)}")
+    order = [*FIRST_BYTES, *sorted({*range(256)} - {*FIRST_BYTES})]
+    letters = [chr(BYTE_LETTERS[byte]) for byte in order]
+    tokens = [*letters, *(f"{letter}</w>" for letter in letters), *map("".join, pairs), *AROUND]
+    vocab = {token: number for number, token in enumerate(tokens)}
+    first, last = ([name, vocab[name]] for name in AROUND)
+    parts = clip_parts()
+    model = {"type": "BPE", "vocab": vocab, "merges": [*map(" ".join, pairs)], **parts["model"]}
+    around = {"type": "RobertaProcessing", "sep": last, "cls": first, "trim_offsets": False,
+              "add_prefix_space": False}  # fmt: skip
+    added = [{"id": vocab[name], "content": name, **PLAIN_NAME, "special": True}
+             for name in AROUND]  # fmt: skip
+    data = whole_file(added, **parts | {"model": model, "post_processor": around})
+    engine = HuggingFace(str(file), json.dumps(data, ensure_ascii=False), "clip")
+    engine.messages.append("text is cleaned as transformers' CLIPTokenizer does, without ftfy")
+    return engine

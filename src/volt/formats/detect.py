@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.errors import InputError
-from volt.base.gate import open_file, read_bytes, reading
+from volt.base.gate import GZIP, inflated, open_file, read_bytes, reading
 from volt.counting.marks import END_MARK
 from volt.formats.gpt2 import PAIRS
 from volt.formats.reasons import INSTEAD
@@ -49,6 +49,7 @@ FILE_KINDS = {
         "an OPUS-MT folder: source.spm, target.spm and vocab.json",
         refused="two models share its ids; import source.spm or target.spm alone",
     ),
+    "clip": FileKind("bpe_simple_vocab of CLIP", by_engine=True),
     "rwkv": FileKind("an RWKV vocabulary", refused="its tokens reach over the words of any text"),
     "gguf": FileKind("a GGUF file", by_engine=True),
     "subword-nmt": FileKind("subword-nmt codes", "subword-nmt"),
@@ -60,7 +61,10 @@ FILE_KINDS = {
 
 BERT_NAMES = (b"[UNK]", b"[CLS]", b"[SEP]")
 RWKV_LINE = re.compile(rb"\d+ b?(['\"]).*\1 \d+\r?$")
+CLIP_LINE = re.compile(rb"\"?bpe_simple_vocab\S*#version:")
 OPENNMT_LINE = re.compile(rb"v3;(true|false);(true|false);(true|false);")
+PIECE_LINE = re.compile(rb".+\t-?\d[\d.e+-]*\r?$", re.DOTALL)
+"""Of the list that SentencePiece writes beside a model."""
 HF_START = re.compile(rb'\s*\{\s*"version"\s*:\s*"[^"]*"\s*,\s*"truncation"\s*:')
 """What Hugging Face's library writes first; the file need not be read for it."""
 FOLDER_FILES = (
@@ -68,7 +72,7 @@ FOLDER_FILES = (
     "dict.txt",
 )  # fmt: skip
 """The files of a folder that are looked at if it has none of the above."""
-FOLDER_ENDINGS = (".tiktoken", ".gguf", ".model", ".spm")
+FOLDER_ENDINGS = (".tiktoken", ".gguf", ".model", ".spm", ".txt.gz")
 """Of files whose names may be any, one such file is taken, or one list that is known by content."""
 
 
@@ -162,6 +166,10 @@ def _of_file(path: Path) -> str:
         start = stream.read(10)
         if start.startswith(b"GGUF"):
             return "gguf"
+        if start.startswith(GZIP):
+            if CLIP_LINE.match(inflated(path, 256)):
+                return "clip"
+            raise InputError(f"{path}: compressed, and not bpe_simple_vocab of CLIP: unpack it")
         if start[6:] == b'\0\0{"':
             raise InputError(f"{path}: the weights of a model (safetensors), not a tokenizer")
     data = read_bytes(path)
@@ -171,6 +179,8 @@ def _of_file(path: Path) -> str:
         return _of_json(data)
     if OPENNMT_LINE.match(first):
         return "opennmt"
+    if CLIP_LINE.match(first):
+        return "clip"
     if path.name.endswith(".model") and not _base64_lines(data):
         return "sentencepiece"
     if first.startswith(b"#version:") or path.name in ("merges.txt", "vocab.bpe"):
@@ -182,6 +192,13 @@ def _of_file(path: Path) -> str:
     lines = data.split(b"\n")
     if RWKV_LINE.match(first) and all(map(RWKV_LINE.match, filter(None, lines[:100]))):
         return "rwkv"
+    if first and all(map(PIECE_LINE.match, filter(None, lines[:100]))):
+        model = path.with_suffix(".model")
+        beside = f"{model.name}, which is beside it" if model.exists() else "the .model"
+        raise InputError(
+            f"{path}: the pieces of a SentencePiece model and their scores, for people to read; "
+            f"how text is cut into them is in the model: name {beside}"
+        )
     token, _, rank = first.rpartition(b" ")
     if rank.isdigit() and token:
         if token.endswith(b":"):

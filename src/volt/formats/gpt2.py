@@ -143,7 +143,7 @@ def _parts(
         cuts = in_sequence(cutting_parts(PRETOKENIZERS["byte-level:qwen2"]))
         return {"normalizer": {"type": "NFC"}, "pre_tokenizer": cuts}, said
     if kind == "CLIP":
-        return _clip(), said
+        return clip_parts(), said
     raise SettingsError(
         f"{folder}: vocab.json and merges.txt do not say how text is cut, and "
         + (f"{CONFIG} names {named!r}, which volt does not know" if named
@@ -154,7 +154,8 @@ def _parts(
     )  # fmt: skip
 
 
-def _clip() -> Data:
+def clip_parts() -> Data:
+    """What transformers' CLIPTokenizer does: OpenAI's code with ftfy and html.unescape left out."""
     steps: list[Data] = [
         {"type": "NFC"},
         {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
