@@ -110,10 +110,9 @@ class Comparison:
     @property
     def bits_note(self) -> str:
         """What to know about bits per byte; empty where there are none."""
-        kinds = [kind for row in self.rows for kind in row.kinds]
-        if all(one.bits_per_byte is None for one in (*self.rows, *kinds)):
+        if all(row.bits_per_byte is None for row in self.rows):
             return ""
-        return BITS_NOTE + (KINDS_NOTE if kinds else "")
+        return BITS_NOTE + (KINDS_NOTE if self.rows[0].kinds else "")
 
     def summary(self) -> dict[str, Any]:
         return asdict(self)
