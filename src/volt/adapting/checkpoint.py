@@ -23,8 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.base.errors import InputError
-from volt.base.gate import SETTINGS, copy_file, keep_mode, open_file, parse_json, read_json, reading
+from volt.base.gate import (
+    SETTINGS,
+    copy_file,
+    keep_mode,
+    open_file,
+    parse_json,
+    read_json,
+    read_text,
+    reading,
+)
 from volt.base.schema import fixed, rows, table, text, whole
+from volt.foreign.json_text import JsonText
 from volt.foreign.settings_ids import ID_KEY, renumbered
 from volt.formats import huggingface
 from volt.formats.huggingface.folder import TEMPLATE, roles_beside
@@ -160,7 +170,9 @@ class Checkpoint:
             for name, data in ((CONFIG, self.config), (GENERATION, self.generation)):
                 if data is not None:
                     new = renumbered(data, lambda i, *_: int(rows.id_map[i]), name, messages)
-                    _write_json(target / name, _with_size(new, self.rows, len(vocabulary)))
+                    new = _with_size(new, self.rows, len(vocabulary))
+                    text = JsonText(read_text(self.folder / name)).with_changes(data, new)
+                    (target / name).write_bytes(text.encode())
             for name, content in (tokenizer_files or self._tokenizer(vocabulary)).items():
                 if name != GENERATION or self.generation is None:  # the model has its own
                     (target / name).write_bytes(content)

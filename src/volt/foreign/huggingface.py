@@ -351,7 +351,7 @@ def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | 
     return found
 
 
-def _renumbered_ids(file: Path, change: Change) -> bytes:
+def renumbered_ids(file: Path, change: Change) -> bytes:
     """Settings that name tokens by their ids; the others stay as they are written."""
 
     def new_id(number: Any, where: str, required: bool) -> int:
@@ -362,10 +362,7 @@ def _renumbered_ids(file: Path, change: Change) -> bytes:
     text = read_text(file)
     data = parse_json(str(file), text, table({}))
     new = renumbered(data, new_id, file.name, change.notes)
-    source = JsonText(text)
-    spans = {span: dumped(new[str(key)]) for key, span, _ in source.children(())
-             if new[str(key)] != data[str(key)]}  # fmt: skip
-    return source.with_spans(spans).encode()
+    return JsonText(text).with_changes(data, new).encode()
 
 
 def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
@@ -383,7 +380,7 @@ def renumbered_beside(folder: Path, change: Change) -> dict[str, bytes]:
                 spans[key_span] = dumped(str(new))
         files[CONFIG] = source.with_spans(spans).encode()
     if (folder / GENERATION).exists():
-        files[GENERATION] = _renumbered_ids(folder / GENERATION, change)
+        files[GENERATION] = renumbered_ids(folder / GENERATION, change)
     if (folder / ADDED).exists():
         ids: Mapping[str, int] = read_json(folder / ADDED, TOKEN_IDS, SETTINGS)
         source = JsonText(read_text(folder / ADDED))

@@ -58,6 +58,25 @@ class JsonText:
             last = end
         return "".join([*parts, self.text[last:]])
 
+    def with_changes(self, old: Any, new: Any) -> str:
+        """The text with its value `old` changed to `new`: only what differs is written again.
+
+        >>> JsonText('{"a": [1,  2.50]}').with_changes({"a": [1, 2.5]}, {"a": [7, 2.5]})
+        '{"a": [7,  2.50]}'
+        """
+        return self.with_spans(dict(self._changes(self._skip(0), old, new)))
+
+    def _changes(self, place: int, old: Any, new: Any) -> Iterator[tuple[Span, str]]:
+        if type(old) is type(new) and old == new:
+            return
+        tables = isinstance(old, dict) and isinstance(new, dict) and [*old] == [*new]
+        lists = isinstance(old, list) and isinstance(new, list) and len(old) == len(new)
+        if tables or lists:
+            for key, at, _ in self._members(place):
+                yield from self._changes(at, old[key], new[key])
+        else:
+            yield (place, self._end(place)), dumped(new)
+
     def style(self, path: Keys) -> tuple[str, str, str]:
         """How the members of a table or list are laid out: what is before the first, between two,
         and after the last."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import named
 from volt.foreign.base import Change, Engine
+from volt.foreign.huggingface import GENERATION, renumbered_ids
 from volt.foreign.native import Native
 from volt.foreign.opening import NO_LIBRARY, open_engine
 from volt.formats import FORMATS, detect, export, import_vocabulary
@@ -68,9 +69,14 @@ class Original:
         return export(vocabulary, self.form, folder / name).messages
 
     def rewritten(self, vocabulary: Vocabulary, change: Change) -> dict[str, bytes]:
-        """The files of the engine. A lone tokenizer.json gets settings for `transformers`."""
+        """The files of the engine, and the settings of its folder that name tokens by ids. A lone
+        tokenizer.json gets settings for `transformers`."""
         assert self.engine is not None
         files = self.engine.rewrite(change)
+        if self.path is not None and GENERATION not in files:
+            settings_of_model = self.path / GENERATION
+            if settings_of_model.exists():
+                files[GENERATION] = renumbered_ids(settings_of_model, change)
         if "tokenizer.json" in files and "tokenizer_config.json" not in files:
             settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
             files["tokenizer_config.json"] = as_json(config(vocabulary) if self.exact else settings)

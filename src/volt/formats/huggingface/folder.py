@@ -80,8 +80,8 @@ def generation_left_out(vocabulary: Vocabulary, folder: Path) -> list[str]:
     if not lost:
         return []
     return [
-        f"{GENERATION} is the model's and not taken over ({', '.join(lost[:4])}"
-        f"{', ...' if len(lost) > 4 else ''}); the ids stay, so keep it as it is"
+        f"{GENERATION} is the model's and not taken over ({', '.join(lost)}); the ids stay, so "
+        "keep it as it is"
     ]
 
 
