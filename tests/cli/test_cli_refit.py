@@ -218,7 +218,9 @@ def test_info_counts_residues_on_a_text_and_says_so_without_one(
     file = next(folder.rglob("tokenizer.json"))
     without = run("info", file)
     assert "residues" in without.stdout and "--on FILE" in without.stdout
-    assert "residues" not in json.loads(run("info", file, "--json").stdout)
+    facts = json.loads(run("info", file, "--json").stdout)
+    assert "residues" not in facts and facts["certain_residues"] == 0
+    assert "certain residues" in without.stdout
     (tmp_path / "text").write_text("the old house and the cat\n" * 20)
     found = run("info", file, "--on", tmp_path / "text", "--json")
     row = volt.compare([file], tmp_path / "text").rows[0]

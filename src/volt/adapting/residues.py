@@ -16,12 +16,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.adapting.borders import Merging, Parents, changed_beside_others
 from volt.adapting.owned import restrict, token_frequencies
 from volt.base.errors import SettingsError
 from volt.base.shown import plural
 from volt.counting.counts import WordCounts
 from volt.proposing.tokens import NO_TOKEN
+from volt.tokenizing.borders import Merging, Parents, changed_beside_others
 from volt.tokenizing.check import find_unreachable
 from volt.tokenizing.pairs import merge_symbols
 from volt.tokenizing.residues import find_residues, parents_of

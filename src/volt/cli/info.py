@@ -15,6 +15,7 @@ from volt.base.shown import plural
 from volt.cli.arguments import Pattern
 from volt.cli.command import command
 from volt.cli.console import print_json
+from volt.settings import in_flags
 
 if TYPE_CHECKING:
     from volt.report.page import Material
@@ -36,9 +37,12 @@ MOST_NAMES = 12
 """Special tokens that are listed for people."""
 
 
-RESIDUES = "residues, tokens that always merge on, are counted on a text: --on FILE"
+RESIDUES = (
+    "residues, tokens that always merge on, are counted on a text: --on FILE; certain without one "
+    "are only those that begin or end inside a character and merge with all that can stand there"
+)
 """Of somebody's tokenizer without a text. Where the text of a token stands alone, it is not merged
-on, so there is nothing to count before there is a text."""
+on, and what is not text alone is all there is to count before there is a text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +132,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
     """Plain data; None where the folder does not tell."""
     from volt.foreign.facts import vocabulary_facts
     from volt.proposing.tokens import SPELLED
-    from volt.report.answer import bound_sentence
+    from volt.report.answer import bound_sentence, doubts
     from volt.report.facts import kind_counts, never_used
     from volt.tokenizing.residues import find_residues
 
@@ -138,10 +142,6 @@ def diagnostics(material: Material) -> dict[str, Any]:
     corpus = (material.report or {}).get("corpus")
     texts = [token for token in vocabulary.tokens if token.kind in SPELLED]
     residues = find_residues(vocabulary)
-    decided = None
-    if choices is not None:
-        decided = next((one for one in choices["choices"]
-                        if one["criterion"] == choices["criterion"]), None)  # fmt: skip
     return {
         "size": len(vocabulary),
         "tokens": kind_counts(vocabulary),
@@ -153,7 +153,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
         "longest_token": max((len(token.text) for token in texts), default=0),
         **vocabulary_facts(vocabulary),
         "criterion": choices and choices["criterion"],
-        "doubts": decided and decided["doubts"],
+        "doubts": choices and [in_flags(one) for one in doubts(choices)],
         "bound": choices and bound_sentence(choices),
         "tokens_per_word": _share(corpus, "tokens", "spaced_words"),
         "bytes_per_token": _share(corpus, "bytes", "tokens"),

@@ -24,6 +24,7 @@ from volt.foreign.opening import open_engine
 from volt.formats.detect import identify, not_read
 from volt.formats.exchange import import_vocabulary
 from volt.tokenizing.check import find_unreachable
+from volt.tokenizing.residues import certain_residues
 from volt.tokenizing.roles import NAMED
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -68,6 +69,9 @@ def tokenizer_facts(path: str | os.PathLike[str], pattern: str | None = None) ->
         "longest_token": max((len(data.decode(errors="replace")) for data in texts), default=0),
         "marks": MARKS[engine.marks],
         "unreachable": None if inner is None else len(find_unreachable(Tokenizer(inner))),
+        "certain_residues": None
+        if inner is None or inner.look_up
+        else len(certain_residues(inner)),
         "merges": None if inner is None else inner.look_up is None,
         "encoded_by": engine.library,
         **how,
