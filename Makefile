@@ -83,6 +83,7 @@ demo: $(INSTALLED)
 	$(BIN)/volt learn demo/python-docs.txt -o demo/vocabulary --force
 	@echo; echo "A sentence, cut with it:"
 	@echo "Return the vocabulary that fits your text." | $(BIN)/volt encode -m demo/vocabulary
+	@echo; echo "To call volt by its name: source $(BIN)/activate"
 
 test: $(TOOLS)
 	$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -327,8 +327,7 @@ def published_table() -> str:
     found = table(["text", "model", "sizes and scores", "source"], rows)
     head = ["text", "`auto` for base", "its range", "`auto` for big", "decided by"]
     here = [
-        [one["text"], plain_size(one["base"]), f"{one['range'][0]:,} to {one['range'][1]:,}",
-         plain_size(one["big"]), one["reason"]]
+        [one["text"], plain_size(one["base"]), range_of(one), plain_size(one["big"]), one["reason"]]
         for one in published["auto"]
     ]  # fmt: skip
     like = f"What `auto` says on text of similar kind and amount:\n\n{table(head, here)}"
@@ -355,6 +354,13 @@ def curves_table(curves: Sequence[dict[str, Any]]) -> str:
             " and ".join(map(plain_size, auto["sizes"])) if auto else "-", *lost, one["source"],
         ])  # fmt: skip
     return table(head, rows)
+
+
+def range_of(answer: dict[str, Any]) -> str:
+    low, high = answer["range"]
+    if answer["open_upward"]:
+        return f"{low:,} upward, measured up to {high:,}"
+    return f"{low:,} to {high:,}"
 
 
 def between(sizes: Sequence[int], bleu: Sequence[float], chosen: Sequence[int]) -> float:

@@ -113,6 +113,38 @@ def test_whitespace_joins_words_with_single_spaces(whitespace):
     assert run("decode", "-q", "-m", whitespace, input=encoded.stdout).stderr == b""
 
 
+def test_the_notation_of_subword_nmt_and_back(whitespace, metaspace, tmp_path):
+    from subword_nmt import apply_bpe
+
+    text = "the lowe newe lower\nlower the\n"
+    encoded = run("encode", "-m", whitespace, "--as", "subword-nmt", input=text.encode())
+    assert (encoded.returncode, encoded.stderr) == (0, b"")
+    codes = tmp_path / "dict.codes"
+    exported = run("export", "-m", whitespace, "--to", "fairseq", "-o", tmp_path / "dict.txt")
+    assert f"volt encode -m {whitespace} --as subword-nmt".encode() in exported.stderr
+    with codes.open(encoding="utf-8") as stream:
+        assert encoded.stdout.decode() == "".join(
+            apply_bpe.BPE(stream).process_line(line + "\n") for line in text.splitlines()
+        )
+    listed = {line.split(" ")[0] for line in (tmp_path / "dict.txt").read_text().splitlines()}
+    assert {*encoded.stdout.decode().split()} <= listed
+    back = run("decode", "-m", whitespace, "--as", "subword-nmt", input=encoded.stdout)
+    assert back.stdout.decode() == text
+    wrong = run("decode", "-m", whitespace, input=encoded.stdout)
+    assert wrong.returncode == 2 and b"--as subword-nmt" in wrong.stderr
+    other = run("encode", "-m", metaspace, "--as", "subword-nmt", input=b"low")
+    assert other.returncode == 2 and b"learned with --pretokenizer whitespace" in other.stderr
+
+
+def test_documents_that_run_on_are_counted(byte_level):
+    ids = run("encode", "-m", byte_level, "--as", "ids", "--unit", "line", input=b"low\nlower\n")
+    joined = run("decode", "-m", byte_level, "--as", "ids", "--unit", "document", input=ids.stdout)
+    assert joined.stdout == b"lowlower"
+    assert b"note: 1 document had no line end and the next one follows directly" in joined.stderr
+    apart = run("decode", "-m", byte_level, "--as", "ids", "--unit", "line", input=ids.stdout)
+    assert (apart.stdout, apart.stderr) == (b"low\nlower\n", b"")
+
+
 def test_files_are_encoded_in_order_and_lines_stay_lines(metaspace, tmp_path):
     (tmp_path / "a").write_bytes(b"the low")
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"lower\n"))
@@ -172,6 +204,8 @@ def test_dropout_is_repeatable(metaspace):
         (["decode"], b"e\nxyz e\n", "stdin, line 2: 'xyz' is not one of the vocabulary's tokens"),
         (["decode", "--as", "ids"], b"1\n999999\n", "line 2: '999999' is not one of"),
         (["decode", "--as", "ids"], b"-1\n", "'-1'"),
+        (["decode"], b"\x93NUMPY\x01\n", "this is a NumPy file: --as npy"),
+        (["decode"], b"\x01\0\x07\0", "a file for training, which Python reads"),
         (["decode", "--as", "npy", "/no/such.npy"], b"", "cannot read /no/such.npy"),
     ],
 )

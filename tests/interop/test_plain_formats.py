@@ -11,7 +11,8 @@ import pytest
 from samples import learned, letter_texts, made_up, sample_lines, tokenizer_of
 
 import volt
-from volt.formats import FORMATS, detect, merges, subword_nmt
+from volt.counting.marks import WORD_END
+from volt.formats import FORMATS, detect, merges
 from volt.tokenizing.roles import Roles
 
 PRETOKENIZERS = ["metaspace", "whitespace", "byte-level"]
@@ -67,7 +68,7 @@ def test_the_dictionary_of_fairseq_fits_the_codes_beside_it(encoding, tmp_path):
     with codes.open(encoding="utf-8") as stream:
         peer = apply_bpe.BPE(stream, vocab=known)
     tok = tokenizer_of(vocabulary)
-    number_of = {subword_nmt.written_codes(text): i for i, text in enumerate(tok.tokens)}
+    number_of = {WORD_END.joined(text): i for i, text in enumerate(tok.tokens)}
     seen = 0
     for line in sample_lines():
         if vocabulary.unknown_id in tok.encode(line) or line.split(" ") != line.split():

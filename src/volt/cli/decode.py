@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast, get_args
 
 from volt.base.errors import InputError
-from volt.base.options import Settings, choice, one_of, option
+from volt.base.options import Settings, one_of, option
+from volt.base.shown import plural
 from volt.cli.arguments import File, ModelOption, Quiet, Stdin
 from volt.cli.command import command
 from volt.cli.console import say
-from volt.settings import units
+from volt.settings import TextForm, units
 from volt.tokenizing.training_files import offsets_path
 
 if TYPE_CHECKING:
@@ -27,13 +28,18 @@ BLOCK = 1 << 20
 """Bytes, or ids, of a line that are decoded at a time."""
 LONGEST_TOKEN = 1 << 24
 """Bytes. What is longer is not a token."""
-LONGEST_SHOWN = 200
+LONGEST_SHOWN = 40
 """Characters of what is not a token, in a message."""
+
+
+def forms() -> tuple[str, ...]:
+    """How ids may be written in what is decoded."""
+    return (*get_args(TextForm), "npy")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecodeCommand(Settings, group="Input"):
-    form: str = option("tokens", "How ids are written", choice("tokens", "ids", "npy"), flag="as")
+    form: str = option("tokens", "How ids are written", one_of(forms), flag="as")
     unit: str | None = option(
         None, "What a line of ids stands for: a line, or a whole document with its line ends",
         one_of(units), default_words="as the vocabulary reads text",
@@ -45,7 +51,7 @@ class DecodeCommand(Settings, group="Input"):
 def decode(
     model: ModelOption, inputs: Stdin, asked: DecodeCommand, target: File, shown: Quiet
 ) -> None:
-    """Decode what `volt encode` wrote."""
+    """Decode what `volt encode` wrote as tokens, ids or NumPy files."""
     beside = [offsets_path(Path(one)) for one in inputs.files if asked.form == "npy"]
     target.claim(inputs.files, beside, model.file)
     decoder = FileDecoder(model.load(), asked)
@@ -73,6 +79,8 @@ class FileDecoder:
         self._lines = 1
         self._lost = 0
         self._first_lost = 0
+        self._open = 0
+        """Documents that another one follows without a line end between them."""
 
     def blocks(self, files: Sequence[str]) -> Iterator[bytes]:
         """The text, in blocks that do not grow with the length of a line."""
@@ -90,22 +98,27 @@ class FileDecoder:
 
     def _decoded(self, parts: Iterator[_Part]) -> Iterator[bytes]:
         stream: DecodeStream | None = None  # of a line that goes on
-        unfinished = False
+        unfinished, begins, last = False, True, "\n"
         for ids, end in parts:
+            if begins and not last.endswith("\n"):
+                self._open += 1
+            begins = end is not None
             if unfinished:  # the file before lacks its last line end
                 yield b"\n"
                 unfinished = False
             self._see(ids)
             if end is not None and stream is None:
-                yield self._tokenizer.decode(ids, skip_special=self._skip_special).encode()
+                text = self._tokenizer.decode(ids, skip_special=self._skip_special)
             else:
                 stream = stream or self._tokenizer.decode_stream(skip_special=self._skip_special)
-                yield stream.push_many(ids).encode()
+                text = stream.push_many(ids)
+                if end is not None:
+                    text += stream.finish()
+                    stream = None
+            yield text.encode()
+            last = text[-1:] or last
             if end is None:
                 continue
-            if stream is not None:
-                yield stream.finish().encode()
-                stream = None
             self._lines += 1
             if not self._documents:  # the line ends of a document are among its tokens
                 yield end
@@ -122,17 +135,24 @@ class FileDecoder:
         self._lost += lost
 
     def losses(self) -> list[str]:
-        if not self._lost:
-            return []
-        return [f"{self._lost:,} unknown characters were lost, the first in line "
-                f"{self._first_lost:,}; they are <unk> in the text"]  # fmt: skip
+        found = []
+        if self._lost:
+            found.append(
+                f"{self._lost:,} unknown characters were lost, the first in line "
+                f"{self._first_lost:,}; they are <unk> in the text"
+            )
+        if self._documents and self._open:
+            found.append(
+                f"note: {plural(self._open, 'document')} had no line end and the next one follows "
+                "directly; --unit line ends each with one"
+            )
+        return found
 
     def _text_parts(self, inputs: Sequence[str]) -> Iterator[_Part]:
         from volt.counting.inputs import find_inputs
 
-        size = len(self._tokenizer)
-        tokens = self._tokenizer.printed if self._form == "tokens" else map(str, range(size))
-        id_of = {token.encode(): i for i, token in enumerate(tokens)}
+        written = self._tokenizer.written(cast(TextForm, self._form))
+        id_of = {token.encode(): i for i, token in enumerate(written)}
         for source in find_inputs(inputs):
             number = 1
             with source.open() as stream:
@@ -140,15 +160,27 @@ class FileDecoder:
                     try:
                         ids = [id_of[word] for word in text.split(b" ") if word]
                     except KeyError as error:
-                        ids_given = self._form == "tokens" and text.replace(b" ", b"").isdigit()
+                        word, kind = error.args[0], "ids" if self._form == "ids" else "tokens"
                         raise InputError(
                             f"{source.name}, line {number}: "
-                            f"{error.args[0].decode(errors='replace')[:LONGEST_SHOWN]!r} is not "
-                            f"one of the vocabulary's {self._form}"
-                            + ("; these look like ids: --as ids" if ids_given else "")
+                            f"{word.decode(errors='replace')[:LONGEST_SHOWN]!r} is not one of the "
+                            f"vocabulary's {kind}{_hint(text, self._form)}"
                         ) from None
                     yield _Part(ids, end)
                     number += end is not None
+
+
+def _hint(line: bytes, form: str) -> str:
+    """What a line may be that is not of this form."""
+    if line.startswith(b"\x93NUMPY"):
+        return "; this is a NumPy file: --as npy"
+    if b"\0" in line:
+        return "; this is a file for training, which Python reads: see volt encode"
+    if form != "ids" and line.replace(b" ", b"").isdigit():
+        return "; these look like ids: --as ids"
+    if form == "tokens" and b"@@ " in line:
+        return "; this looks like the notation of subword-nmt: --as subword-nmt"
+    return ""
 
 
 def _line_parts(stream: BinaryIO) -> Iterator[tuple[bytes, bytes | None]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, cast, get_args
 
 import volt
 from volt.base.errors import SettingsError
@@ -13,7 +13,7 @@ from volt.base.shown import plural
 from volt.cli.arguments import File, Folder, ModelOption, QuietRun, Spark, Stdin
 from volt.cli.command import Given, command
 from volt.cli.console import progress_for, refuse, say
-from volt.settings import EncodeSettings
+from volt.settings import EncodeSettings, TextForm
 
 NOT_WITH_SPARK = (
     "form", "unit", "document_eos", "resume", "dropout", "seed", "on_invalid", "threads",
@@ -21,11 +21,14 @@ NOT_WITH_SPARK = (
 )  # fmt: skip
 
 
+TEXT_FORMS = get_args(TextForm)
+
+
 def forms() -> tuple[str, ...]:
     """What ids may be written as."""
     from volt.tokenizing.training_files import TRAINING_FORMS
 
-    return ("tokens", "ids", *TRAINING_FORMS)
+    return (*TEXT_FORMS, *TRAINING_FORMS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +69,15 @@ def encode(
         _with_spark(model.load(1), inputs, settings, spark, target.output)
         return
     refuse(given, ("master", "column"), "--engine local")
-    if form.form in ("tokens", "ids"):
+    if form.form in TEXT_FORMS:
         refuse(given, ("document_eos", "resume"), f"--as {form.form}")
     elif target.output is None:
         raise SettingsError(f"--as {form.form} writes several files: name the first with -o")
     target.claim(inputs.files, model.file)
     tokenizer = model.load(run.threads)
     options = {**vars(settings), "progress": progress_for(run.quiet)}
-    if form.form in ("tokens", "ids"):
-        _write_text(tokenizer, inputs, options, form, target)
+    if form.form in TEXT_FORMS:
+        _write_text(tokenizer, inputs, options, cast(TextForm, form.form), target)
     else:
         wanted = form.document_eos if "document_eos" in given else None
         options |= {"form": form.form, "document_eos": wanted, "resume": form.resume}
@@ -123,11 +126,10 @@ def _write_files(
 
 
 def _write_text(
-    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: IdForm, target: File
+    tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: TextForm, target: File
 ) -> None:
     def write(stream: BinaryIO) -> None:
-        text_form: Literal["tokens", "ids"] = "ids" if form.form == "ids" else "tokens"
-        for block in tokenizer.encode_to_text(inputs.files, text_form, **options):
+        for block in tokenizer.encode_to_text(inputs.files, form, **options):
             stream.write(block)
 
     target.write(write)

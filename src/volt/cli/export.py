@@ -45,7 +45,9 @@ def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: 
         vocabulary = with_roles(vocabulary, roles)
         say(shown.quiet, verify_conversion(vocabulary, result.files[0], asked.to))
     elif not shown.quiet:
-        encode = f"volt encode -m {quote(model.model)} TEXT -o TEXT.bpe"
+        form = volt.formats.FORMATS[asked.to].encoded_as(vocabulary)
+        written = "" if form == "tokens" else f" --as {form}"
+        encode = f"volt encode -m {quote(model.model)}{written} TEXT -o TEXT.bpe"
         say(shown.quiet, "not verified: a list of tokens encodes no text", f"next: {encode}")
     if result.check is not None:
         say(shown.quiet, f"checked: {result.check} are encoded differently")

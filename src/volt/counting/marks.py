@@ -20,6 +20,8 @@ from typing import Final, Literal, NamedTuple
 SPACE_MARK: Final = "▁"
 """U+2581, for a space."""
 END_MARK: Final = "</w>"
+JOINER: Final = "@@"
+"""After a token that does not end a word, in the notation of subword-nmt."""
 """At the end of the last token of a word."""
 INNER_MARK: Final = "##"
 """At the start of every token of a word but the first."""
@@ -149,6 +151,14 @@ class _WordEnd(Marks):
 
     def spell(self, text: str, starts: bool | None = None, ends: bool | None = None) -> list[str]:
         return [text + END_MARK] * (ends is not False) + [text] * (ends is not True)
+
+    def joined(self, token: str) -> str:
+        """As subword-nmt writes it: `lo@@ w`, what does not end a word is marked.
+
+        >>> WORD_END.joined("lo"), WORD_END.joined("w</w>")
+        ('lo@@', 'w')
+        """
+        return token.removesuffix(END_MARK) if token.endswith(END_MARK) else token + JOINER
 
 
 class _Inner(Marks):

@@ -13,6 +13,7 @@ from volt.counting.words import PRETOKENIZERS, MergeRule, Pretokenizer
 from volt.formats.assembly import Parsed
 from volt.formats.merges import differing_tokens
 from volt.proposing.base import Encoding
+from volt.settings import TextForm
 from volt.tokenizing.vocabulary import Vocabulary
 
 Written = dict[Path, bytes]
@@ -58,6 +59,15 @@ class Format:
     """Names or endings by which its files are recognized."""
     example: tuple[str, str] = ("vocabulary", "")
     """A path to write to, and how to use what is there, for the report."""
+
+    encoded_as: Callable[[Vocabulary], TextForm] = lambda vocabulary: "tokens"
+    """How `volt encode` writes text for its files, if these are a list of tokens."""
+
+    def usage(self, vocabulary: Vocabulary) -> tuple[str, str]:
+        """The path and the use of `example`, for this vocabulary."""
+        path, then = self.example
+        form = self.encoded_as(vocabulary)
+        return path, then if form == "tokens" else then.replace("encode", f"encode --as {form}")
 
     def refuse(self, vocabulary: Vocabulary, *, checked: bool = False) -> str | None:
         """Why the format can't express a vocabulary, and what works instead; None if it can.

@@ -2,7 +2,7 @@
 
 Whitespace text that is merged goes to fairseq in the notation of subword-nmt, as its BPE
 `subword_nmt` gives it: `lo@@ w`. The codes for that are beside the dictionary. Other vocabularies
-are written as `volt encode` prints them.
+are written as `volt encode` prints them. `volt encode --as subword-nmt` has the notation, too.
 
 fairseq gives `<s>` 0, `<pad>` 1, `</s>` 2 and `<unk>` 3, which are not in the file, and numbers the
 lines from 4 on. So its ids are those of the file, not those of volt. Special tokens with these four
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from volt.base.gate import read_lines
 from volt.base.shown import plural
-from volt.counting.marks import END_MARK
+from volt.counting.marks import END_MARK, WORD_END
 from volt.formats import subword_nmt
 from volt.formats.assembly import Parsed
 from volt.formats.base import Format, Written
@@ -40,7 +40,7 @@ def write(vocabulary: Vocabulary, path: Path) -> Written:
     for number, printed in others(vocabulary, BUILT_IN):
         token = vocabulary.tokens[number]
         coded = joined and token.kind in SPELLED
-        text = subword_nmt.written_codes(token.text) if coded else printed
+        text = WORD_END.joined(token.text) if coded else printed
         lines.append(f"{text} {token.frequency // vocabulary.unit}\n")
     files = {path: "".join(lines).encode()}
     return files | (subword_nmt.write(vocabulary, codes_path(path)) if joined else {})
@@ -124,6 +124,7 @@ FORMAT = Format(
     read=read,
     refusals=lambda vocabulary: taken_names(vocabulary, "fairseq", BUILT_IN),
     notes=notes,
+    encoded_as=lambda vocabulary: "subword-nmt" if fits_codes(vocabulary) else "tokens",
     names=("dict.txt",),
     example=("dict.txt", "volt encode -m . train.de -o train.volt.de"),
 )

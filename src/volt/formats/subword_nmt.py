@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from volt.base.gate import read_lines
-from volt.counting.marks import END_MARK, WORD_END
+from volt.counting.marks import END_MARK, JOINER, WORD_END
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Format, Written
@@ -20,8 +20,6 @@ from volt.formats.files import parsed_count, read_merges
 from volt.formats.gpt2 import HEAD, merge_lines
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.vocabulary import Vocabulary
-
-JOINER = "@@"
 
 
 def vocabulary_path(codes: Path) -> Path:
@@ -31,7 +29,7 @@ def vocabulary_path(codes: Path) -> Path:
 def refusals(vocabulary: Vocabulary) -> Iterator[str]:
     yield from reasons.normalization(vocabulary, "subword-nmt")
     yield from reasons.symbols(vocabulary, "subword-nmt")
-    counts = Counter(map(written_codes, vocabulary.of_kind("character", "merged")))
+    counts = Counter(map(WORD_END.joined, vocabulary.of_kind("character", "merged")))
     if twice := next((text for text, count in counts.items() if count > 1), None):
         yield (
             f"subword-nmt writes two tokens as {twice!r}: the text contains the mark {JOINER!r} "
@@ -41,7 +39,7 @@ def refusals(vocabulary: Vocabulary) -> Iterator[str]:
 
 def write(vocabulary: Vocabulary, path: Path) -> Written:
     entries = [
-        f"{written_codes(token.text)} {token.frequency // vocabulary.unit}\n"
+        f"{WORD_END.joined(token.text)} {token.frequency // vocabulary.unit}\n"
         for token in vocabulary.tokens
         if token.kind in ("character", "merged")
     ]
@@ -49,11 +47,6 @@ def write(vocabulary: Vocabulary, path: Path) -> Written:
         path: merge_lines(vocabulary),
         vocabulary_path(path): "".join(entries).encode(),
     }
-
-
-def written_codes(text: str) -> str:
-    """A token as subword-nmt writes it."""
-    return WORD_END.strip(text) if WORD_END.position(text).ends else text + JOINER
 
 
 def read(path: Path, vocabulary: Path | None = None) -> Parsed:

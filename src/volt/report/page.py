@@ -22,7 +22,7 @@ from volt.base.schema import check, table
 from volt.base.shown import json_text
 from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
-from volt.report.answer import answer, criterion_rows
+from volt.report.answer import answer, criterion_rows, notes
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed_excerpt, packed_vocabulary, packed_whole, pretokenizers
 from volt.report.data import load_report
@@ -161,6 +161,7 @@ def answer_data(choices: dict[str, Any]) -> dict[str, Any]:
         "why": found.why,
         "doubt": found.doubt,
         "rows": [[name, in_flags(sentence)] for name, sentence in found.rows],
+        "notes": [in_flags(note) for note in notes(choices)],
         "criteria": [asdict(row) for row in criterion_rows(choices)],
     }
 
@@ -183,7 +184,7 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
     go on, and why the format refuses the vocabulary, if it does. Those that refuse it are last."""
     found = []
     for name, form in FORMATS.items():
-        path, then = form.example
+        path, then = form.usage(vocabulary)
         found.append({
             "name": form.toolkit, "command": f"volt export -m . --to {name} -o {path}",
             "then": then, "refused": in_flags(form.refuse(vocabulary) or ""),

@@ -56,6 +56,7 @@ LARGE_MODEL_MERGES = 200_000
 InputFormat = Literal[
     "auto", "text", "counts", "jsonl", "json", "parquet", "csv", "tsv", "arrow", "pairs"
 ]
+TextForm = Literal["tokens", "ids", "subword-nmt"]
 Rank = Literal["frequency", "merge"]
 ProfileName = Literal["paper", "literal", "released"]
 Select = Literal["merges", "transport"]
@@ -220,6 +221,11 @@ class CandidateSettings(MergeSettings, group="Tokens"):
     @property
     def default_source(self) -> str:
         return "bpe"
+
+    @property
+    def asks_for_candidates(self) -> bool:
+        """Was a source or a number of candidates named?"""
+        return self.candidates is not None or self.merges is not None
 
     @property
     def source(self) -> SourceChoice:

@@ -16,11 +16,12 @@ symbol; `decode` removes it again.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,8 +36,10 @@ from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import Cleaner
 from volt.counting.inputs import Text
+from volt.counting.marks import WORD_END
 from volt.counting.normalizers import BoundNormalizer
-from volt.settings import EncodeSettings
+from volt.proposing.tokens import SPELLED
+from volt.settings import EncodeSettings, TextForm
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
@@ -482,20 +485,19 @@ class Tokenizer(Decodes):
     def encode_to_text(
         self,
         inputs: Text | Iterable[Text],
-        form: Literal["tokens", "ids"] = "tokens",
+        form: TextForm = "tokens",
         *,
         progress: Progress | None = None,
         **options: Any,
     ) -> Iterator[bytes]:
-        """Files of any size as lines of tokens (see `printed`) or ids, separated by spaces, block
+        """Files of any size as lines of tokens or ids (see `written`), separated by spaces, block
         by block: a line per text, which is a line or a document (see `encode_file`). A last line
         without a line end has none here either.
 
         >>> b"".join(tokenizer.encode_to_text([["low", "slow"]])).decode()
         '▁low\\n▁ s low\\n'
         """
-        check_choice("form", form, ("tokens", "ids"))
-        names = self.printed if form == "tokens" else [*map(str, range(len(self)))]
+        names = self.written(form)
         table: Any = print_table(names) if self._cuts is None else names
         encoder, fed = self._file_encoder(inputs, EncodeSettings(**options), progress)
         unfinished = False
@@ -515,6 +517,30 @@ class Tokenizer(Decodes):
         '<s>'
         """
         return [printed_token(token) for token in self.tokens]
+
+    def written(self, form: TextForm = "tokens") -> list[str]:
+        """What stands for every id in a line of text: the token as it is printed, the id, or the
+        token in the notation of subword-nmt, `lo@@ w`.
+
+        >>> tokenizer.written("ids")[:3]
+        ['0', '1', '2']
+        """
+        check_choice("form", form, get_args(TextForm))
+        if form == "tokens":
+            return self.printed
+        if form == "ids":
+            return [*map(str, range(len(self)))]
+        if self.vocabulary.rule.mode.marks is not WORD_END:
+            raise SettingsError(
+                "`form` 'subword-nmt' is for vocabularies learned with `pretokenizer='whitespace'`"
+            )
+        tokens = zip(self.printed, self.vocabulary.tokens, strict=True)
+        found = [WORD_END.joined(text) if one.kind in SPELLED else text for text, one in tokens]
+        if twice := next((text for text, count in Counter(found).items() if count > 1), None):
+            raise SettingsError(
+                f"`form` 'subword-nmt' writes two tokens as {twice!r}: the text has its mark itself"
+            )
+        return found
 
     def _file_encoder(
         self, inputs: Text | Iterable[Text], settings: EncodeSettings, progress: Progress | None
