@@ -153,6 +153,17 @@ def test_differences_at_names_of_special_tokens_are_told_apart(pair, tmp_path):
     assert not volt.verify(pair[0], pair[0], text).only_at_names
 
 
+def test_conversions_say_it_in_the_same_words(pair, tmp_path):
+    """Gemma's added tokens are ordinary ones to volt."""
+    gemma = tmp_path / "tokenizer.json"
+    gemma.write_text(hugging_face("gemma"))
+    told = verify_conversion(volt.import_vocabulary(gemma)[0], gemma)
+    assert re.match("warning: different ids, at names of special tokens only: [0-9,]+ of", told)
+    vocabulary, _ = volt.import_vocabulary(pair[0])
+    assert verify_conversion(vocabulary, pair[1]).startswith("warning: different ids: ")
+    assert verify_conversion(vocabulary, pair[0]).startswith("verified: ")
+
+
 def test_converting_says_how_many_texts_are_equal(tmp_path):
     def run(*arguments):
         command = [sys.executable, "-m", "volt", *map(str, arguments)]

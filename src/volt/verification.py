@@ -68,6 +68,11 @@ class Verification:
         """Are all differences at names of special tokens?"""
         return 0 < self.at_names == self.documents - self.equal
 
+    def verdict(self, what: str = "ids") -> str:
+        """In a few words, the same wherever two tokenizers are compared."""
+        where = ", at names of special tokens only" if self.only_at_names else ""
+        return f"{'the same' if self.same else 'different'} {what}{where}"
+
     def summary(self) -> dict[str, Any]:
         return {"same": self.same, **asdict(self)}
 
@@ -275,15 +280,15 @@ def verify_conversion(
         return "not verified: there is no library to compare with"
     tokenizer = Tokenizer(vocabulary)
     found = verify_engines(Native(tokenizer, own.kind, own, alone=True), own, texts_for(own))
-    line = (
-        f"verified: {found.equal:,} of {found.documents:,} built-in texts have the same ids in "
-        f"{own.library}"
-    )
+    equal = f"{found.equal:,} of {found.documents:,} built-in texts"
+    line = f"verified: {equal} have the same ids in {own.library}"
+    if not found.same:
+        text = found.differences[0].text
+        line = (
+            f"warning: {found.verdict()}: {equal} are equal in {own.library}, text such as "
+            f"{text!r} is not"
+        )
     around = Native(tokenizer, "volt").around
     if unlike := _unlike_around((own.library, own.around), ("volt", around)):
         line += f"; warning: what is added around a text differs: {unlike}"
-    if found.same:
-        return line
-    only = " only at names of special tokens" if found.only_at_names else ""
-    text = found.differences[0].text
-    return f"{line}; warning: text such as {text!r} is encoded differently{only}"
+    return line
