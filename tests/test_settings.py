@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import volt
 from volt import settings
 from volt.base.errors import SettingsError
 from volt.base.options import (
@@ -156,7 +157,7 @@ def eat(place: str, *, threads: int = 1, **options: object) -> dict[str, object]
 
 def test_a_function_has_the_signature_of_its_settings():
     assert str(inspect.signature(eat)) == (
-        "(place: str, *, fruit: str = 'pear', number: int | None = None, litres: float = 0.5, "
+        "(place: str, *, fruit: str = 'pear', number: str | int | None = None, litres: float = 0.5, "
         "threads: int = 1) -> dict[str, object]"
     )
 
@@ -165,7 +166,7 @@ def test_its_docstring_lists_every_option_with_type_default_and_meaning():
     assert eat.__doc__ == (
         "Eat something.\n\nAnd drink.\n\n"
         "Words:\n    fruit : str, default 'pear'\n        Which fruit.\n"
-        "Size:\n    number : int | None, default all\n        How many.\n"
+        "Size:\n    number : str | int | None, default all\n        How many.\n"
         "    litres : float, default 0.5\n        How much.\n"
     )
 
@@ -187,3 +188,11 @@ def test_an_unknown_option_is_refused_with_a_hint(name, message):
     with pytest.raises(SettingsError) as error:
         eat("here", **{name: 1})
     assert str(error.value) == message
+
+
+def test_python_is_told_what_it_may_pass_not_how_often_a_flag_is_given():
+    parameters = inspect.signature(volt.learn).parameters
+    assert "str" in str(parameters["size"].annotation)
+    assert str(parameters["special"].annotation).startswith("str | ")
+    assert "several times" not in volt.learn.__doc__
+    assert volt.learn([["low lower lowest flow blow"] * 30], size="278").choice.size == 278

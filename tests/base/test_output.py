@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -284,8 +285,19 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(here, monkeyp
     refused("x" * 300, folder=True, says="File name too long")
     claim("missing/out", parents=True)
     claim("missing/out", folder=True)
-    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert names(here) == ["text"]  # nothing is left behind
+
+    def denied(**_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", denied)
     refused("out", says="cannot write out: Permission denied")
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_file_system_that_takes_no_files_is_found_out_before_the_work():
+    """Its permissions say that root may write there."""
+    refused("/proc/new/out", folder=True, says="cannot write /proc/new/out: No such file")
 
 
 def test_devices_pipes_and_descriptors_are_written_to(here):

@@ -399,14 +399,21 @@ def test_every_criterion_chooses_among_what_was_measured(criterion):
     assert not result.exact
 
 
+def test_more_candidates_are_advised_only_where_there_are_more():
+    with pytest.raises(InputError, match=r"Leave out `size`, .* use at most [\d,]+$"):
+        volt.learn([TEXTS], size=100_000)
+    with pytest.raises(InputError, match=r"or ask for more `candidates`$"):
+        volt.learn([TEXTS], size=100_000, candidates="bpe:10")
+
+
 @pytest.mark.parametrize("source", ["substring:300", "unigram:300", "bpe:300"])
 @pytest.mark.parametrize("encoding", ["longest", "unigram"])
 def test_a_fixed_size_is_kept(source, encoding):
     """From the largest size that the source can give, which the error names, downwards."""
     options = {"candidates": source, "encoding": encoding, **fast(TEXTS)}
-    with pytest.raises(InputError, match=r"a vocabulary has ([\d,]+) rows") as refused:
+    with pytest.raises(InputError, match=r"use at most ([\d,]+)") as refused:
         volt.learn([TEXTS * 2], size=100_000, **options)
-    most = int(re.search(r"has ([\d,]+) rows", str(refused.value))[1].replace(",", ""))
+    most = int(re.search(r"most ([\d,]+)", str(refused.value))[1].replace(",", ""))
     for size in (most, most - 10):
         result = volt.learn([TEXTS * 2], size=size, **options)
         assert len(result.vocabulary) == result.choice.size == size

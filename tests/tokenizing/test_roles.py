@@ -9,6 +9,7 @@ import volt
 from volt.base.errors import InputError, SettingsError
 from volt.settings import LearnSettings
 from volt.settings.roles import UseSettings
+from volt.tokenizing import chat
 from volt.tokenizing.chat import TEMPLATES
 from volt.tokenizing.roles import Roles, with_roles
 
@@ -149,3 +150,35 @@ def test_older_formats_have_no_roles(tmp_path):
     (tmp_path / "volt.json").write_text(json.dumps(data))
     with pytest.raises(InputError, match="roles: not in format 3"):
         volt.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"special": "<|a|>", "chat": "llama3"}, "the chat template needs bos_token"),
+        ({"special": "<|a|>", "add_eos": True}, "`add_eos` needs a special token"),
+    ],
+)
+def test_roles_that_contradict_each_other_are_found_before_any_text_is_read(options, said):
+    read = []
+    texts = (read.append(line) or line for line in ["low lower lowest"] * 30)
+    with pytest.raises(SettingsError, match=said):
+        volt.learn(volt.Texts(texts), **options)
+    assert read == []
+
+
+def test_a_chat_template_must_be_jinja(tmp_path, monkeypatch):
+    pytest.importorskip("jinja2")
+    wrong, right = tmp_path / "wrong.jinja", tmp_path / "right.jinja"
+    wrong.write_text("{%- for message in messages -%}\n{{ message\n")
+    with pytest.raises(InputError, match=r"wrong\.jinja, line \d: not valid Jinja: "):
+        learned(chat=str(wrong))
+    # What transformers adds to Jinja.
+    right.write_text(
+        "{% for m in messages %}{% generation %}{{ m }}{% endgeneration %}{% break %}{% endfor %}"
+    )
+    assert not any("Jinja" in one or "jinja" in one for one in learned(chat=str(right)).messages)
+    monkeypatch.setattr(chat, "find_spec", lambda name: None)
+    told = f"the chat template {wrong} was not checked: jinja2 is not installed"
+    assert told in learned(chat=str(wrong)).messages
+    assert learned(chat="chatml").messages == learned().messages

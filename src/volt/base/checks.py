@@ -11,9 +11,10 @@ from volt.base.errors import SettingsError
 MOST_THREADS = 256
 ALSO_CALLED = {
     "huggingface": "hf", "transformers": "hf", "tokenizers": "hf", "spm": "sentencepiece",
-    "nanogpt": "bin",
+    "nanogpt": "bin", "vocab-size": "size", "special-tokens": "special", "model-type": "candidates",
+    "character-coverage": "coverage", "model-prefix": "output", "sample": "dropout",
 }  # fmt: skip
-"""What people call some of our names."""
+"""What people call some of our names: those of other toolkits, with dashes."""
 
 
 def check_choice(name: str, value: str | None, choices: Iterable[str]) -> None:
@@ -32,9 +33,10 @@ def check_at_least(name: str, value: float | None, least: float) -> None:
 
 def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
     """A hint at the known name that is closest, if one is close."""
-    name, known = name.lstrip("-"), list(known)
-    names = {one.lstrip("-"): one for one in known}  # dashes make all flags alike
-    names = {also: one for also, one in ALSO_CALLED.items() if one in known} | names
+    name = name.lstrip("-").replace("_", "-")
+    # Dashes make all flags alike.
+    names = {one.lstrip("-").replace("_", "-"): one for one in known}
+    names = {also: names[one] for also, one in ALSO_CALLED.items() if one in names} | names
     close = get_close_matches(name, names, 1) or get_close_matches(name.lower(), names, 1)
     return f"; did you mean {quote}{names[close[0]]}{quote}?" if close else ""
 

@@ -24,7 +24,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
-from volt.base.arguments import PYTHONS_OWN, check_arguments, names_arguments
+from volt.base.arguments import PYTHONS_OWN, check_arguments, fits, names_arguments
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
@@ -32,6 +32,8 @@ GROUPS = ("Input", "Words", "Size", "Tokens", "Training", "Output")
 """In the order in which help texts show them."""
 Group = Literal["Input", "Words", "Size", "Tokens", "Training", "Output"]
 
+REPEATED = "; may be given several times"
+"""What help texts say of options that take several values; in Python these are a sequence."""
 SIZE = re.compile(r"\s*([0-9](?:_?[0-9]){0,11})([kK]?)\s*")
 
 
@@ -56,6 +58,8 @@ class ValueKind:
     flag: bool = False
     convert: Callable[[str], Any] = str
     """What the command line makes of each word before all are read together."""
+    from_text: bool = False
+    """Does Python take text too, where the type of the setting does not say so?"""
 
     def must_be(self) -> str:
         return f"one of {', '.join(self.names())}" if self.names and self.closed else self.meaning
@@ -109,7 +113,7 @@ def _number_if(fits: Callable[[float], bool], meaning: str) -> ValueKind:
 def size(least: int = 1, most: int | None = None) -> ValueKind:
     """A size of a vocabulary, or a number of tokens: 32000, 32k, 32K."""
     meaning = _range("a whole number such as 32000 or 32k", least, most)
-    return ValueKind(_bounded(parse_size, least, most), meaning, "N")
+    return ValueKind(_bounded(parse_size, least, most), meaning, "N", from_text=True)
 
 
 def choice(*names: str) -> ValueKind:
@@ -165,7 +169,9 @@ def many_lists() -> ValueKind:
         lists = [one if isinstance(one, tuple) else (_text(one),) for one in value]
         return tuple(map(_text, chain.from_iterable(lists)))
 
-    return ValueKind(read, "names separated by commas", "NAME,...", values=None, convert=_split)
+    return ValueKind(
+        read, "names separated by commas", "NAME,...", values=None, convert=_split, from_text=True
+    )
 
 
 def _split(names: str) -> tuple[str, ...]:
@@ -445,6 +451,11 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
                 raise
 
         hints = {name: hint for kind in kinds for name, hint in get_type_hints(kind).items()}
+        hints |= {
+            name: str | hints[name]
+            for name, one in known.items()
+            if one.kind.from_text and not fits("", hints[name])
+        }
         middle = [
             inspect.Parameter(
                 name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[name],
@@ -470,7 +481,7 @@ def _documented(doc: str, known: Mapping[str, Option], hints: Mapping[str, Any])
             default = one.default_words or ("" if one.required else repr(one.default))
             hint = inspect.formatannotation(hints[one.name])
             lines += [f"    {one.name} : {hint}{default and f', default {default}'}"]
-            lines += [f"        {one.about()}"]
+            lines += [f"        {one.about().replace(REPEATED, '')}"]
     return "\n".join(lines) + "\n"
 
 

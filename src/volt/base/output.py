@@ -16,6 +16,7 @@ import os
 import re
 import stat
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath
@@ -115,15 +116,9 @@ def _check_writable(folder: Path, parents: bool) -> None:
     """Raise what writing into the folder would raise. With `parents` it need not be there yet."""
     while parents and status(folder) is None and folder != folder.parent:
         folder = folder.parent
-    number = 0
-    if not stat.S_ISDIR(folder.stat().st_mode):
-        number = errno.ENOTDIR
-    elif not os.access(folder, os.W_OK | os.X_OK):
-        number = errno.EACCES
-        with suppress(AttributeError):  # Windows
-            number = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else number
-    if number:
-        raise OSError(number, os.strerror(number))
+    # Permissions do not tell of /proc, or what root may do. The file has no name: nothing is left.
+    with tempfile.TemporaryFile(dir=folder):
+        pass
 
 
 def _named(inputs: Any) -> Iterator[Place]:

@@ -61,7 +61,11 @@ def parse_model(text: str) -> Model:
         body, width = round(float(found[1]) * _FACTORS[found[2].upper()]), int(found[3])
         if 0 < body <= 10**15 and width > 0:
             return Model(text.strip(), body, width)
-    hint = f"; it lacks the width: {text}:1024, for instance" if _OWN.fullmatch(f"{name}:1") else ""
+    hint = ""
+    if bare := _OWN.fullmatch(f"{name}:1"):  # with the width of the nearest model of the table
+        body = max(1.0, float(bare[1]) * _FACTORS[bare[2].upper()])
+        nearest = min(MODELS.values(), key=lambda model: abs(np.log(model.body / body)))
+        hint = f"; it lacks the width: {text}:{nearest.width}, for instance"
     raise SettingsError(
         f"`for_model` is one of {', '.join(MODELS)}, or PARAMS:WIDTH such as 300M:1024 (parameters "
         f"outside the embeddings, and embedding width), not {text!r}{hint}"

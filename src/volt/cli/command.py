@@ -96,7 +96,8 @@ class Command(click.Command):
             flags = [one.flag for one in self.options.values() if not one.argument]
             bare = [one for one in self.options.values() if one.argument]
             if bare and name in BARE:
-                hint = f"; {bare[0].metavar} goes without an option: {self.example}"
+                one, example = bare[0].metavar.strip("[]"), self.example.splitlines()[0]
+                hint = f"; {one} goes without an option: {example}"
             else:
                 hint = did_you_mean(error.option_name, flags, "")
             message = f"{self.name} has no option {error.option_name}{hint}"

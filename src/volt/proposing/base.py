@@ -229,9 +229,11 @@ def fill(candidates: Candidates, ranking: Ids, size: int) -> Ids:
             "that every vocabulary of this text has: ask for more, or lower `coverage`"
         )
     if size > most:
+        # If the text gave fewer than were asked for, asking for more gives none.
+        more = "" if candidates.messages else ", or ask for more `candidates`"
         raise InputError(
-            f"`size` {size:,} is more than the candidates of this text give: with all of them a "
-            f"vocabulary has {most:,} rows. Ask for less, or for more candidates"
+            f"`size` {size:,} is more than the candidates of this text give: {most:,} rows with all "
+            f"of them. Leave out `size`, and volt chooses, or use at most {most:,}{more}"
         )
     # The longest start of the ranking that fits; from there on, one by one.
     low, high = 0, min(len(ranking), size - least)

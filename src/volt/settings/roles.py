@@ -70,7 +70,8 @@ class RoleSettings(UseSettings, group="Tokens"):
     """The special tokens of a vocabulary that is learned."""
 
     special: Sequence[str] = option(
-        DEFAULT_SPECIAL, "Special tokens, with ids from 0 on; may be given several times.",
+        DEFAULT_SPECIAL, "Special tokens, with ids from 0 on, instead of the default; may be given "
+        "several times.",
         many_lists(),
     )  # fmt: skip
     unk: str | None = option(
@@ -84,6 +85,9 @@ class RoleSettings(UseSettings, group="Tokens"):
     def _check(self) -> None:
         super()._check()
         object.__setattr__(self, "special", self._every_special())
+        from volt.tokenizing.roles import check_learned_roles
+
+        check_learned_roles(self)  # before any text is read
 
     @property
     def unknown_token(self) -> str:

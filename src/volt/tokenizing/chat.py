@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -33,6 +34,8 @@ TEMPLATES = {"chatml": CHATML, "llama3": LLAMA3}
 TURN_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eot|>", "<|end|>", "<|turn_end|>")
 MOST_BYTES = 1_000_000
 _NAME = re.compile(r"<\|[A-Za-z0-9_.:-]+\|>")
+_GENERATION = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
+"""A tag that transformers adds to Jinja, around what the model says."""
 _ROLE = re.compile(r"\b(bos|eos|pad|unk|mask)_token\b")
 
 
@@ -48,7 +51,33 @@ def read_template(chat: str) -> str:
     found = read_text(named(chat), MOST_BYTES)
     if not found.strip():
         raise InputError(f"{chat}: an empty chat template")
+    _check_jinja(chat, found)
     return found
+
+
+def _check_jinja(name: str, template: str) -> None:
+    """An error with the line if it is not Jinja, as transformers reads it; nothing without
+    jinja2."""
+    if not can_check():
+        return
+    from jinja2 import Environment, TemplateSyntaxError
+
+    try:
+        Environment(extensions=["jinja2.ext.loopcontrols"]).parse(_GENERATION.sub("", template))
+    except TemplateSyntaxError as error:
+        raise InputError(f"{name}, line {error.lineno}: not valid Jinja: {error.message}") from None
+
+
+def can_check() -> bool:
+    """Can a template be checked?"""
+    return find_spec("jinja2") is not None
+
+
+def chat_notes(chat: str | None) -> list[str]:
+    """What to know about the template that was named."""
+    if chat is None or chat in TEMPLATES or can_check():
+        return []
+    return [f"the chat template {chat} was not checked: jinja2 is not installed"]
 
 
 def turn_ends(template: str) -> list[str]:

@@ -91,17 +91,26 @@ def learned_roles(settings: RoleSettings) -> Roles:
     return as_usual(roles_of(settings), settings.unknown_token, settings.special)
 
 
+def check_learned_roles(settings: RoleSettings) -> None:
+    """What `check_roles` says of a vocabulary, before there is one."""
+    check_role_names(learned_roles(settings), settings.unknown_token, settings.special)
+
+
 def check_roles(vocabulary: Vocabulary) -> None:
     """An error if a role has no token, or its token is not special."""
-    special = set(vocabulary.of_kind("special"))
-    roles = vocabulary.roles
+    check_role_names(vocabulary.roles, vocabulary.unknown_token, vocabulary.of_kind("special"))
+
+
+def check_role_names(roles: Roles, unknown: str, names: Collection[str]) -> None:
+    """The same, from the names of all special tokens."""
+    special = set(names)
     for role in NAMED:
         name = getattr(roles, role)
         if name is not None and name not in special:
             raise SettingsError(f"`{role}` must be a special token, and {name!r} is not one")
     ends: list[tuple[RoleName, bool]] = [("bos", roles.add_bos), ("eos", roles.add_eos)]
     for end, added in ends:
-        if added and vocabulary.role(end) is None:
+        if added and role_name(end, roles, unknown, special) is None:
             raise SettingsError(f"`add_{end}` needs a special token: name it with `{end}`")
     if roles.chat is None:
         return
@@ -109,7 +118,7 @@ def check_roles(vocabulary: Vocabulary) -> None:
         if name not in special:
             raise SettingsError(f"the chat template needs the special token {name!r}")
     for asked in template_roles(roles.chat):
-        if vocabulary.role(asked) is None:
+        if role_name(asked, roles, unknown, special) is None:
             raise SettingsError(
                 f"the chat template needs {asked}_token: name a special token with `{asked}`"
             )
