@@ -477,7 +477,8 @@ def trial_result():
 
 def compared(*runs, warmup=100):
     return TrialResults(
-        task="translation", settings={"training": {"warmup": warmup}}, signatures={}, runs=[
+        task="translation", settings={"training": {"warmup": warmup, "minutes": None}},
+        signatures={}, runs=[
             replace(trial_result(), vocabulary=name, updates=100, source_tokens=1.0, chrf=2.0,
                     bits_per_byte=bits, bleu=bleu, bleu_95=0.1, chrf_95=0.1,
                     timing=dict.fromkeys(("train", "train_cpu", "total", "translate",
@@ -493,7 +494,7 @@ def test_untrained_or_equal_models_give_no_verdict():
     early = "no verdict: the models are not trained yet"
     lowest = "; lowest so far: b, 1.0000 bits per byte"
     for untrained, reason in (
-        (replace(found, settings={"training": {"warmup": 101}}),
+        (replace(found, settings={"training": {"warmup": 101, "minutes": None}}),
          "100 updates, fewer than the 101 of the warm-up"),
         (compared(("a", 2.0, 0.9), ("b", 1.0, 0.0)), "the highest BLEU is 0.90"),
     ):  # fmt: skip
@@ -503,6 +504,29 @@ def test_untrained_or_equal_models_give_no_verdict():
     equal = compared(("a", 2.0, 8.0), ("b", 1.0, 8.0))
     assert equal.answer() == f"no verdict: a and b are equal, BLEU 8.00{lowest}"
     assert not equal.no_verdict(BITS)
+
+
+def test_models_that_the_clock_trained_unequally_give_no_verdict():
+    equal = compared(("a", 2.0, 9.0), ("b", 1.0, 8.0))
+    runs = [equal.runs[0], replace(equal.runs[1], updates=111)]
+    by_clock = {"training": {"warmup": 100, "minutes": 3.0}}
+    found = replace(equal, runs=runs, settings=by_clock)
+    assert found.answer() == (
+        "no verdict: the minutes gave the models 100 to 111 updates; compare them after equal "
+        "training, with `updates` 100; lowest so far: b, 1.0000 bits per byte"
+    )
+    assert [row["p"] for row in found.rows()] == [None, None]
+    # Nearly as many, or stopped early by the loss: these can be compared.
+    near = replace(found, runs=[runs[0], replace(runs[1], updates=110)])
+    assert near.answer().startswith("best: a") and near.rows()[1]["p"] == 0.001
+    assert replace(equal, runs=runs).answer().startswith("best: a")
+
+
+def test_the_choice_for_the_model_of_a_trial_is_not_that_for_the_users(tmp_path):
+    criteria = [{"criterion": "auto", "size": 300}, {"criterion": "muv", "size": 900}]
+    found = replace(compared(("a", 2.0, 9.0), ("b", 1.0, 8.0)), criteria=criteria)
+    labels = over_size(found, BITS)["layer"][3]["data"]["values"]
+    assert [one["criterion"] for one in labels] == ["auto for this model", "muv"]
 
 
 def test_a_budget_that_measuring_took_is_told():

@@ -13,7 +13,7 @@ from volt.base.options import Settings, argument, many, option, pair, path, text
 from volt.cli.arguments import Run
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
-from volt.settings import InputSettings, TrialSettings
+from volt.settings import InputSettings, TrialSettings, in_flags
 
 if TYPE_CHECKING:
     from volt.trial.results import TrialResults
@@ -99,7 +99,7 @@ def trial(
         print_json(results.plain())
     else:
         print(results.table(), flush=True)
-    say(run.quiet, results.answer())
+    say(run.quiet, in_flags(results.answer()))
     tell_trial(results, asked.output, run.quiet)
     _tell_next(results, asked, run.quiet)
 

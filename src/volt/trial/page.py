@@ -7,7 +7,7 @@ from typing import Any
 
 from volt._version import __version__
 from volt.base.output import write_file
-from volt.report.answer import model_words
+from volt.report.answer import short
 from volt.report.bundle import is_installed, vega_bundle
 from volt.report.page import fill_page
 from volt.trial.results import HEADS, MEASURES, Measure, TrialResults
@@ -37,7 +37,9 @@ def make_trial_page(results: TrialResults) -> bytes:
     main, *others = MEASURES[results.task]
     charts = [
         (f"{one.title[0].upper()}{one.title[1:]} over size",
-         f"Error bars: {bars}. Dashed: what the criteria choose for {model_words(model)}, as here.",
+         f"Error bars: {bars}. Dashed: what the criteria choose; auto for the model trained here, "
+         f"{short(model['body'])} parameters outside the embeddings and width {model['width']}, "
+         "not the one that you may choose for.",
          over_size(results, one))
         for one in (main, *others)
     ] + [
@@ -141,9 +143,10 @@ def _labels(criteria: list[dict[str, Any]]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     first: dict[str, Any] = {"size": 0, "criterion": ""}
     for one in sorted((one for one in criteria if one["size"]), key=lambda one: one["size"]):
-        row = {"size": one["size"], "criterion": one["criterion"]}
+        name = "auto for this model" if one["criterion"] == "auto" else one["criterion"]
+        row = {"size": one["size"], "criterion": name}
         if row["size"] < CLOSE * first["size"]:
-            first["criterion"] += f", {one['criterion']}"
+            first["criterion"] += f", {name}"
             row["criterion"] = ""
         else:
             first = row

@@ -95,8 +95,8 @@ class TrialResults:
 
     def rows(self) -> list[dict[str, Any]]:
         """One per vocabulary: means over the seeds, and their standard deviation. Models that are
-        not trained yet have no p."""
-        found, tested = [], {} if self.untrained() else self.p_values
+        not trained yet, or not equally, have no p."""
+        found, tested = [], {} if self.untrained() or self.uneven() else self.p_values
         for name in self.vocabularies:
             runs = [run for run in self.runs if run.vocabulary == name]
             first = runs[0]
@@ -163,7 +163,7 @@ class TrialResults:
 
     def no_verdict(self, measure: Measure) -> str:
         """Why no vocabulary is best by a measure; empty if one is."""
-        if reason := self.untrained():
+        if reason := self.untrained() or self.uneven():
             return reason
         best, *others = sorted(self.rows(), key=measure.worst)
         if others and measure.worst(best) == measure.worst(others[0]):
@@ -182,6 +182,18 @@ class TrialResults:
             return f"the models are not trained yet (the highest BLEU is {highest:.2f})"
         return ""
 
+    def uneven(self) -> str:
+        """Why a budget in minutes gave the models too different amounts of training to compare;
+        empty if it did not. A slower vocabulary, or a machine that was busy, got fewer updates."""
+        updates = [run.updates for run in self.runs]
+        fewest, most = min(updates), max(updates)
+        if self.settings["training"]["minutes"] is None or most <= fewest * EVEN:
+            return ""
+        return (
+            f"the minutes gave the models {fewest:,} to {most:,} updates; compare them after equal "
+            f"training, with `updates` {fewest:,}"
+        )
+
     def cells(self) -> list[list[str]]:
         """A row of the table per vocabulary."""
         found = []
@@ -193,7 +205,7 @@ class TrialResults:
                 tokens = f"{row['source_tokens']:.1f}/{tokens}"
             found.append([
                 row["vocabulary"], f"{row['size']:,}", *scores,
-                "-" if row["p"] is None else f"{row['p']:.3f}",
+                "-" if row["p"] is None else f"{row['p']:.3f}", f"{row['updates']:,}",
                 f"{row['sentences_per_second']:.0f}", f"{row['parameters']:,}", tokens,
                 f"{row['seconds'] / 60:.1f}m",
             ])  # fmt: skip
@@ -226,12 +238,14 @@ MEASURES = {"lm": [BITS], "translation": [BLEU, BITS]}
 """The first is what the task is about."""
 SURE = 0.05
 """A difference with a smaller p is called one."""
+EVEN = 1.1
+"""Updates of models that are compared differ by this factor at most."""
 TRANSLATES = 1.0
 """A model with a lower BLEU does not translate yet."""
 
 _FIRST, _LAST = (
     ["vocabulary", "size", "bits/byte", "±95%"],
-    ["p", "sent/s", "parameters", "tokens", "time"],
+    ["p", "updates", "sent/s", "parameters", "tokens", "time"],
 )
 HEADS = {
     "lm": [*_FIRST, *_LAST],
