@@ -14,9 +14,10 @@ from vocabularies import bert_vocabulary, made, modes, scored, small_sizes, unig
 import volt
 from interop.samples import learned, looked_up, sample_lines
 from volt import InputError, SettingsError, Tokenizer
-from volt.adapting.words import count_for, fit
+from volt.adapting.words import count_for, fit, fit_engine
 from volt.base.progress import Progress
 from volt.choosing.criteria import CRITERIA
+from volt.foreign.opening import open_engine
 from volt.foreign.original import Original, read_tokenizer
 from volt.proposing.tokens import Token
 from volt.tokenizing.build import build_vocabulary
@@ -125,13 +126,22 @@ def test_extending_goes_on_where_bpe_stopped_and_lowers_entropy_more() -> None:
     assert [t.frequency for t in result.vocabulary.tokens] == [t.frequency for t in whole.tokens]
 
 
-def test_characters_without_a_token_are_counted() -> None:
-    """Two of `▁ab ▁ é ▁ ж`: each a token of five, or the first of its two bytes, of seven."""
+def test_characters_without_a_token_are_counted(tmp_path: Path) -> None:
+    """Two of `▁ab ▁ é ▁ ж`: a token each of five, or two bytes each of seven. `compare` says so,
+    too, of the vocabulary and of a file of it that another library encodes."""
     found = volt.candidates(volt.count([["ab ab"] * 3]))
-    for unknown, tokens in (("byte", 7), ("unk", 5)):
+    for unknown, lost, tokens in (("byte", 4, 7), ("unk", 2, 5)):
         vocabulary = build_vocabulary(found, range(len(found)), unknown=unknown)
         here = fit(vocabulary, volt.count([["ab é ж"]]), 1)
-        assert (here.tokens, here.unknown) == (tokens, pytest.approx(2 / tokens))
+        assert (here.tokens, here.unknown) == (tokens, pytest.approx(lost / tokens))
+        (tmp_path / unknown).mkdir()
+        vocabulary.save(tmp_path / unknown / "volt.json")
+        (file,) = volt.export(vocabulary, "hf", tmp_path / f"{unknown}-hf").files[:1]
+        for path in (tmp_path / unknown, file):
+            row = volt.compare([path], [["ab é ж"]]).rows[0]
+            assert (row.tokens, row.unknown) == (tokens, pytest.approx(lost / tokens))
+        engine = open_engine(file, native=False).engine
+        assert fit_engine(engine, ["ab é ж"]).unknown == pytest.approx(lost / tokens)
 
 
 @given(words, st.integers(1, 9))

@@ -101,8 +101,8 @@ def tell_refit(
     lines.append(f"nats per character: {shown} (each token by its frequency alone)")
     if after.unknown:
         # Unknown text looks cheap: without this line the figures above would flatter.
-        shares = f"{before.unknown:.2%} -> {after.unknown:.2%}"
-        lines.append(f"characters it has no token for: {shares} of the tokens")
+        shares = f"{before.unknown:.3%} -> {after.unknown:.3%}"
+        lines.append(f"unknown: {shares} of the tokens (<unk>, or bytes of a character it lacks)")
     lines += [f"note: {message}" for message in messages]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
     if following:
