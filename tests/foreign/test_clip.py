@@ -73,7 +73,7 @@ def test_the_file_gives_the_ids_of_transformers(tmp_path):
 def test_how_text_is_cleaned_is_asked_for(tmp_path):
     path = written(tmp_path / "bpe_simple_vocab_16e6.txt.gz")
     for pattern in (None, "byte-level"):
-        with pytest.raises(VoltError, match=r"the `pattern` clip .* or name a tokenizer\.json"):
+        with pytest.raises(VoltError, match=r"`pattern` clip is .* or name a tokenizer\.json"):
             open_engine(path, pattern=pattern)
     with pytest.raises(VoltError, match="pre_tokenizer"):
         volt.import_vocabulary(path, pattern="clip")

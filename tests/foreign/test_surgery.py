@@ -127,6 +127,15 @@ def random_bpe(seed):
     return made.to_str()
 
 
+def smaller(path, text, size):
+    """None if the text needs more tokens, or gives fewer."""
+    try:
+        return volt.refit(path, [[text] * 3], size=size)
+    except VoltError as error:
+        assert "tokens that text gives" in str(error) or "has no room" in str(error)
+        return None
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10**6), letters, letters)
 def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, other):
@@ -135,14 +144,15 @@ def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, o
     before = open_engine(folder / "t.json", native=False).engine
     texts = [text, other, "abababab baab", "aaaaaa bbbb"]
     original = open_original(folder / "t.json")
-    try:
-        result = volt.refit(folder / "t.json", [[text] * 3], size=before.size - 5)
-    except VoltError as error:
-        assert "tokens that text gives" in str(error) or "has no room" in str(error)
-        result = None
-    if result is not None:
+    sizes = range(before.size - 5, 256, -4)  # some of its tokens no text gives
+    for result in filter(None, (smaller(folder / "t.json", text, size) for size in sizes)):
         after = original.changed(result.change)
         kept_pieces_are_the_same(before, after, result.id_map, texts)
+        assert after.size == result.after.size
+        for name, token in enumerate(after.names):  # every token but what was unreachable before
+            word = token.replace("Ġ", " ")
+            if {*word} <= {*"ab "} and len(before.encode(word)) == 1:
+                assert after.encode(word) == [name]
     try:
         result = volt.extend(folder / "t.json", [[text] * 3], 2)
     except VoltError as error:
@@ -286,6 +296,35 @@ def test_a_new_script_leaves_the_ids_of_other_text_alone(tmp_path_factory, name,
         assert ids == old or thai & {*text}, text
     for word in words:
         assert len(after.encode(word)) <= len(before.encode(word))
+
+
+MIXED = st.text("กขคงนมยรสหอะาิีเแไ่้" + "the ander12.-_<" * 2, min_size=1, max_size=9)
+"""Words of both, so that merges join Thai and ASCII."""
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(MIXED, min_size=3, max_size=9), st.lists(MIXED, min_size=1, max_size=20))
+@pytest.mark.parametrize("name", ["llama2", "gemma", "bpe", "gpt2", "qwen2", "tiktoken"])
+def test_no_text_gets_longer_where_merges_join_two_scripts(tmp_path_factory, name, words, others):
+    folder = tmp_path_factory.mktemp("mixed")
+    pattern = "byte-level:llama3" if name == "tiktoken" else None
+    if name == "bpe":
+        path = folder / "s.model"
+        path.write_bytes(sentencepiece_model(name, byte_fallback=True))
+    else:
+        path = write_ranks(folder / "t.tiktoken") if pattern else write(name, folder)
+    try:
+        result = volt.extend(path, [[" ".join(words) * 2]], 6, min_frequency=1, pattern=pattern)
+    except VoltError as error:
+        assert "new tokens that occur" in str(error)
+        return
+    before = open_engine(path, native=False, pattern=pattern).engine
+    after = result.original.changed(result.change)
+    texts = [*words, *others, "".join(words), "".join(others), *built_in()[:300]]
+    for text, old, new in zip(texts, before.encode_batch(texts), after.encode_batch(texts),
+                              strict=True):  # fmt: skip
+        assert len(new) <= len(old), text
+        assert before.unknown_id in old or after.decode(new) == before.decode(old), text
 
 
 def test_wordpiece_learns_a_new_script_at_every_size(tmp_path):

@@ -362,7 +362,8 @@ def refit(
         messages += left.messages
         new = Changed("refit", left.vocabulary, left.id_map, {"residues": "removed"})
         done = subject.result(old, new, counts, rerouted=left.rerouted)
-        messages.append(subject.what_changed(done))
+        if done.dropped:
+            messages.append(subject.what_changed(done))
         return done
     pinned |= _stays_spelled(old, messages)
     if subject.checkpoint is not None and settings.size is None and not named:

@@ -109,9 +109,9 @@ def open_clip(file: Path, pattern: str | None) -> HuggingFace:
     if pattern != "clip":
         found = "nothing tells" if pattern is None else f"{pattern!r} is another way"
         raise SettingsError(
-            f"{file}: CLIP's merges do not say how text is cleaned and cut, and {found}: give the "
-            "`pattern` clip for what transformers' CLIPTokenizer does (NFC, white space as one "
-            "space, lower case; OpenAI's code repairs text with ftfy and html.unescape before), or "
+            f"{file}: CLIP's merges do not say how text is cleaned and cut, and {found}; "
+            "`pattern` clip is what transformers' CLIPTokenizer does (NFC, white space as one "
+            "space, lower case; OpenAI's code repairs text with ftfy and html.unescape before); or "
             "name a tokenizer.json of the model"
         )
     listed = decoded(file, inflated(file)).split("\n")[1 : LISTED + 1]
