@@ -136,6 +136,41 @@ def test_the_notation_of_subword_nmt_and_back(whitespace, metaspace, tmp_path):
     assert other.returncode == 2 and b"learned with --pretokenizer whitespace" in other.stderr
 
 
+def test_line_ends_of_windows_are_told(metaspace, tmp_path):
+    (tmp_path / "crlf").write_bytes(b"low\r\nlower\r\n")
+    told = run("encode", "-m", metaspace, tmp_path / "crlf")
+    assert told.stdout.count(b"<0x0D>") == 2
+    assert b"crlf: lines end in CR LF, and the CR is encoded, too" in told.stderr
+    (tmp_path / "mixed").write_bytes(b"low\r\nlower\n")
+    assert run("encode", "-m", metaspace, tmp_path / "mixed").stderr == b""
+
+
+def test_records_that_are_damaged_can_be_left_out_and_lines_can_not(metaspace, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "low"}\n{"text": \n')
+    (tmp_path / "b.jsonl").write_text("")
+    (tmp_path / "c.txt").write_text("low\n")
+    skip = ["--on-invalid", "skip-line"]
+    stopped = run("encode", "-m", metaspace, tmp_path / "b.jsonl")
+    assert (
+        stopped.returncode == 2 and b"go on without it by --on-invalid skip-line" in stopped.stderr
+    )
+    found = run("encode", "-m", metaspace, tmp_path / "a.jsonl", tmp_path / "b.jsonl", *skip)
+    assert found.stdout == run("encode", "-m", metaspace, input=b"low\n").stdout
+    assert found.stderr.count(b"left out 1 record") == 2
+    refused = run("encode", "-m", metaspace, tmp_path / "c.txt", *skip)
+    assert refused.returncode == 2 and b"every line of text is encoded" in refused.stderr
+
+
+def test_files_that_become_one_are_told(metaspace, tmp_path):
+    (tmp_path / "a").write_text("low\n")
+    (tmp_path / "b").write_text("lower\n")
+    files = [tmp_path / "a", tmp_path / "b"]
+    done = run("encode", "-m", metaspace, *files, "-o", tmp_path / "both")
+    told = " ".join(done.stderr.decode().split())
+    assert told == f"wrote 2 files to {tmp_path / 'both'}, one after the other"
+    assert run("encode", "-m", metaspace, *files[:1], "-o", tmp_path / "one").stderr == b""
+
+
 def test_documents_that_run_on_are_counted(byte_level):
     ids = run("encode", "-m", byte_level, "--as", "ids", "--unit", "line", input=b"low\nlower\n")
     joined = run("decode", "-m", byte_level, "--as", "ids", "--unit", "document", input=ids.stdout)

@@ -437,6 +437,15 @@ def test_a_folder_of_nothing_but_results_is_no_corpus(tmp_path):
         find_inputs(tmp_path / "out", glob="*.json")
 
 
+def test_a_folder_with_a_vocabulary_alone_has_no_text(tmp_path):
+    save_vocabulary(tmp_path / "out")
+    with (
+        pytest.warns(volt.VoltWarning, match="skipped"),
+        pytest.raises(InputError, match="out has no text: all of its files are those of a voc"),
+    ):
+        find_inputs(tmp_path / "out")
+
+
 def test_text_that_volt_wrote_is_text(tmp_path):
     save_vocabulary(tmp_path / "data", holds="text")
     assert len(find_inputs(tmp_path / "data")) == 2

@@ -246,6 +246,19 @@ def killed_after_a_part(monkeypatch, tok, file, path, **options):
             encode_to_files(tok, file, path, **options)
 
 
+def test_what_was_done_before_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "PIECE", 200)
+    tok = tokenizer("metaspace")
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", resume=True)
+    journal = json.loads((tmp_path / "x.bin.partial" / "journal.json").read_text())
+    assert journal["documents"] > 0
+    found = encode_to_files(tok, file, tmp_path / "x.bin", resume=True)
+    assert found.kept == journal["documents"] < found.documents
+    assert encode_to_files(tok, file, tmp_path / "y.bin").kept == 0
+
+
 def test_what_is_kept_is_what_resume_kept(tmp_path, monkeypatch):
     """A run without it leaves nothing, and deletes what another kept only after it succeeded."""
     monkeypatch.setattr(shards, "PIECE", 200)

@@ -78,6 +78,9 @@ def encode(
     options = {**vars(settings), "progress": progress_for(run.quiet)}
     if form.form in TEXT_FORMS:
         _write_text(tokenizer, inputs, options, cast(TextForm, form.form), target)
+        if target.output and len(inputs.files) > 1:
+            files = plural(len(inputs.files), "file")
+            say(run.quiet, f"wrote {files} to {target.output}, one after the other")
     else:
         wanted = form.document_eos if "document_eos" in given else None
         options |= {"form": form.form, "document_eos": wanted, "resume": form.resume}
@@ -112,6 +115,8 @@ def _write_files(
 ) -> None:
     from volt.tokenizing.training_files import TRAINING_FORMS
 
+    if options["resume"]:
+        say(quiet, "if this is stopped, the same command goes on with what is done")
     found = volt.encode_to_files(
         tokenizer, inputs.files, target.output or "", force=target.force, **options
     )
@@ -119,6 +124,7 @@ def _write_files(
     tokens, texts = plural(found.tokens, "token"), plural(found.documents, "text")
     say(
         quiet,
+        *([f"{plural(found.kept, 'text')} had been done before"] if found.kept else []),
         f"{tokens} ({found.dtype}) of {texts}{after}",
         *(f"wrote {file}" for file in found.files),
         f"read it in Python: {TRAINING_FORMS[options['form']].reader(found)}",

@@ -436,6 +436,8 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
                 stacklevel=2,
             )
     if not names:
+        if glob == "*" and any(skipped.values()):
+            raise InputError(f"{path} has no text: all of its files are those of a vocabulary")
         other = "other " if any(skipped.values()) else ""
         raise InputError(f"no {other}file below {path} matches {glob!r}")
     return [TextInput(str(file), weight, path=file) for file in map(path.joinpath, names)]

@@ -206,7 +206,10 @@ class Reading:
         if self.part:
             return
         if self.on_invalid != "skip-line":
-            raise InputError(f"{self.name}: the file is empty; there are no records")
+            raise InputError(
+                f"{self.name}: the file is empty; there are no records. Leave it out, or go on "
+                "without it by `on_invalid='skip-line'`"
+            )
         self.skipped += 1
 
     def text_of(self, record: Any, paths: Sequence[tuple[str, ...]], number: int) -> list[bytes]:

@@ -176,5 +176,9 @@ FORMAT = Format(
     refusals=refusals,
     notes=notes,
     names=(".tiktoken",),
-    example=("volt.tiktoken", 'tiktoken.load.load_tiktoken_bpe("volt.tiktoken")'),
+    example=(
+        "volt.tiktoken",
+        'Encoding("volt", mergeable_ranks=load_tiktoken_bpe("volt.tiktoken"), '
+        '**json.load(open("volt.tiktoken.json")))',
+    ),
 )

@@ -478,8 +478,8 @@ class EncodeSettings(InputSettings, group="Tokens"):
     dropout: float = option(0.0, "Skip merges with this probability (BPE-dropout).", number(0, 1))
     seed: int = option(0, "Random seed for dropout.", whole(0))
     on_invalid: OnInvalid = option(
-        "error", "What to do with invalid UTF-8",
-        one_of(registered("volt.tokenizing.feeding", "OnInvalidText")), group="Input",
+        "error", "What to do with invalid UTF-8; skip-line leaves out records that are damaged",
+        one_of(on_invalids), group="Input",
     )  # fmt: skip
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from volt import _core
-from volt.base.errors import SettingsError
+from volt.base.errors import SettingsError, VoltWarning
 from volt.base.gate import reading
 from volt.base.progress import Progress
 from volt.counting.decoding import Cleaner, CleanText, invalid_utf8
@@ -28,9 +29,6 @@ from volt.counting.reading import (
 from volt.counting.records import RecordOptions
 from volt.counting.words import Unit
 from volt.settings import EncodeSettings
-
-OnInvalidText = Literal["error", "replace"]
-"""What to do with invalid UTF-8 in a file. Lines can't be skipped: every line is encoded."""
 
 BLOCK = 1 << 22
 """How much of a file is read at a time."""
@@ -74,6 +72,11 @@ class Feeder:
         if (batches := source.documents()) is not None:
             yield from self._feed_documents(source.name, batches, after_block)
             return
+        if self.settings.on_invalid == "skip-line":
+            raise SettingsError(
+                f"{source.name}: every line of text is encoded, `on_invalid='skip-line'` is for "
+                "records; use 'replace'"
+            )
         with source.open() as stream:
             clean = stream
             if self.cleaner:
@@ -92,6 +95,8 @@ class Feeder:
             have += got
             if got and have < len(buffer):
                 continue
+            if not offset and self.reads == "line":
+                _tell_crlf(name, buffer[:have])
             consumed, _, invalid = self.encoder.feed(memoryview(buffer)[:have], got == 0)
             if invalid >= 0:
                 line = lines + buffer.count(b"\n", 0, invalid) + 1
@@ -134,6 +139,18 @@ class Feeder:
             offset += len(fed.text)
             position = getattr(batches, "position", None)
             after_block(BlockEnd(offset if position is None else position, lines, documents))
+
+
+def _tell_crlf(name: str, block: bytearray) -> None:
+    """Learning takes the CR of Windows for a space; here it would be a token on every line."""
+    lines = block.count(b"\n")
+    if lines and block.count(b"\r\n") == lines:
+        warnings.warn(
+            f"{name}: lines end in CR LF, and the CR is encoded, too; to leave it out, convert the "
+            "file (dos2unix)",
+            VoltWarning,
+            stacklevel=2,
+        )
 
 
 class CustomEncoder:

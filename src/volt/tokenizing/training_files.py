@@ -59,6 +59,8 @@ class Encoded:
     dtype: str
     eos: int | None
     """The id after each document."""
+    kept: int = 0
+    """Documents that a run before had done, with `resume`."""
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,7 @@ def encode_to_files(
     if new_table and lengths.is_file() and not force:
         raise SettingsError(
             f"{lengths} exists, with the bytes of another vocabulary's tokens; write into another "
-            f"folder, or use `force=True` to replace it"
+            "folder: `force=True` would leave the files of that vocabulary without it"
         )
     claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
     real = Path(os.path.realpath(files[0]))  # a link stays one
@@ -347,14 +349,14 @@ def encode_to_files(
         task = _task(tokenizer, sources, asked)
     itemsize = np.dtype(dtype).itemsize
     with _partial(real, resume, task, itemsize, kind.header) as partial:
+        kept = partial.done.documents
         with _one_stage(progress, parts, partial.done.parts) as inner:
             options["progress"] = inner
             _encode_parts(tokenizer, parts, partial, dtype, eos, kind, options)
         ends = np.fromfile(partial.ends, "<u8")
         done = partial.done
-        found = Encoded(
-            [*files, *([lengths] if kind.ends else [])], done.tokens, done.documents, dtype, eos
-        )
+        named = [*files, *([lengths] if kind.ends else [])]
+        found = Encoded(named, done.tokens, done.documents, dtype, eos, kept)
         _place(partial, kind, found, ends, table if new_table else None)
     return found
 
