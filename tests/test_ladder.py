@@ -91,7 +91,10 @@ def test_the_command(tmp_path):
     (tmp_path / "text").write_text("\n".join(LINES))
     command = [VOLT, "learn", "text", "--ladder", "350,400", "-o", "out", "--no-report"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["size", "350", "400"]
+    head, *rows = (line.replace("*", "").split() for line in done.stdout.splitlines())
+    assert [head[0], *(row[0] for row in rows)] == ["size", "350", "400"]
+    alone = volt.learn([LINES], size=350, splits=1).choice.verdicts[0].size
+    assert f"volt alone would choose about {alone:,}, by one part of the text" in done.stderr
     found = json.loads((tmp_path / "out/400/choices.json").read_text())
     assert (found["size"], found["reason"]) == (400, "size")
 

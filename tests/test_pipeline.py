@@ -679,7 +679,8 @@ def test_nothing_to_merge_is_said(lines):
     result = volt.learn([lines], pretokenizer="whitespace")
     assert {token.kind for token in result.vocabulary.tokens} == {"special", "character"}
     told = "the paper's transport was not solved: the text gives 0 candidates, too few for two"
-    assert any(message.startswith(told) for message in result.messages)
+    assert any(message.startswith(told) for message in result.summary()["paper_notes"])
+    assert result.messages == [] or not result.messages[0].startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -698,7 +699,13 @@ def test_nothing_to_merge_is_said(lines):
 def test_degenerate_words_give_a_sound_vocabulary(words, encoding):
     result = volt.learn(word_counts(words), encoding=encoding, min_frequency=1)
     assert_consistent(result)
-    assert any("transport is solved at sizes from" in message for message in result.messages)
+    told = "transport is solved at sizes from"
+    assert any(told in message for message in result.choice.paper_notes)
+    # Only where the paper decides is it a note of its own.
+    assert not any(told in message for message in result.messages)
+    paper = volt.learn(word_counts(words), encoding=encoding, min_frequency=1, profile="paper")
+    assert any(told in message for message in paper.messages)
+    assert paper.choice.paper_notes == ()
 
 
 def test_one_character_with_mass_alone():
@@ -734,9 +741,11 @@ def test_sizes_beyond_the_candidates_are_left_out_or_scaled_down():
 
 
 def test_fewer_candidates_than_asked_for_are_said():
-    result = volt.learn([TEXT], sizes="365:605:60")
-    assert f"the text gives {result.candidates.merges:,} merges, not 100,000" in result.messages
+    result = volt.learn([TEXT], sizes="365:605:60", candidates="bpe:90k")
+    assert f"the text gives {result.candidates.merges:,} merges, not 90,000" in result.messages
     assert not any("merges, not" in message for message in learned().messages)
+    # That there are fewer than the default is no news.
+    assert not any("merges, not" in message for message in volt.learn([TEXT]).messages)
 
 
 def test_a_choice_at_the_edge_is_said_in_words():
@@ -757,7 +766,7 @@ def test_a_choice_at_the_edge_is_said_in_words():
         ({"pretokenizer": "words"}, SettingsError, "`pretokenizer` must be one of"),
         ({"size": 0}, SettingsError, "`size` must be a whole number .* at least 1, not 0"),
         ({"size": 100}, SettingsError, "no room for the .* special tokens, bytes and characters"),
-        ({"size": 10**6}, InputError, "is more than the candidates .* has 705 rows"),
+        ({"size": 10**6}, InputError, "is more than the candidates .* use at most 705"),
         ({"sizes": "100"}, SettingsError, "`sizes` are two or more, not '100'"),
         ({"sizes": []}, SettingsError, "START:STOP:STEP"),
         ({"sizes": [0, 10]}, SettingsError, "START:STOP:STEP"),

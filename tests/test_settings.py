@@ -157,8 +157,8 @@ def eat(place: str, *, threads: int = 1, **options: object) -> dict[str, object]
 
 def test_a_function_has_the_signature_of_its_settings():
     assert str(inspect.signature(eat)) == (
-        "(place: str, *, fruit: str = 'pear', number: str | int | None = None, litres: float = 0.5, "
-        "threads: int = 1) -> dict[str, object]"
+        "(place: str, *, fruit: str = 'pear', number: str | int | None = None, litres: float = "
+        "0.5, threads: int = 1) -> dict[str, object]"
     )
 
 

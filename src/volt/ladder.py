@@ -62,6 +62,13 @@ class Ladder(dict[int, LearnResult]):
         self.names = dict(names)
         """What the folder of each size is called."""
 
+    @property
+    def alone(self) -> int | None:
+        """About what `auto` would choose; None where quality was not measured."""
+        choice = next(iter(self.values())).choice
+        auto = next(one for one in choice.verdicts if one.criterion == "auto")
+        return None if choice.quality is None else auto.size
+
     def __repr__(self) -> str:
         return "\n".join(["<Ladder:", *self.table(), ">"])
 
@@ -86,16 +93,17 @@ class Ladder(dict[int, LearnResult]):
             "bytes_per_token": text / max(1.0, tokens),
             "heldout": None if np.isnan(score) else score,
             "cost": float(cost(np.array([tokens]), at, choice.model)[0]),
+            "in_range": choice.range is not None and choice.range[0] <= size <= choice.range[1],
         }
 
     def table(self) -> list[str]:
-        """The table as lines of text."""
+        """The table as lines of text; a star marks sizes without measurable loss of quality."""
         rows = self.rows()
         cheapest = min(row["cost"] for row in rows)
-        columns = [("size", ">9,"), ("tokens", ">13,"), ("bytes/token", ">12.3f"),
+        columns = [("", "<1"), ("size", ">9,"), ("tokens", ">13,"), ("bytes/token", ">12.3f"),
                    ("bits/byte", ">10.4f"), ("cost", ">8")]  # fmt: skip
         return text_table(columns, (
-            (row["size"], row["tokens"], row["bytes_per_token"], row["heldout"],
+            ("*" * row["in_range"], row["size"], row["tokens"], row["bytes_per_token"], row["heldout"],
              f"{row['cost'] / cheapest:.3f}x")
             for row in rows
         ))  # fmt: skip

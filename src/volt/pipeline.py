@@ -12,6 +12,7 @@ from volt.base.checks import thread_count
 from volt.base.errors import SettingsError
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
+from volt.base.shown import plural
 from volt.base.workers import import_ahead
 from volt.choosing.choice import Choice, choose_size
 from volt.choosing.size_problem import SizeProblem, proposed
@@ -35,7 +36,11 @@ from volt.settings import (
 )
 from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.build import TokenizerPlan, build_tokenizer
+from volt.tokenizing.chat import chat_notes
 from volt.tokenizing.signature import learn_signature
+
+HARDLY_TEXT = 1000
+"""Words: a sample with fewer was not meant."""
 
 
 @accepts(CountSettings, LearnSettings, LanguageSettings, gone=GONE)
@@ -67,12 +72,14 @@ def learn(
     settings = LearnSettings.take(options).completed()
     threads, progress = thread_count(threads), progress or Progress()
     import_ahead("scipy.sparse")
+    part_names = _part_names(inputs, options.get("mix"))
     counts = some_words(counted(inputs, options, threads, progress, seed=settings.seed))
     if settings.ladder is not None:
         sizes = ladder_sizes(settings.ladder)
         results = _results(counts, settings, threads, progress, sizes)
         return cast(LearnResult, Ladder(results, sizes))
     (result,) = _results(counts, settings, threads, progress)
+    result = replace(result, part_names=part_names)
     if counts.half is None or not (half := counts.half()):
         return result
     return compared_with_half(result, *_results(half, settings, threads, Progress()))
@@ -106,12 +113,32 @@ def _finish(
         choice=choice,
         source=settings.source.name,
         messages=[
-            *choice.candidates.messages,
+            # That there are fewer than the default is no news.
+            *(choice.candidates.messages if settings.asks_for_candidates else []),
             *choice.messages,
             *pattern_notes(counts.rule.mode),
-            *(few_pairs(counts) if choice.criterion == "auto" else []),
+            *chat_notes(settings.chat),
+            *few_pairs(counts),
+            *_hardly_text(counts),
         ],
     )
+
+
+def _part_names(inputs: object, mix: object) -> dict[str, str]:
+    """The names of a mixture's parts by file, of inputs such as `web=crawl.jsonl`."""
+    if not mix or not isinstance(inputs, list | tuple):
+        return {}
+    named = [one.partition("=") for one in inputs if isinstance(one, str)]
+    return {path: name for name, _, path in named}
+
+
+def _hardly_text(counts: WordCounts) -> list[str]:
+    """A warning where a sample was meant to be larger."""
+    words = counts.totals.words / counts.unit
+    if counts.sample is None or counts.sample.size is None or words >= HARDLY_TEXT:
+        return []
+    kept = f"`sample={counts.sample.size}` keeps {plural(words, 'word')}"
+    return [f"warning: {kept}, which is hardly text: it is a number of bytes, such as 2G"]
 
 
 @accepts(CountSettings, CandidateSettings, gone=GONE)

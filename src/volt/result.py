@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from volt.base.output import atomic_folder
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
     from volt.report.plot import Shows
 
 CURVE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Half:
+    """What half of a sample gave."""
+
+    size: int
+    apart: float | None
+    """How far the size of the whole sample is from it, relative; None where it was given."""
+    tokens_differ: float
+    """The share of the vocabulary's tokens that half of the sample does not give."""
+
+    def said(self, size: int) -> str:
+        changed = f"{self.tokens_differ:.1%} of the tokens differ"
+        if self.apart is None:
+            return f"half of the sample gives another vocabulary: {changed}"
+        moved = f"{self.apart:.1%} apart"
+        return f"half of the sample chose {self.size:,}, all of it {size:,} ({moved}); {changed}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,8 +66,15 @@ class LearnResult:
     """What the user should know: sizes left out, files that do not match, doubts."""
     languages: LanguageTable | None = None
     """What the vocabulary is to each language, if they were named."""
-    enough: str = ""
-    """Whether more text would change the answer, if a sample was learned from."""
+    part_names: Mapping[str, str] = field(default_factory=dict)
+    """What the inputs of a mixture are called, by file."""
+    half: Half | None = None
+    """What half of the text gave, if a sample was learned from."""
+
+    @property
+    def enough(self) -> str:
+        """Whether more text would change the answer, if a sample was learned from."""
+        return "" if self.half is None else self.half.said(self.choice.size)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -118,11 +143,16 @@ class LearnResult:
             "unreachable": len(self.vocabulary.unreachable),
             "overlap_with_bpe": self.overlap,
             **self.choice.summary(),
+            "types": len(self.counts),
             "messages": self.messages,
             **(
                 {}
                 if self.counts.sample is None
-                else {"sample": self.counts.sample.summary(), "enough_text": self.enough}
+                else {
+                    "sample": self.counts.sample.summary(),
+                    "enough_text": self.enough,
+                    "half": None if self.half is None else asdict(self.half),
+                }
             ),
             **({} if self.languages is None else {"languages": self.languages.summary()}),
         }
@@ -177,10 +207,6 @@ def compared_with_half(result: LearnResult, half: LearnResult) -> LearnResult:
     """The result of a sample with what its second half did; `half` is the result of the first."""
     whole, part = ({*one.vocabulary.texts} for one in (result, half))
     size, before = len(whole), len(part)
-    changed = f"{1 - len(whole & part) / max(size, 1):.1%} of the tokens differ"
-    if result.choice.criterion == "size":
-        said = f"half of the sample gives another vocabulary: {changed}"
-    else:
-        moved = f"{abs(size - before) / max(before, 1):.1%} apart"
-        said = f"half of the sample chose {before:,}, all of it {size:,} ({moved}); {changed}"
-    return replace(result, enough=said)
+    given = result.choice.criterion == "size"
+    apart = None if given else abs(size - before) / max(before, 1)
+    return replace(result, half=Half(before, apart, 1 - len(whole & part) / max(size, 1)))

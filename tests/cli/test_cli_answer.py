@@ -80,9 +80,17 @@ def folder(tmp_path_factory):
         ("blank", "only", "the only size"),
         ("chinese", "only", "the only size"),
         ("words", "merges", "the largest size that there is"),
-        ("ten", "quality", "the largest size that costs no measurable quality"),
+        (
+            "ten",
+            "quality",
+            "no measurable quality, the upper end of the range: the cost still falls there",
+        ),
         ("repeated", None, "no measurable quality"),
-        ("more", "quality", "the largest size that costs no measurable quality"),
+        (
+            "more",
+            "quality",
+            "no measurable quality, the upper end of the range: the cost still falls there",
+        ),
     ],
 )
 def test_little_and_odd_text_gets_an_answer_that_says_what_decided(folder, name, reason, words):
@@ -91,7 +99,7 @@ def test_little_and_odd_text_gets_an_answer_that_says_what_decided(folder, name,
     assert words in head
     assert reason in (None, found["reason"])
     if found["reason"] == "quality":
-        assert "more text would raise the bound" in " ".join(err.split())
+        assert "more text raises both: add text if you have more" in " ".join(err.split())
     if found["reason"] in ("only", "merges"):
         assert "ends decided" not in err  # said once, in the first lines
 
@@ -166,7 +174,10 @@ def test_each_side_alone(folder):
     for side, name in (("source", "more"), ("target", "other")):
         written = (folder / "both" / side / "choices.json").read_text(encoding="utf-8")
         check(folder, err, json.loads(written), f"both/{side}")
-        assert json.loads(written) == learn(folder, name)[1]
+        # Only both sides together tell how many pairs there are.
+        (note,) = json.loads(written)["messages"]
+        assert note.startswith("with fewer than 100,000 pairs")
+        assert json.loads(written) == learn(folder, name)[1] | {"messages": [note]}
 
 
 @pytest.mark.parametrize("source", ["unigram:400", "substring:400", "wordpiece:400"])

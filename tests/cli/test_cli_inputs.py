@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,7 +73,8 @@ def test_learn_with_a_sample_says_whether_more_text_would_help(records):
         "learn", records / "a.jsonl", "--sample", "8k", "--candidates", "bpe:50", "--no-report",
         "-o", records / "out",
     )  # fmt: skip
-    assert "half of the sample chose " in done.stderr
+    assert re.search(r"sample +(too small|large enough): half of\s+it\s+chose", done.stderr)
+    assert "warning: --sample 8000 keeps" not in done.stderr
     assert "enough_text" in json.loads((records / "out" / "choices.json").read_text())
 
 
@@ -98,3 +100,24 @@ def test_what_is_skipped_is_counted(tmp_path):
     done = volt("count", tmp_path / "a.jsonl", "--on-invalid", "skip-line")
     assert "left out 1 record that can't be read and 1 null" in done.stderr
     assert volt("count", "nosuch", status=2).stderr.count("no such file: nosuch") == 1
+
+
+def test_a_sample_of_a_few_words_is_a_warning(records):
+    done = volt(
+        "learn", records / "a.jsonl", "--sample", "100", "-q", "--no-report",
+        "-o", records / "tiny",
+    )  # fmt: skip
+    assert done.stderr.startswith("warning: --sample 100 keeps ")
+    assert "hardly text: it is a number of bytes" in " ".join(done.stderr.split())
+
+
+def test_documents_that_are_cut_at_line_ends_are_told(records):
+    """Nobody asked for it, and a language model reads whole documents."""
+    say = "documents are cut at line ends; for a language model: --pretokenizer byte-level:llama3"
+    learn = ["learn", records / "a.jsonl", "--no-report", "-o", records / "cut", "--force"]
+    assert say in " ".join(volt(*learn).stderr.split())
+    assert f"`{say}`" not in volt(*learn).stderr
+    for option in ("--pretokenizer", "metaspace"), ("--pretokenizer", "byte-level"):
+        assert "cut at line ends" not in volt(*learn, *option).stderr
+    text = volt("learn", records / "a.txt", "--no-report", "-o", records / "cut", "--force")
+    assert "cut at line ends" not in text.stderr

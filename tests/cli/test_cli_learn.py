@@ -5,6 +5,7 @@ import random
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_what_to_do_next(j
     folded = " ".join(err.split())
     for line in answer(summary).lines:
         assert " ".join(in_flags(line).split()) in folded
-    assert "(yours? --for-model)" in folded
+    assert "; yours? --for-model" in folded
     assert f" vocabulary {summary['size']} tokens (" in folded
     assert " tokens per word " in folded
     for message in summary["messages"]:
@@ -173,7 +174,11 @@ def test_separate_writes_a_vocabulary_for_each_side(folder, separate, tmp_path):
     assert "not parallel" not in err
     for side, name in (("source", "train.en"), ("target", "train.de")):
         assert re.search(rf"^{side}:\n\d+ lines, [\d,]+ words, [\d,]+ types\n", err, re.M)
-        learned(folder, name).save(tmp_path / side)
+        alone = learned(folder, name)
+        # Only both sides together tell how many pairs there are.
+        note = json.loads(out)[side]["messages"][-1]
+        assert note.startswith("with fewer than 100,000 pairs")
+        replace(alone, messages=[*alone.messages, note]).save(tmp_path / side)
         assert artifacts(folder / "separate" / side) == artifacts(tmp_path / side)
         written = (folder / "separate" / side / "choices.json").read_text(encoding="utf-8")
         assert json.loads(written).items() <= json.loads(out)[side].items()
@@ -220,7 +225,39 @@ def test_a_pair_told_by_its_names_is_compared(tmp_path):
     (tmp_path / "t.de").write_text("low lower lowest\n" * 6)
     code, _, err = run(tmp_path, "learn", "t.en", "t.de", "-o", "out")
     assert code == 0
-    assert "\nwarning: t.en has 5 lines, t.de has 6: they are not parallel\n" in err
+    said = "warning: t.en has 5 lines, t.de has 6: they are not parallel"
+    assert f"\n{said}\n" in err
+    assert "100,000 pairs" not in err  # they are no pairs
+    # Who asked for quiet gets it, too, and so does who looks at the page.
+    sides = ["--source", "t.en", "--target", "t.de"]
+    for arguments in (["t.en", "t.de"], sides, ["--separate", *sides]):
+        quiet = ["learn", *arguments, "-o", "out", "--force", "-q"]
+        code, _, err = run(tmp_path, *quiet)
+        assert code == 0
+        assert {*err.splitlines()} == {said}
+    page = (tmp_path / "out" / "source" / "report.html").read_text(encoding="utf-8")
+    (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert said in json.loads(data)["answer"]["notes"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a.en", "a.de"], ["a.en", "a.de", "--size", "278"],
+        ["--source", "a.en", "--target", "b.txt"],
+        ["--separate", "--source", "a.en", "--target", "b.txt"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_few_pairs_are_told_however_they_are_named(tmp_path, arguments):
+    for name in ("a.en", "a.de", "b.txt"):
+        (tmp_path / name).write_text("low lower lowest flow blow\n" * 30)
+    code, _, err = run(tmp_path, "learn", *arguments, "-o", "out", "--no-report")
+    assert code == 0
+    assert "note: with fewer than 100,000 pairs" in err
+    found = next((tmp_path / "out").rglob("choices.json"))
+    messages = json.loads(found.read_text(encoding="utf-8"))["messages"]
+    assert sum(message.startswith("with fewer than 100,000") for message in messages) == 1
 
 
 # ------------------------------------------------------------------------------------------- errors

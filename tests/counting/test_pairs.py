@@ -38,10 +38,10 @@ def test_only_a_small_pair_is_told(lines, said):
     assert [one.startswith(NOTE) for one in found] == [True] * said
 
 
-def test_learning_tells_it_where_the_size_is_chosen(tmp_path):
+def test_learning_tells_it_whoever_chooses_the_size(tmp_path):
     for name in ("t.de", "t.en"):
         (tmp_path / name).write_text("low lower lowest flow blow\n" * 30)
     pair = [tmp_path / "t.de", tmp_path / "t.en"]
     assert any(one.startswith(NOTE) for one in volt.learn(pair).messages)
-    assert not any(one.startswith(NOTE) for one in volt.learn(pair, size=278).messages)
+    assert any(one.startswith(NOTE) for one in volt.learn(pair, size=278).messages)
     assert not any(one.startswith(NOTE) for one in volt.learn(pair[:1]).messages)

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from volt.report.answer import answer, criterion_rows, quality_loss
+from volt.report.answer import CHEAPEST, answer, criterion_rows, doubts, notes, quality_loss
 from volt.report.page import answer_data
 
 QUALITY = {
     "sizes": [400, 1600, 6400, 25600, 102400],
     "scores": [2.2, 2.0113, 2.0, 2.0128, None],
-    "splits": [[2.2, 2.0113, 2.0, 2.0128, None]],
+    "splits": [[2.2, 2.0113, 2.0, 2.0128, None]] * 2,
     "best": 6400,
     "range": [1880, 18990],
     "open_upward": False,
@@ -61,46 +61,48 @@ def test_the_lines_of_a_choice_by_cost():
         "11,776 tokens: the cheapest size that costs no measurable quality",
         "  quality   within 0.5% of the best from 1,880 to 18,990 tokens (held-out bits per byte, "
         "best at 6,400)",
-        "  cost      lowest at 11,776 for a model of 44M parameters and width 512 (yours? "
-        "`for_model`)",
+        "  cost      lowest at 11,776, for base (44M parameters outside the embeddings, width "
+        "512); yours? `for_model`",
         "  again     five parts of the text chose 11,648 to 11,840",
         "  paper     VOLT as published chooses 14,329 (`profile=paper`)",
-        "  others    as information: heldout 6,400, mdl 683",
     ]
 
 
 def test_a_size_that_was_rounded_says_so():
     assert rows(cost={"model": BASE, "lowest": 11761})["cost"].startswith(
-        "lowest at 11,761, rounded to 11,776, for a model of"
+        "lowest at 11,761, rounded to 11,776, for base (44M"
     )
 
 
 def test_a_model_that_was_named_is_not_asked_for():
     own = {"name": "6.6B:4096", "body": 6_600_000_000, "width": 4096}
     said = rows(cost={"model": own, "lowest": 11776})["cost"]
-    assert said == "lowest at 11,776 for a model of 6.6B parameters and width 4,096"
+    assert said == (
+        "lowest at 11,776, for a model of 6.6B parameters outside the embeddings, width 4,096"
+    )
+    named = rows(cost={"model": own | {"name": "7b"}, "lowest": 11776})["cost"]
+    assert "for 7b (6.6B parameters outside the embeddings, width 4,096)" in named
 
 
 @pytest.mark.parametrize(
     ("lowest", "size", "end", "where"),
-    [(42000, 18944, "largest", "above"), (900, 1880, "smallest", "below")],
+    [(42000, 18944, "upper", "above"), (900, 1880, "lower", "below")],
 )
 def test_a_quality_bound_that_decides_is_named(lowest, size, end, where):
     cost = {"model": BASE, "lowest": lowest}
     found = rows(reason="quality", size=size, cost=cost, splits=[size])
-    assert headline(reason="quality", size=size, cost=cost) == (
-        f"{size:,} tokens: the {end} size that costs no measurable quality"
-    )
-    assert found["cost"].endswith(f", {where} that range")
+    said = f"{size:,} tokens: {CHEAPEST}, the {end} end of the range: "
+    assert headline(reason="quality", size=size, cost=cost).startswith(said)
+    assert f"lowest at {lowest:,}, {where} that range, for base" in found["cost"]
     # More text helps only where the upper end decides.
-    assert ("more text would raise the bound" in found.get("text", "")) == (end == "largest")
+    assert ("more text raises both" in found.get("text", "")) == (end == "upper")
 
 
 def test_the_bound_and_what_more_text_would_change():
     cost = {"model": BASE, "lowest": 42000}
     assert rows(reason="quality", size=18944, cost=cost)["text"] == (
         "little for this model, so the quality bound decides (18,990, rounded to 18,944), not the "
-        "cost; more text would raise the bound, and the answer with it, until the cost decides"
+        "cost; more text raises both: add text if you have more"
     )
     assert "decides (18,990), not" in rows(reason="quality", size=18990, cost=cost)["text"]
 
@@ -120,8 +122,7 @@ def test_parts_of_the_text_have_fewer_merges_than_the_whole():
     opened = QUALITY | {"open_upward": True}
     changes = {"reason": "merges", "size": 18944, "cost": beyond, "quality": opened}
     assert "the largest size that could be measured" in headline(**changes)
-    assert rows(**changes)["cost"].startswith("lowest at 21,000 for a model of")
-    assert rows(**changes)["cost"].endswith(", above that range")
+    assert rows(**changes)["cost"].startswith("lowest at 21,000, above that range, for base (")
     assert "parts of the text give no more" in rows(**changes)["merges"]
 
 
@@ -143,15 +144,16 @@ def test_a_range_of_one_size_and_a_size_that_is_the_best():
 def test_a_given_size_says_where_it_lies_and_what_auto_would_choose():
     given = {"criterion": "size", "reason": "size", "splits": []}
     assert headline(**given, size=16000) == "16,000 tokens: the size you gave"
-    inside, outside = rows(**given, size=12800), rows(**given, size=25600)
+    once = QUALITY | {"splits": QUALITY["splits"][:1]}
+    inside, outside = (rows(**given, size=size, quality=once) for size in (12800, 25600))
     assert inside["quality"] == (
         "0.32% above the best, inside the range from 1,880 to 18,990 tokens (within 0.5%; held-out "
-        "bits per byte, best at 6,400)"
+        "bits per byte on one part of the text, best at 6,400)"
     )
     assert outside["quality"].startswith("0.64% above the best, outside the range from 1,880")
     said = "would choose about 11,776 (run it without `size` to be sure)"
     assert inside["auto"] == outside["auto"] == said
-    many = rows(**given, size=12800, quality=QUALITY | {"splits": QUALITY["splits"] * 3})
+    many = rows(**given, size=12800)
     assert many["auto"] == "would choose 11,776: the cheapest size that costs no measurable quality"
     assert "again" not in inside
 
@@ -176,7 +178,8 @@ def test_a_criterion_that_decided_is_named_with_its_doubts():
         ([11776, 11776], "two parts of the text chose 11,776"),
         ([11776, None, 12032], "two of three parts of the text chose 11,776 to 12,032"),
         ([None, None], "none of two parts of the text chose a size"),
-        ([11776] * 24, "24 parts of the text chose 11,776"),
+        ([11776] * 24, "all 24 parts of the text chose 11,776"),
+        ([11776] * 5, "all five parts of the text chose 11,776"),
         ([11648, 11712],
          "two parts of the text chose 11,648 to 11,712; the answer from the whole text lies 0.55% "
          "above"),
@@ -242,3 +245,60 @@ def test_the_page_has_the_same_lines_with_flags():
     assert "--for-model" in text
     assert "--profile paper" in text
     assert "`" not in text
+
+
+# ------------------------------------------------------------------------------------------ samples
+
+KEPT = {"size": 10**6, "read_bytes": 10**9, "kept_bytes": 10**6}
+
+
+def half(apart, differ=0.2):
+    return {"size": 7000, "apart": apart, "tokens_differ": differ}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"half": half(0.02)}, "large enough: half of it chose 7,000 (2% apart)"),
+        ({"half": half(0.4), "sample": KEPT},
+         "too small: half of it chose 7,000 (40% apart); ask for a larger `sample`"),
+        ({"half": half(0.4), "sample": KEPT | {"size": None}},
+         "too small: half of it chose 7,000 (40% apart); add text if you have more"),
+        ({"half": half(None), "sample": KEPT, "reason": "size"},
+         "too small: 20% of the tokens are not those of half of it; ask for a larger `sample`"),
+        ({"half": half(None, 0.05), "reason": "size"},
+         "large enough: 5% of the tokens are not those of half of it"),
+        ({}, None),
+    ],
+)  # fmt: skip
+def test_a_sample_gets_a_verdict_and_a_small_one_is_a_doubt(changes, said):
+    assert rows(**changes).get("sample") == said
+    small = said is not None and said.startswith("too small")
+    assert doubts(choices(**changes)) == ([f"sample {said}"] if small else [])
+
+
+def test_more_text_is_a_larger_sample_where_there_is_one():
+    cost = {"model": BASE, "lowest": 42000}
+    said = rows(reason="quality", size=18944, cost=cost, sample=KEPT)["text"]
+    assert said.endswith("more text raises both: ask for a larger `sample`")
+
+
+def test_very_many_words_are_not_repeated_on_parts_of_the_text():
+    once = QUALITY | {"splits": QUALITY["splits"][:1]}
+    found = rows(quality=once, splits=[], types=300_001)
+    assert found["again"] == "not repeated: more than 300,000 different words"
+    assert "on one part of the text" in found["quality"]
+    assert "again" not in rows(quality=once, splits=[], types=300_000)
+
+
+def test_an_answer_below_the_best_size_says_why():
+    found = rows(size=6016, cost={"model": BASE, "lowest": 6010})
+    assert found["quality"].endswith("best at 6,400; a smaller one is cheaper)")
+
+
+def test_notes_are_what_the_first_line_does_not_say():
+    doubted = [criterion("muv", 4568, ["the first step decided"])]
+    told = ["4,568: the first step decided", "a is missing", "warning: b is not parallel"]
+    found = choices(criterion="muv", reason="muv", size=4568, choices=doubted, messages=told)
+    assert notes(found) == ["note: a is missing", "warning: b is not parallel"]
+    assert answer_data(found)["notes"] == notes(found)

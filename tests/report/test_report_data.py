@@ -191,15 +191,23 @@ def test_files_are_measured_on_their_lines():
     assert first["parallel"]
 
 
-def test_files_of_different_length_are_compared_per_line():
+def test_files_of_different_length_have_no_parity():
     one, two = corpus(1), corpus(2, lines=60)
     result = volt.learn([one, two], sizes=SIZES["metaspace"], merges=400)
     first, second = file_figures(result.counts, volt.Tokenizer(result.vocabulary))
     assert not first["parallel"]
     assert second["sampled_lines"] == 60
-    assert second["parity"] == pytest.approx(
-        (second["tokens"] / 60) / (first["tokens"] / 150), rel=1e-5
-    )
+    assert first["parity"] is second["parity"] is None
+
+
+def test_lines_of_a_sample_are_not_parallel_and_parts_of_a_mixture_have_their_names(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("low lower lowest flow blow\n" * 60)
+    inputs = [f"web={tmp_path / 'a.txt'}", f"code={tmp_path / 'b.txt'}"]
+    result = volt.learn(inputs, mix="code=0.5,web=0.5", size=278, splits=1)
+    files = collect(result)["files"]
+    assert [one["name"] for one in files] == ["web", "code"]
+    assert [(one["parallel"], one["parity"]) for one in files] == [(False, None)] * 2
 
 
 def test_a_sample_is_the_first_lines_of_a_text(tmp_path, monkeypatch):

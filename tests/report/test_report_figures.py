@@ -174,7 +174,7 @@ def test_without_matplotlib_a_notebook_says_what_to_install(result, monkeypatch)
 
 def test_the_small_curve_is_that_of_quality_with_its_range_and_the_choice(result):
     curve = spark(result, result.summary(), 40)
-    about, bars, pointer = sparkline(curve)
+    about, bars, pointer, axis = sparkline(curve)
     heights = ["▁▂▃▄▅▆▇█".index(bar) for bar in bars.strip()]
     order = np.argsort(curve.values, kind="stable")
     assert (np.diff(np.array(heights)[order]) >= 0).all()
@@ -188,7 +188,9 @@ def test_the_small_curve_is_that_of_quality_with_its_range_and_the_choice(result
     low, high = result.quality.range
     marked = {i - 2 for i, c in enumerate(pointer[: 2 + len(curve.sizes)]) if c in "-^"}
     assert {i for i, size in enumerate(curve.sizes) if low < size < high} <= marked
-    assert f"(best {best:.3f}, top 5% above it)" in about
+    assert about == f"held-out bits per byte, low is good: {best:.3f} (the best) to 5% above"
+    sizes = f"{curve.sizes[0]:,} to {curve.sizes[-1]:,} tokens, logarithmic"
+    assert axis == f"  {sizes}; ---- within 0.5% of the best"
     assert pointer.endswith(f" chosen: {result.choice.size:,}")
     assert pointer.count("^") == 1
     plain = sparkline(curve, unicode=False)
@@ -208,9 +210,11 @@ def test_a_summary_is_a_screen_for_every_kind_of_choice(tmp_path, settings):
     assert [line.style for line in lines[:3]] == ["", "bold", ""]
     for fact in facts(result.vocabulary, result.summary(), overview(result)):
         assert (fact.line in texts) == (fact.name != "text")
-    sized = [one for one in result.choices if one.size is not None]
-    for one in sized:
+    # What the other criteria say is on the page, with what they measure.
+    named = [one for one in result.choices if one.criterion in ("auto", "muv")]
+    for one in named:
         assert f"{one.size:,}" in " ".join(first), one.criterion
+    assert "as information" not in " ".join(texts)
 
 
 @pytest.mark.parametrize("pretokenizer", ["metaspace", "whitespace", "byte-level:qwen2"])

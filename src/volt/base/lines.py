@@ -6,6 +6,8 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+WARNING = "warning: "
+"""How a line begins that is said to those, too, who asked for quiet."""
 WIDTH = 80
 """Columns where nobody looks: in a pipe or a file."""
 LEAST_WIDTH = 36

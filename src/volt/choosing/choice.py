@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -83,12 +83,12 @@ class Selected:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice:
     """The candidates of the vocabulary, and how they were chosen."""
 
-    candidates: Candidates = field(repr=False)
-    chosen: Ids = field(repr=False)
+    candidates: Candidates
+    chosen: Ids
     """The chosen candidates, by id; the alphabet is in every vocabulary."""
     size: int
     """Rows of the embedding table."""
@@ -96,19 +96,21 @@ class Choice:
     """The one that decided, or `size` where the size was given."""
     verdicts: list[Verdict]
     """One for each criterion."""
-    steps: Sequence[SizeStep] = field(repr=False)
+    steps: Sequence[SizeStep]
     """The paper's transport at each size of S; empty where the text is too small for it."""
     length: Length
     model: Model
     """The model that the cost of a size is computed for."""
-    quality: Quality | None = field(default=None, repr=False)
+    quality: Quality | None = None
     reason: str = "size"
     """What decided: `cost` or `quality` (for auto), `merges` where there are no more of them,
     `only` where the text gives a single size, `size` where it was given, else the criterion."""
     messages: tuple[str, ...] = ()
+    paper_notes: tuple[str, ...] = ()
+    """What to know about the paper's sizes, where something else decided."""
     multiple_of: int | None = None
     """What `auto` rounds sizes to; None: 64 rows, below 4,096 rows 8."""
-    selected: Selected | None = field(default=None, repr=False)
+    selected: Selected | None = None
     """Where transport selected the tokens."""
 
     @property
@@ -175,7 +177,11 @@ class Choice:
             "selection": None if self.selected is None else self.selected.summary(),
             "choices": [asdict(verdict) for verdict in self.verdicts],
             "steps": [step.summary() for step in self.steps],
+            "paper_notes": list(self.paper_notes),
         }
+
+    def __repr__(self) -> str:
+        return f"<Choice: {self.size:,} tokens, decided by {self.reason}>"
 
     def at_size(self, size: int, rank: Rank | None = None) -> Choice:
         """The same evidence, another size: a step of a ladder."""
@@ -203,15 +209,7 @@ def choose_size(problem: SizeProblem) -> Choice:
     given: Ids | None = None
     if settings.size is not None:  # an error, before any work, if there is no such size
         given = fill(found, found.ranking(settings.rank), settings.size)
-    messages: list[str] = []
-    steps_problem: StepsProblem | None = None
-    try:
-        if not isinstance(found, Selectable):
-            steps_problem, messages = _steps_problem(found, settings, profile)
-    except VoltError as error:
-        if decided == "muv" or settings.sizes is not None:
-            raise
-        messages = [f"the paper's transport was not solved: {error}"]
+    steps_problem, messages, paper_notes = _paper_problem(found, settings, profile)
     # Transport is solved while the splits are measured: neither needs the other.
     solved = None if steps_problem is None else begin(partial(profile.solve, steps_problem))
     quality, on_splits = measure_quality(problem, model)
@@ -231,7 +229,7 @@ def choose_size(problem: SizeProblem) -> Choice:
     choice = Choice(
         found, chosen, settings.size or rows_of(found, chosen),
         decided if given is None else "size", verdicts, steps, settings.length, model, quality,
-        multiple_of=settings.multiple_of,
+        multiple_of=settings.multiple_of, paper_notes=tuple(paper_notes),
     )  # fmt: skip
     choice = replace(choice, reason=_reason(choice))
     verdict = choice.verdict
@@ -276,6 +274,23 @@ def score_all(evidence: Evidence) -> dict[str, Score]:
             continue
         found[name] = criterion.score(evidence)
     return found
+
+
+def _paper_problem(
+    found: Candidates, settings: ChoiceSettings, profile: Profile
+) -> tuple[StepsProblem | None, list[str], list[str]]:
+    """What the paper solves, with messages, and those that only concern its own section: there
+    where something else decides."""
+    if isinstance(found, Selectable):
+        return None, [], []
+    asked = settings.decided_by == "muv" or settings.sizes is not None
+    try:
+        problem, told = _steps_problem(found, settings, profile)
+    except VoltError as error:
+        if asked:
+            raise
+        return None, [], [f"the paper's transport was not solved: {error}"]
+    return (problem, told, []) if asked else (problem, [], told)
 
 
 def _steps_problem(
@@ -429,8 +444,11 @@ def _doubts(score: Score) -> list[str]:
             best = f"best step ({int(score.sizes[first - 1]):,} to {score.size:,})"
         return [f"the {best} is the first one tried, so the list of sizes decided, not the data"]
     if score.best == last:
+        size = f"{score.size:,}"
+        if score.tried is not None:
+            size = f"S = {int(score.tried[last]):,}, which makes {size} rows"
         return [
-            f"the best size ({score.size:,}) is the last one tried, so the list of sizes decided, "
-            "not the data"
+            f"the best size ({size}) is the last one tried, so the list of sizes decided, not the "
+            "data"
         ]
     return []

@@ -63,8 +63,8 @@ def parse_model(text: str) -> Model:
             return Model(text.strip(), body, width)
     hint = ""
     if bare := _OWN.fullmatch(f"{name}:1"):  # with the width of the nearest model of the table
-        body = max(1.0, float(bare[1]) * _FACTORS[bare[2].upper()])
-        nearest = min(MODELS.values(), key=lambda model: abs(np.log(model.body / body)))
+        size = max(1.0, float(bare[1]) * _FACTORS[bare[2].upper()])
+        nearest = min(MODELS.values(), key=lambda model: abs(np.log(model.body / size)))
         hint = f"; it lacks the width: {text}:{nearest.width}, for instance"
     raise SettingsError(
         f"`for_model` is one of {', '.join(MODELS)}, or PARAMS:WIDTH such as 300M:1024 (parameters "

@@ -184,7 +184,7 @@ class TokenizerInput(Pattern, group="Input"):
 
 @dataclass(frozen=True, kw_only=True)
 class Quiet(Settings, group="Output"):
-    quiet: bool = option(False, "No progress, no summary, no notes.", short="-q")
+    quiet: bool = option(False, "No progress, no summary, no notes; warnings stay.", short="-q")
 
 
 @dataclass(frozen=True, kw_only=True)

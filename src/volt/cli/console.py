@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, TextIO, cast
 
 from volt.base.errors import SettingsError
-from volt.base.lines import WIDTH, Line, note_lines
+from volt.base.lines import WARNING, WIDTH, Line, note_lines
 from volt.base.progress import Progress, Report
 from volt.base.shown import json_text, shown, shown_line
 from volt.cli.command import Given, current_options
@@ -145,18 +145,21 @@ def progress_for(quiet: bool, *, lines: bool = False) -> Progress:
 
 
 def say(quiet: bool, *lines: str) -> None:
-    """Lines for people, wrapped; parameters in notes of the library become flags."""
-    if quiet:
-        return
+    """Lines for people, wrapped; parameters in notes of the library become flags. Warnings are
+    said even where nothing else is."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDTH
     for text in lines:
+        if quiet and not text.startswith(WARNING):
+            continue
         for part in in_flags(text, current_options()).split("\n"):
             print(*note_lines(part, width), sep="\n", file=sys.stderr)
 
 
 def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
-    """Lines with their styles on a terminal; plain, and 80 columns wide, elsewhere."""
-    if quiet:
+    """Lines with their styles on a terminal; plain, and 80 columns wide, elsewhere. Of a quiet
+    command only the warnings."""
+    lines = [line for line in lines if not quiet or line.text.startswith(WARNING)]
+    if not lines:
         return
     if not sys.stderr.isatty():
         for line in lines:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,8 @@ from volt.settings import CountSettings, LanguageSettings, LearnSettings
 if TYPE_CHECKING:
     from volt.result import LearnResult
 
+Lines = list[tuple[str, int]]
+"""Names of files, and how many lines each has."""
 ARTIFACTS = (
     "volt.json", "volt.cache", "curve.csv", "choices.json", "signature.txt", "report.json",
     "report.html",
@@ -115,27 +117,39 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
     """One vocabulary for everything."""
     result = volt.learn(texts, **options)
     _prepare(asked.report, run.quiet)
-    result.save(asked.output, force=asked.force, report=asked.report)
     folder = Path(asked.output)
     if isinstance(result, volt.Ladder):
-        if run.json:
-            print_json({"rows": result.rows()})
-        else:
-            print("\n".join(result.table()))
-        names = ", ".join(result.names.values())
-        say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
-        rows = result.rows()
-        if any(row["heldout"] is None for row in rows):
-            say(run.quiet, "note: bits/byte is - where parts of the text do not reach the size")
-        cheapest = min(rows, key=lambda row: row["cost"])
-        _next(result[cheapest["size"]], folder / cheapest["name"], run.quiet)
+        result.save(folder, force=asked.force, report=asked.report)
+        _tell_ladder(result, folder, run)
         return
+    result = _with_notes(
+        result, [*_pair_notes(result, asked, options), *_cut_notes(asked, options)]
+    )
+    result.save(folder, force=asked.force, report=asked.report)
     if run.json:
         print_json(_data(result, folder))
-    say(run.quiet, *count_summary(result.counts), *([result.enough] if result.enough else []))
+    say(run.quiet, *count_summary(result.counts))
     _tell(result, folder, run.quiet)
-    say(run.quiet, *_pair_warnings(result, asked, options["glob"]), *table_lines(result.languages))
+    say(run.quiet, *table_lines(result.languages))
     _next(result, folder, run.quiet)
+
+
+def _tell_ladder(ladder: volt.Ladder, folder: Path, run: Run) -> None:
+    if run.json:
+        print_json({"rows": ladder.rows()})
+    else:
+        print("\n".join(ladder.table()))
+    names = ", ".join(ladder.names.values())
+    say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
+    rows = ladder.rows()
+    if any(row["in_range"] for row in rows):
+        say(run.quiet, "*: no measurable loss of quality")
+    if any(row["heldout"] is None for row in rows):
+        say(run.quiet, "note: bits/byte is - where parts of the text do not reach the size")
+    if ladder.alone is not None:
+        say(run.quiet, f"volt alone would choose about {ladder.alone:,}, by one part of the text")
+    cheapest = min(rows, key=lambda row: row["cost"])
+    _next(ladder[cheapest["size"]], folder / cheapest["name"], run.quiet)
 
 
 def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
@@ -151,6 +165,9 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
         "target": volt.learn(asked.target, **options | {"weights": second or None}),
     }
     _prepare(asked.report, run.quiet)
+    source, target = (result.counts.lines_of for result in sides.values())
+    notes = _side_notes(sides["source"].counts, source, target)
+    sides = {side: _with_notes(result, notes) for side, result in sides.items()}
     with atomic_folder(asked.output, force=asked.force) as temporary:
         for side, result in sides.items():
             result.save(temporary / side, report=asked.report)
@@ -162,7 +179,6 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
         _tell(result, folder / side, run.quiet)
         _next(result, folder / side, run.quiet)
         say(run.quiet, "")
-    say(run.quiet, *_mismatch(*(result.counts.lines_of for result in sides.values())))
 
 
 def _by_script(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
@@ -175,31 +191,63 @@ def _by_script(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Ru
     tell_scripts(joint, Path(asked.output), run.quiet, run.json)
 
 
-def _pair_warnings(result: LearnResult, asked: LearnCommand, glob: str) -> list[str]:
-    """What does not match between files that look parallel."""
+def _with_notes(result: LearnResult, notes: Sequence[str]) -> LearnResult:
+    """With what only the command line knows, each once."""
+    return replace(result, messages=list(dict.fromkeys([*result.messages, *notes])))
+
+
+def _cut_notes(asked: LearnCommand, options: Mapping[str, Any]) -> list[str]:
+    """Where documents of several lines are cut at their line ends, and nobody asked for that."""
+    from volt.counting.inputs import find_inputs
+    from volt.counting.records import RecordOptions
+    from volt.counting.sampling import split_lines
+
+    if options["pretokenizer"] or options["unit"] or asked.source or asked.lang:
+        return []
+    records = RecordOptions(options["input_format"], tuple(options["field"]), options["on_invalid"])
+    groups = options["mix"] or ()
+    for one in find_inputs(asked.inputs, glob=options["glob"], records=records, groups=groups):
+        again = one.form and one.path is not None and one.path.is_file()  # not a pipe
+        first = next(one.documents() or iter(()), None) if again else None
+        if first is not None and len(split_lines(first).ends) > len(first.ends):
+            return [
+                "documents are cut at line ends; for a language model: "
+                "`pretokenizer=byte-level:llama3`"
+            ]
+    return []
+
+
+def _pair_notes(result: LearnResult, asked: LearnCommand, options: Mapping[str, Any]) -> list[str]:
+    """What there is to know about the two sides of a translation, if the text has sides."""
     from volt.counting.inputs import find_inputs
     from volt.counting.pairs import is_pair
 
     lines = result.counts.lines_of
     if asked.source and asked.target:
         # A folder is several files.
-        ends = len(lines) - len(find_inputs(asked.target, glob=glob))
-        begins = ends - len(find_inputs(asked.source, glob=glob))
-        return _mismatch(lines[begins:ends], lines[ends:])
-    return _mismatch(lines[:1], lines[1:]) if is_pair(asked.inputs) else []
+        ends = len(lines) - len(find_inputs(asked.target, glob=options["glob"]))
+        begins = ends - len(find_inputs(asked.source, glob=options["glob"]))
+        return _side_notes(result.counts, lines[begins:ends], lines[ends:])
+    return _side_notes(result.counts, lines[:1], lines[1:]) if is_pair(asked.inputs) else []
 
 
-def _mismatch(source: list[tuple[str, int]], target: list[tuple[str, int]]) -> list[str]:
-    """A warning for every pair of files whose lines cannot belong together."""
+def _side_notes(counts: volt.WordCounts, source: Lines, target: Lines) -> list[str]:
+    """A warning for every pair of files whose lines cannot belong together; without one, whether
+    there are few pairs."""
+    from volt.counting.pairs import few_pairs
+
     if len(source) != len(target):
         return [
             f"warning: {len(source)} files on the source side, {len(target)} on the target side"
         ]
-    return [
+    apart = [
         f"warning: {a} has {plural(n, 'line')}, {b} has {m:,}: they are not parallel"
         for (a, n), (b, m) in zip(source, target, strict=True)
         if n != m
     ]
+    pairs = sum(n for _, n in source)
+    sides = [("pairs.source", pairs), ("pairs.target", pairs)]
+    return apart or few_pairs(replace(counts, lines_of=sides))
 
 
 def _prepare(report: bool, quiet: bool) -> None:

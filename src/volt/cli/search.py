@@ -93,6 +93,8 @@ def search(
     say(run.quiet, f"{settings.by}: {winner} ({choice.meaning})")
     if settings.by == "auto":
         say(run.quiet, f"the best of {len(rows)} sizes; `volt learn` looks at those between them")
+    if settings.by == "muv":
+        say(run.quiet, "plain BPE, without transport, which `volt learn --profile paper` solves")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))
     _tell_left_out(result.left_out, run.quiet)
     size = None if choice.doubts else choice.size

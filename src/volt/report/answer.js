@@ -18,13 +18,14 @@ const VoltAnswer = (() => {
     }
     find("answer-rows").replaceChildren(...(answer ? answer.rows : []).map(([name, sentence]) =>
       make("div", [make("dt", name), make("dd", flagged(sentence))])));
+    find("answer-notes").replaceChildren(...(answer ? answer.notes : []).map((note) => make("li", flagged(note))));
     figures(find("figures"), data.facts.map((fact) => [fact.name, fact.value, fact.note]));
     criteria();
     for (const use of data.uses) {
       find("uses").append(make("div", [
-        make("strong", use.name), make("code", use.command),
-        use.refused ? make("span", use.refused, { class: "refused" }) : make("code", use.then, { class: "then" }),
-      ], { class: "use" }));
+        make("strong", use.name),
+        ...(use.refused ? [make("span", `Not for this vocabulary: ${use.refused}.`)] : [make("code", use.command), make("code", use.then, { class: "then" })]),
+      ], { class: use.refused ? "use refused" : "use" }));
     }
     say("signature", data.signature || "none");
   }

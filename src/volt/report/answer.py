@@ -13,7 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.base.lines import WARNING
+from volt.choosing.splits import MANY_TYPES
+
 CHEAPEST = "the cheapest size that costs no measurable quality"
+LITTLE = 0.1
+"""How far the answers of a sample and of half of it may be apart, relative."""
 SAME_BITS = 0.001
 """Bits per byte that differ by less, relative, are called the same."""
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -51,10 +56,10 @@ def answer(found: Mapping[str, Any]) -> Answer:
         "bound": bound_sentence(found),
         "mu": _entry(found),
         "held out": _beside_bpe(found),
+        "sample": _sample(found),
         "again": _again(found),
         "auto": _auto(found),
         "paper": _paper(found),
-        "others": _others(found),
     }
     said = tuple((name, sentence) for name, sentence in rows.items() if sentence)
     one = verdict(found, reason(found))
@@ -83,8 +88,9 @@ def _why(found: Mapping[str, Any]) -> str:
     if decided == "only":
         return "the only size, for the text gives nothing to merge"
     if decided == "quality":
-        end = "smallest" if found["cost"]["lowest"] < found["size"] else "largest"
-        return f"the {end} size that costs no measurable quality"
+        if found["cost"]["lowest"] < found["size"]:
+            return f"{CHEAPEST}, the lower end of the range: from there on the cost rises"
+        return f"{CHEAPEST}, the upper end of the range: the cost still falls there"
     if decided == "merges":
         last = "could be measured" if _beyond(found) else "there is"
         return f"the largest size that {last}, at no measurable loss of quality"
@@ -109,8 +115,10 @@ def _quality(found: Mapping[str, Any]) -> str | None:
         sizes = f"from {low:,} tokens upward, measured up to {high:,}"
     languages = len(quality.get("languages") or ())
     mean = f", mean of {in_words(languages)} languages" if languages else ""
-    measured = f"held-out bits per byte{mean}, best at {quality['best']:,}"
+    once = " on one part of the text" if len(quality["splits"]) == 1 else ""
+    measured = f"held-out bits per byte{once}{mean}, best at {quality['best']:,}"
     if by_auto(found):
+        measured += "; a smaller one is cheaper" if found["size"] < quality["best"] else ""
         return f"{within} of the best {sizes} ({measured})"
     loss = quality_loss(quality, found["size"])
     here = f"{percent(loss)} above the best" if loss else "the best"
@@ -141,14 +149,13 @@ def _cost(found: Mapping[str, Any]) -> str | None:
     if not cost or reason(found) == "only":
         return None
     model, lowest = cost["model"], cost["lowest"]
-    yours = " (yours? `for_model`)" if model["name"] == "base" else ""
+    yours = "; yours? `for_model`" if model["name"] == "base" else ""
     where = f"lowest at {lowest:,}"
-    if by_auto(found) and found["size"] != lowest and not _outside(found):
-        where += f", rounded to {found['size']:,},"
-    said = f"{where} for {model_words(model)}{yours}"
     if by_auto(found) and _outside(found):
-        said += ", above that range" if _beyond(found) else ", below that range"
-    return said
+        where += ", above that range" if _beyond(found) else ", below that range"
+    elif by_auto(found) and found["size"] != lowest:
+        where += f", rounded to {found['size']:,}"
+    return f"{where}, for {model_words(model)}{yours}"
 
 
 def _outside(found: Mapping[str, Any]) -> bool:
@@ -163,7 +170,13 @@ def _beyond(found: Mapping[str, Any]) -> bool:
 
 
 def model_words(model: Mapping[str, Any]) -> str:
-    return f"a model of {short(model['body'])} parameters and width {model['width']:,}"
+    """
+    >>> model_words({"name": "7b", "body": 6_600_000_000, "width": 4096})
+    '7b (6.6B parameters outside the embeddings, width 4,096)'
+    """
+    body, width = short(model["body"]), f"{model['width']:,}"
+    said = f"{body} parameters outside the embeddings, width {width}"
+    return f"a model of {said}" if ":" in model["name"] else f"{model['name']} ({said})"
 
 
 def _more_text(found: Mapping[str, Any]) -> str | None:
@@ -176,8 +189,34 @@ def _more_text(found: Mapping[str, Any]) -> str | None:
     rounded = "" if found["size"] == high else f", rounded to {found['size']:,}"
     return (
         f"little for this model, so the quality bound decides ({high:,}{rounded}), not the cost; "
-        "more text would raise the bound, and the answer with it, until the cost decides"
+        f"more text raises both: {_how_to_get_more(found)}"
     )
+
+
+def _how_to_get_more(found: Mapping[str, Any]) -> str:
+    sample = found.get("sample")
+    if sample and sample["size"] and sample["kept_bytes"] < sample["read_bytes"]:
+        return "ask for a larger `sample`"
+    return "add text if you have more"
+
+
+def _sample(found: Mapping[str, Any]) -> str | None:
+    """Was the sample large enough? Half of it would have given nearly the same."""
+    half = found.get("half")
+    if not half or reason(found) == "only":
+        return None
+    said = f"half of it chose {half['size']:,} ({percent(half['apart'] or 0)} apart)"
+    if half["apart"] is None:
+        said = f"{percent(half['tokens_differ'])} of the tokens are not those of half of it"
+    if sample_is_large(half):
+        return f"large enough: {said}"
+    return f"too small: {said}; {_how_to_get_more(found)}"
+
+
+def sample_is_large(half: Mapping[str, Any]) -> bool:
+    """Does the other half of a sample change little?"""
+    apart = half["tokens_differ"] if half["apart"] is None else half["apart"]
+    return bool(apart <= LITTLE)
 
 
 def _more_merges(found: Mapping[str, Any]) -> str | None:
@@ -245,6 +284,9 @@ def _difference(fewer: float) -> str:
 
 def _again(found: Mapping[str, Any]) -> str | None:
     """What the splits chose, if there are several."""
+    quality, types = found.get("quality"), found.get("types") or 0
+    if by_auto(found) and quality and len(quality["splits"]) == 1 and types > MANY_TYPES:
+        return f"not repeated: more than {MANY_TYPES:,} different words"
     splits = found.get("splits") or []
     chose = [size for size in splits if size is not None]
     if len(splits) < 2 or reason(found) in ("size", "only"):
@@ -255,7 +297,8 @@ def _again(found: Mapping[str, Any]) -> str | None:
     if len(chose) < len(splits):
         parts = f"{in_words(len(chose))} of {parts}"
     low, high = min(chose), max(chose)
-    said = f"{parts} chose {low:,} to {high:,}" if low < high else f"{parts} chose {low:,}"
+    every = f"all {parts}" if len(chose) == len(splits) > 2 else parts
+    said = f"{parts} chose {low:,} to {high:,}" if low < high else f"{every} chose {low:,}"
     if low <= found["size"] <= high:
         return said
     side, nearest = ("below", low) if found["size"] < low else ("above", high)
@@ -283,16 +326,22 @@ def _paper(found: Mapping[str, Any]) -> str | None:
     return f"{said}: {one['doubts'][0]}" if one["doubts"] else said
 
 
-def _others(found: Mapping[str, Any]) -> str | None:
-    """The criteria that were not named before."""
-    others = [
-        f"{one['criterion']} {one['size']:,}"
-        for one in found["choices"]
-        if one["size"] is not None and one["criterion"] not in ("auto", "muv", reason(found))
-    ]
-    if not others or reason(found) == "only":
-        return None
-    return f"as information: {', '.join(others)}"
+def notes(found: Mapping[str, Any]) -> list[str]:
+    """What else the user should know: not the doubts that the first line has already."""
+    head = answer(found).headline
+    told = [one for one in found.get("messages") or () if not _in(one, found["size"], head)]
+    return [one if one.startswith(WARNING) else f"note: {one}" for one in told]
+
+
+def _in(message: str, size: int, head: str) -> bool:
+    return message.removeprefix(f"{size:,}: ") in head
+
+
+def doubts(found: Mapping[str, Any]) -> list[str]:
+    """Why not to trust the answer: those of the criterion that decided, and of the sample."""
+    one, half = verdict(found, found["criterion"]), found.get("half")
+    doubted = list(one["doubts"]) if one else []
+    return [*doubted, *([f"sample {_sample(found)}"] if half and not sample_is_large(half) else [])]
 
 
 # --------------------------------------------------------------------------------------- criteria

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,7 @@ def collect(result: LearnResult) -> dict[str, Any]:
             if result.source == "bpe" and isinstance(result.candidates, MergeCandidates)
             else None
         ),
-        "files": file_figures(result.counts, result.tokenizer),
+        "files": file_figures(result.counts, result.tokenizer, result.part_names),
         "typical": typical_tokens(result),
     }
 
@@ -291,9 +292,11 @@ def bpe_sizes(candidates: MergeCandidates, vocabulary: Vocabulary) -> dict[str, 
 # ------------------------------------------------------------------------------------------- files
 
 
-def file_figures(counts: WordCounts, tokenizer: Tokenizer) -> list[dict[str, Any]]:
+def file_figures(
+    counts: WordCounts, tokenizer: Tokenizer, part_names: Mapping[str, str] = {}
+) -> list[dict[str, Any]]:
     """Figures of each text, measured on its first lines. Parity is tokens against those of the
-    first file: on the same lines if the files have as many, else per line."""
+    first file on the same lines; None if the files differ in their number of lines."""
     texts = [
         (name, lines, sample)
         for (name, lines), sample in zip(counts.lines_of, counts.samples, strict=False)
@@ -303,20 +306,19 @@ def file_figures(counts: WordCounts, tokenizer: Tokenizer) -> list[dict[str, Any
         return []
     room = max(SAMPLE_BYTES // len(texts), 1 << 14)
     sampled = [_first_lines(sample, room) or [""] for _, _, sample in texts]
-    parallel = len({lines for _, lines, _ in texts}) == 1
+    # Lines of a sample are chosen in each file by itself.
+    parallel = len({lines for _, lines, _ in texts}) == 1 and counts.sample is None
     common = min(map(len, sampled))
     if parallel:
         sampled = [lines[:common] for lines in sampled]
     figures: list[dict[str, Any]] = []
     for (name, all_lines, _), lines in zip(texts, sampled, strict=True):
-        about = {"name": PurePath(name).name, "lines": all_lines, "parallel": parallel}
+        shown = part_names.get(name, PurePath(name).name)
+        about = {"name": shown, "lines": all_lines, "parallel": parallel}
         figures.append(about | text_figures(lines, tokenizer))
-    first = figures[0]
+    tokens = figures[0]["tokens"]
     for one in figures:
-        # Lines of this file for lines of the first.
-        lines = first["sampled_lines"] / one["sampled_lines"]
-        tokens = first["tokens"]
-        one["parity"] = _rounded(one["tokens"] * lines / tokens) if tokens else None
+        one["parity"] = _rounded(one["tokens"] / tokens) if parallel and tokens else None
     return figures
 
 
@@ -337,7 +339,10 @@ def typical_tokens(result: LearnResult) -> dict[str, list[int]]:
             used[part.language] = used.get(part.language, 0) + found
     if not used:
         texts = zip(counts.lines_of, counts.samples, strict=False)
-        sampled = [(PurePath(name).name, sample) for (name, _), sample in texts if sample]
+        names = result.part_names
+        sampled = [
+            (names.get(name, PurePath(name).name), sample) for (name, _), sample in texts if sample
+        ]
         room = max(SAMPLE_BYTES // max(1, len(sampled)), 1 << 14)
         for name, sample in sampled if len(sampled) <= TYPICAL_FILES else []:
             ids = tokenizer.encode_batch(_first_lines(sample, room))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from volt.base.shown import plural
+from volt.counting.sampling import in_bytes
 from volt.proposing.tokens import KINDS, SPELLED
 from volt.report.answer import percent
 from volt.tokenizing.vocabulary import Vocabulary
@@ -37,6 +38,7 @@ def facts(
     return [
         *_vocabulary(vocabulary, report),
         *(_text(report["corpus"]) if report.get("corpus") else []),
+        *(_sample(choices["sample"]) if choices and choices.get("sample") else []),
         *(_choice(choices) if choices else []),
     ]
 
@@ -89,12 +91,25 @@ def _text(corpus: Mapping[str, Any]) -> list[Fact]:
     return found
 
 
+def _sample(sample: Mapping[str, Any]) -> list[Fact]:
+    """What was kept, and which mixture came out."""
+    kept = f"{sample['kept_documents']:,} of {sample['read_documents']:,} {sample['unit']}s"
+    size = f"{in_bytes(sample['kept_bytes'])} of {in_bytes(sample['read_bytes'])}"
+    found, mixture = [Fact("sample", kept, size)], sample["mixture"]
+    if mixture:
+        parts = ", ".join(f"{name} {one['achieved']:.1%}" for name, one in mixture.items())
+        asked = ", ".join(f"{one['asked']:.1%}" for one in mixture.values())
+        found.append(Fact("mixture", parts, f"asked for {asked}"))
+    return found
+
+
 def _choice(choices: Mapping[str, Any]) -> list[Fact]:
     found = []
     mu, price = choices.get("mu"), choices.get("price")
     if mu is not None and price is not None:
-        note = f"and costs as much as {price:,.4g}; cost is lowest where both are equal"
-        found.append(Fact("last row saves", f"{mu:,.4g} token{'s' * (mu != 1)} of text", note))
+        saved = f"saves {mu:,.4g} token{'s' * (mu != 1)} of text"
+        work = f"{price:,.0f}" if price >= 10 else f"{price:.2g}"
+        found.append(Fact("the last token", saved, f"and costs the work of {work}"))
     step = next((one for one in choices["steps"] if one["size"] == choices["size"]), None)
     if step and "moved" in step:
         note = f"{step['iterations']} iterations, {step['dropped'] or 'no'} tokens dropped"

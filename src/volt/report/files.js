@@ -34,22 +34,24 @@ const VoltFiles = (() => {
       say("files-lead", "Nothing is known of single files: the words were counted before, or the vocabulary was not learned here.");
       return;
     }
-    const parallel = files.length > 1 && files[0].parallel;
-    say("files-lead", "Measured on the first lines of each file" +
-      (files.every((one) => one.sampled_lines === one.lines) ? ", which are all of them. " : ` (${files.map((one) => whole(one.sampled_lines)).filter((n, i, all) => all.indexOf(n) === i).slice(0, 4).join(", ")} lines). `) +
-      "Word counts among the inputs have no lines, so they are left out. " +
+    const parity = files.length > 1 && files[0].parallel;
+    const all = files.every((one) => one.sampled_lines === one.lines);
+    say("files-lead", (all ? "" : "Measured on the first lines of each file only, so these figures differ a little from those of the whole text. ") +
       (files.every((one) => one.words) ? "Words are what stands between spaces. " : "Words are what stands between spaces; scripts without spaces have none. ") +
-      (files.length > 1 ? (parallel ? "Parity is how many tokens a file takes against the first one, on the same lines." : "Parity is tokens per line against the first file; the files differ in their number of lines, so they may not say the same.") : ""));
+      (parity ? "Parity is how many tokens a file takes against the first one, on the same lines." : ""));
+    const head = find("file-table").tHead.rows[0].cells;
+    head[1].textContent = all ? "lines" : "lines measured";
+    head[head.length - 1].hidden = !parity;
     const body = find("file-table").tBodies[0];
     for (const one of files) {
       body.append(make("tr", [
         make("td", make("code", one.name)),
-        cell(whole(one.lines)),
+        cell(all ? whole(one.lines) : `${whole(one.sampled_lines)} of ${whole(one.lines)}`),
         cell(one.words ? fixed(one.tokens / one.words) : "-"),
         cell(one.sampled_lines ? fixed(one.tokens / one.sampled_lines) : "-"),
         cell(one.words ? percent(one.single_token_words / one.words) : "-"),
         cell(one.tokens ? fixed(one.characters / one.tokens) : "-"),
-        cell(one.parity === null ? "-" : fixed(one.parity)),
+        parity ? cell(one.parity === null ? "-" : fixed(one.parity)) : "",
       ]));
     }
   }

@@ -25,7 +25,7 @@ SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
 
 def result_html(result: LearnResult) -> str:
     """The answer and why, quality and cost over size, the figures, the criteria."""
-    from volt.report.answer import answer, criterion_rows
+    from volt.report.answer import answer, criterion_rows, notes
     from volt.report.data import overview
     from volt.report.facts import facts
 
@@ -33,13 +33,13 @@ def result_html(result: LearnResult) -> str:
     found = answer(data)
     shown = facts(result.vocabulary, data, overview(result))
     criteria = [(one.name, one.size, one.parts, one.sentence) for one in criterion_rows(data)]
-    notes = "".join(f"<li>{escape(message)}</li>" for message in result.messages)
+    told = "".join(f"<li>{escape(note)}</li>" for note in notes(data))
     return (
         f"<div><p><b>{escape(found.headline)}</b></p>{_table(found.rows)}"
         f"<div style='background:white;display:inline-block'>{_figure(result)}</div>"
         f"{_table((one.name, one.value, one.note) for one in shown)}"
         f"{_table(criteria, ('criterion', 'size', 'parts of the text', 'what it measures'))}"
-        f"{f'<ul>{notes}</ul>' if notes else ''}</div>"
+        f"{f'<ul>{told}</ul>' if told else ''}</div>"
     )
 
 

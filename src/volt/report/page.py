@@ -47,6 +47,8 @@ SCRIPTS = [
 ]  # fmt: skip
 
 
+MARIAN = ("sentencepiece", "vocab.spm", "marian --vocabs vocab.spm vocab.spm ...")
+"""Format, file and use for Marian, which reads models of SentencePiece that are called so."""
 AS_REPORTED = ("corpus", "curve", "tokens", "transport", "files", "typical", "residues")
 """Fields of report.json that the page takes as they are."""
 
@@ -181,10 +183,16 @@ def unicode_ranges() -> list[str]:
 
 def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
     """How to use the folder with other toolkits, run inside it: a command for every format, how to
-    go on, and why the format refuses the vocabulary, if it does. Those that refuse it are last."""
+    go on, and why the format refuses the vocabulary, if it does. Those that refuse it are last.
+
+    Marian encodes by itself with a model of SentencePiece, where that is possible.
+    """
+    model = FORMATS["sentencepiece"].refuse(vocabulary) is None
     found = []
     for name, form in FORMATS.items():
         path, then = form.usage(vocabulary)
+        if name == "marian" and model:
+            name, path, then = MARIAN
         found.append({
             "name": form.toolkit, "command": f"volt export -m . --to {name} -o {path}",
             "then": then, "refused": in_flags(form.refuse(vocabulary) or ""),

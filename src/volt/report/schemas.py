@@ -70,6 +70,12 @@ _SELECTION = table(
     {"one_less": number(), "one_more": number()},
     {"heldout": optional(table({"fewer_tokens": number(), "fewer_bits": number()}))},
 )
+_HALF = table({"size": SIZE, "apart": optional(number()), "tokens_differ": number(0, 1)})
+_SAMPLE = table({
+    "unit": text(), "size": optional(COUNT), "read_bytes": COUNT, "read_documents": COUNT,
+    "kept_bytes": COUNT, "kept_documents": COUNT,
+    "mixture": table({}, others=table({"asked": number(0, 1), "achieved": number(0, 1)})),
+})  # fmt: skip
 _CHOICES = table(
     {"size": SIZE, "criterion": text(), "choices": rows(_VERDICT, SHOWN)},
     {
@@ -84,6 +90,10 @@ _CHOICES = table(
         "selection": optional(_SELECTION),
         "steps": rows(_STEP, SHOWN),
         "messages": rows(text()),
+        "paper_notes": rows(text()),
+        "types": whole(),
+        "half": optional(_HALF),
+        "sample": optional(_SAMPLE),
         "signature": text(),
     },
 )

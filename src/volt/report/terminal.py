@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from volt.base.lines import Line
 from volt.formats import FORMATS
-from volt.report.answer import answer, percent, quality_points
+from volt.report.answer import answer, notes, percent, quality_points
 from volt.report.data import overview
 from volt.report.facts import facts
 from volt.result import LearnResult
@@ -22,6 +22,8 @@ from volt.tokenizing.vocabulary import Vocabulary
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN_BLOCKS = "_.-=+*#@"
 SPARK_WIDTH = 60
+SAID_BEFORE = ("text", "sample", "mixture")
+"""Facts that were said when the text was counted."""
 CLIPPED = 10
 """Tolerances of quality that the small curve shows; what loses more has full height."""
 
@@ -37,14 +39,9 @@ def summary(
     lines += [*(Line(line, indent=12) for line in reasons), Line("")]
     lines += [*map(Line, sparkline(spark(result, found), unicode=unicode)), Line("")]
     shown = facts(result.vocabulary, found, overview(result))
-    # How much text there is was said when it was counted.
-    lines += [Line(fact.line, indent=22) for fact in shown if fact.name != "text"]
+    lines += [Line(fact.line, indent=22) for fact in shown if fact.name not in SAID_BEFORE]
     lines.append(Line(""))
-    # The doubts of the criterion that decided are in the first line already.
-    notes = [
-        one for one in result.messages if one.removeprefix(f"{result.choice.size:,}: ") not in head
-    ]
-    lines += [Line(f"note: {message}", "yellow", indent=6) for message in notes]
+    lines += [Line(note, "yellow", indent=note.index(" ") + 1) for note in notes(found)]
     lines.append(Line(f"written to {folder}: {', '.join(files)}", indent=2))
     return lines
 
@@ -68,6 +65,8 @@ class Sparkline:
     size: int
     """The chosen one."""
     range: tuple[int, int] | None = None
+    below: str = ""
+    """What the range is."""
 
 
 def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDTH) -> Sparkline:
@@ -83,10 +82,10 @@ def spark(result: LearnResult, found: Mapping[str, Any], width: int = SPARK_WIDT
     values = np.minimum(np.interp(np.log(sizes), np.log(grid), scores), most)
     low, high = quality["range"]
     above = f"{percent(CLIPPED * quality['tolerance'])} above"
-    best = f"best {scores.min():.3f}, top {above} it"
-    shown = f"top {above} the best" if quality.get("languages") else best
-    title = f"held-out bits per byte ({shown})"
-    return Sparkline(title, sizes, values, size, (low, high))
+    best = "the best" if quality.get("languages") else f"{scores.min():.3f} (the best)"
+    title = f"held-out bits per byte, low is good: {best} to {above}"
+    below = f"---- within {percent(quality['tolerance'])} of the best"
+    return Sparkline(title, sizes, values, size, (low, high), below)
 
 
 def entropy_points(
@@ -112,10 +111,12 @@ def sparkline(curve: Sparkline, *, unicode: bool = True) -> list[str]:
         first, last = map(column, curve.range)
         below[first : last + 1] = "-" * (last + 1 - first)
     below[column(curve.size)] = "^"
+    axis = f"{int(sizes[0]):,} to {int(sizes[-1]):,} tokens, logarithmic"
     return [
-        f"{curve.title} at {int(sizes[0]):,} to {int(sizes[-1]):,} tokens",
+        curve.title,
         f"  {bars}",
         f"  {''.join(below).rstrip()} chosen: {curve.size:,}",
+        f"  {axis}; {curve.below}" if curve.below else f"  {axis}",
     ]
 
 

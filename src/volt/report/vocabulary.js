@@ -15,20 +15,22 @@ const VoltVocabulary = (() => {
   ];
   const table = { sort: "frequency", down: true, page: 0, found: tokens };
 
+  // The characters of byte-level text are bytes.
+  const named = (kind) => (kind === "character" && rule.marks === "BYTES" ? "byte" : kind);
   function vocabularySection() {
     const count = (kind) => tokens.filter((token) => token.kind === kind).length;
     const kinds = ["special", "symbol", "byte", "character", "merged", "piece"].filter(count);
     const hidden = pool.length - packed.size;
     const unreachable = tokens.filter((token) => token.unreachable).length;
     const unused = data.unused;
-    say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${kind} token`)).join(", ")}. ` +
+    say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${named(kind)} token`)).join(", ")}. ` +
       (data.scaffolds ? `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` : "") +
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +
       (unused ? `${whole(unused)} never appear in the text${data.residues === undefined || data.residues === null ? "" : `, ${whole(data.residues)} of them residues: the text makes them, but always merges them on`}. ` : "") +
       (unreachable ? `${whole(unreachable)} are unreachable: their own text is cut otherwise. ` : "") +
       `Words are cut by ${rule.pretokenizer}, ${merges ? `tokens merge by the rule ${rule.merge_rule}` : `tokens are looked up (${rule.encoding})`}. ␣ is a space, ⏎ a line end.`);
     const select = find("kind");
-    for (const kind of kinds) select.append(make("option", `${kind} tokens`, { value: kind }));
+    for (const kind of kinds) select.append(make("option", `${named(kind)} tokens`, { value: kind }));
     if (data.scaffolds) select.append(make("option", "scaffolds", { value: "scaffold" }));
     if (unreachable) select.append(make("option", "unreachable", { value: "unreachable" }));
     const head = find("tokens").tHead.rows[0];
@@ -82,7 +84,7 @@ const VoltVocabulary = (() => {
     body.replaceChildren(...table.found.slice(from, from + PAGE).map((token) => make("tr", [
       make("td", String(token.id), { class: "number" }),
       make("td", make("code", token.shown)),
-      make("td", token.kind),
+      make("td", named(token.kind)),
       make("td", isText(token) ? String(token.length) : "", { class: "number" }),
       make("td", token.frequency.toLocaleString("en-US"), { class: "number" }),
       make("td", token.left === undefined ? "" : [make("code", shown(pool[token.left])), " + ", make("code", shown(pool[token.right]))]),
@@ -133,21 +135,22 @@ const VoltVocabulary = (() => {
   }
   const bpe = data.bpe && { ...data.bpe, left: VoltPacked.unpack(data.bpe.left), right: VoltPacked.unpack(data.bpe.right) };
   function overlapSection() {
+    const merged = tokens.filter((token) => token.kind === "merged");
+    if (bpe ? bpe.shared === bpe.same : data.choices && data.choices.overlap_with_bpe === 1) {
+      const number = ids ? "" : `${whole(merged.length)} `; // not all of them are here
+      say("overlap-lead", `The same: the ${number}merged tokens are the first ${number}merges of BPE.`);
+      return;
+    }
     if (!bpe) {
       say("overlap-lead", data.shortened || (data.curve && data.corpus ? `The candidates are not those of BPE (${data.source.name}), so there is nothing to compare with.` : "report.json is missing, so there is nothing to compare with."));
       return;
     }
     const plain = VoltEncoder.bpePool(bpe, bpe.same, []).filter((token) => token.kind === "merged");
     const theirs = new Set(plain.map((token) => token.text));
-    const merged = tokens.filter((token) => token.kind === "merged");
     const mine = new Set(merged.map((token) => token.text));
     const onlyHere = merged.filter((token) => !theirs.has(token.text)).sort((a, b) => b.frequency - a.frequency || a.id - b.id);
     const onlyThere = plain.filter((token) => !mine.has(token.text));
     const shared = merged.length - onlyHere.length;
-    if (!onlyHere.length && !onlyThere.length) {
-      say("overlap-lead", `The same: the ${whole(merged.length)} merged tokens are the first ${whole(merged.length)} merges of BPE.`);
-      return;
-    }
     say("overlap-lead", `${whole(shared)} of ${whole(merged.length)} merged tokens (${percent(merged.length ? shared / merged.length : 1)}) are those of plain BPE with as many merges.`);
     const most = 300;
     const part = (title, list, note) => make("div", [

@@ -50,6 +50,9 @@ class Score:
     best: int | None
     stepwise: bool = False
     """Does a value belong to the step from the size before it? Then the first size has none."""
+    tried: Ids | None = None
+    """What was asked for at each size, if its rows are more: S counts no fixed rows and no tokens
+    that others are made from."""
 
     @property
     def size(self) -> int | None:

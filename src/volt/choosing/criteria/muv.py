@@ -15,8 +15,9 @@ def score(evidence: Evidence) -> Score:
     H comes from the transport at the sizes of S or, without it, from the curve of BPE (MUV-Search).
     The first size has none before it, so it has no MUV and cannot be chosen.
     """
-    steps = evidence.steps
+    steps, tried = evidence.steps, None
     if steps:
+        tried = np.array([step.s for step in steps])
         sizes = np.array([step.size for step in steps])
         values = np.array([np.nan if step.muv is None else step.muv for step in steps])
     else:
@@ -26,7 +27,7 @@ def score(evidence: Evidence) -> Score:
                 "muv compares each size with the one before: give at least two sizes"
             )
         values = evidence.curve.muv(evidence.length)
-    return Score("muv", sizes, values, highest(values), stepwise=True)
+    return Score("muv", sizes, values, highest(values), stepwise=True, tried=tried)
 
 
 def select(evidence: Evidence, score: Score) -> Ids:
