@@ -461,3 +461,14 @@ def test_what_looks_like_a_path_and_is_missing_names_texts(given, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     with pytest.raises(volt.InputError, match=r"no such file: .*volt\.Texts"):
         volt.count(given)
+
+
+def test_an_open_file_of_records_is_to_be_named(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n')
+    with (
+        (tmp_path / "a.jsonl").open(encoding="utf-8") as file,
+        pytest.raises(InputError, match="input 1 is an open file of records; give its name: .*a.j"),
+    ):
+        volt.count(file)
+    with pytest.raises(volt.VoltError, match=r"of records, give their texts: \[\[one\['text'\]"):
+        volt.count([{"text": "a b"}, {"text": "c"}])

@@ -27,6 +27,7 @@ def need(module: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         name = module.partition(".")[0]
+        why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
         raise SettingsError(
-            f"this needs {PACKAGES.get(name, name)}: pip install 'volt-vocab[{extra}]' ({error})"
+            f"this needs {PACKAGES.get(name, name)}: pip install 'volt-vocab[{extra}]'{why}"
         ) from error

@@ -6,7 +6,7 @@ import hashlib
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +72,7 @@ def get(
     messages: list[str] = []
     dropped = 0
     with (
+        _removed_if_empty(store),
         atomic_folder(folder, force=force, holds="text") as temporary,
         new_draft(make_folder(store) / "unpacked", Path.mkdir) as scratch,
         ExitStack() as opened,
@@ -101,6 +102,17 @@ def get(
                 raise InputError(f"{name}: no line of {split} has all of {', '.join(chosen)}")
     messages += [f"the paper's pipeline also: {step}" for step in dataset.paper_steps]
     return GetResult(folder, lines, dropped, messages)
+
+
+@contextmanager
+def _removed_if_empty(store: Path) -> Iterator[None]:
+    """Where nothing could be fetched, no folders stay for it."""
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            store.rmdir()
+            store.parent.rmdir()
 
 
 def _languages(name: str, dataset: Dataset, asked: Sequence[str]) -> tuple[str, ...]:
