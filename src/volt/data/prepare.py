@@ -6,7 +6,7 @@ import hashlib
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def get(
     messages: list[str] = []
     dropped = 0
     with (
-        _removed_if_empty(store),
+        nullcontext() if cache else _removed_if_empty(store),
         atomic_folder(folder, force=force, holds="text") as temporary,
         new_draft(make_folder(store) / "unpacked", Path.mkdir) as scratch,
         ExitStack() as opened,
