@@ -15,6 +15,7 @@ from volt.counting.normalizers import Cut, Lowercase, Normalizer
 from volt.counting.words import PRETOKENIZERS
 from volt.proposing.tokens import SPELLED
 from volt.report.answer import answer
+from volt.report.answer import notes as answer_notes
 from volt.report.data import load_report
 from volt.report.page import MOST_BYTES, Material, load_material, make_comparison_page, make_page
 from volt.settings import in_flags
@@ -101,12 +102,18 @@ def test_the_answer(page, learned):
     assert number(shown["tokens per word"]) == pytest.approx(tokens / words, abs=0.005)
     assert number(shown["bytes per token"]) == pytest.approx(size / tokens, abs=0.005)
     assert shown["unknown characters"] == "none"
-    assert number(shown["last row saves"]) == result.choice.mu
+    assert shown["the last token"].startswith(f"saves {result.choice.mu:,.4g} tokens of text")
     tops = [one.bounding_box()["y"] for one in page.query_selector_all("#figures > div")]
     assert tops.count(max(tops)) > 1  # none is alone in the last row
     commands = page.text("#uses")
-    for form in ("hf", "sentencepiece", "fairseq"):
+    for form in ("hf", "sentencepiece -o vocab.spm", "fairseq"):
         assert f"--to {form}" in commands
+    # No command where it can't work, but why and what to do.
+    refused = page.text("#uses .use.refused")
+    assert refused.startswith("subword-nmt\nNot for this vocabulary: ")
+    assert "--to subword-nmt" not in commands
+    notes = [one.inner_text() for one in page.query_selector_all("#answer-notes li")]
+    assert notes == [in_flags(note) for note in answer_notes(result.summary())]
     assert page.text_content("#signature") == result.signature
 
 

@@ -75,7 +75,12 @@ def test_learn_with_a_sample_says_whether_more_text_would_help(records):
     )  # fmt: skip
     assert re.search(r"sample +(too small|large enough): half of\s+it\s+chose", done.stderr)
     assert "warning: --sample 8000 keeps" not in done.stderr
-    assert "enough_text" in json.loads((records / "out" / "choices.json").read_text())
+    found = json.loads((records / "out" / "choices.json").read_text())
+    assert found["half"]["size"] > 0
+    assert "half of the sample chose " in found["enough_text"]
+    small = found["half"]["apart"] > 0.1
+    doubts = json.loads(volt("info", records / "out", "--json").stdout)["doubts"]
+    assert [one for one in doubts if one.startswith("sample too small")] == doubts[-1:] * small
 
 
 @pytest.mark.parametrize(

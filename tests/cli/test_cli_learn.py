@@ -330,6 +330,9 @@ def test_search_by_muv_and_json_is_data(folder):
     code, out, err = run(folder, *arguments)
     assert code == 0
     assert "note: the text does not reach 5,000" in err
+    assert "plain BPE, without transport, which `volt learn --profile paper` solves" in " ".join(
+        err.split()
+    )
     assert f"muv: {best['size']} (most entropy saved" in err
     assert "note: the best size (450) is the last one tried" in err
     assert "next:" not in err

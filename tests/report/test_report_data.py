@@ -11,7 +11,7 @@ import volt
 from volt import _core
 from volt.cli.info import diagnostics
 from volt.report.compact import packed_excerpt, packed_signed, packed_whole
-from volt.report.data import collect, every_token_count, file_figures, load_report
+from volt.report.data import collect, every_token_count, file_figures, load_report, overview
 from volt.report.facts import facts
 from volt.report.page import (
     MOST_BYTES,
@@ -208,6 +208,12 @@ def test_lines_of_a_sample_are_not_parallel_and_parts_of_a_mixture_have_their_na
     files = collect(result)["files"]
     assert [one["name"] for one in files] == ["web", "code"]
     assert [(one["parallel"], one["parity"]) for one in files] == [(False, None)] * 2
+    shown = {one.name: one for one in facts(result.vocabulary, result.summary(), overview(result))}
+    assert shown["sample"].value == "120 of 120 lines"
+    assert shown["mixture"].value == "code 50.0%, web 50.0%"
+    assert shown["mixture"].note == "asked for 50.0%, 50.0%"
+    assert shown["text"].note.endswith(" words as the pre-tokenizer cuts them")
+    assert shown["tokens per word"].note == "600 words between spaces"
 
 
 def test_a_sample_is_the_first_lines_of_a_text(tmp_path, monkeypatch):

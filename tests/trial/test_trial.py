@@ -188,7 +188,8 @@ def test_the_page_shows_what_is_chosen_for_the_model_of_the_trial(corpus, learne
         shown[one["criterion"]] = one["size"]
     assert shown == {one.criterion: one.size for one in found.choices}
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert f"for a model of {short(model['body'])} parameters and width {model['width']}" in page
+    said = f"{short(model['body'])} parameters outside the embeddings, width {model['width']}"
+    assert said in page
 
 
 def test_the_page_holds_the_figures(learned):

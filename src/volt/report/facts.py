@@ -83,7 +83,8 @@ def _text(corpus: Mapping[str, Any]) -> list[Fact]:
         found.append(Fact("text", plural(corpus["lines"], "line"), words))
     if corpus["spaced_words"]:  # none in white space, and in scripts without spaces
         per_word = corpus["tokens"] / corpus["spaced_words"]
-        found.append(Fact("tokens per word", f"{per_word:.2f}", "words between spaces"))
+        words = f"{plural(corpus['spaced_words'], 'word')} between spaces"
+        found.append(Fact("tokens per word", f"{per_word:.2f}", words))
     if corpus["tokens"]:
         found.append(Fact("bytes per token", f"{corpus['bytes'] / corpus['tokens']:.2f}"))
     unknown = corpus["unknown_characters"] / max(1, corpus["characters"])

@@ -190,7 +190,9 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
     model = FORMATS["sentencepiece"].refuse(vocabulary) is None
     found = []
     for name, form in FORMATS.items():
-        path, then = form.usage(vocabulary)
+        path, then = form.example
+        if (written := form.encoded_as(vocabulary)) != "tokens":
+            then = then.replace("encode", f"encode --as {written}")
         if name == "marian" and model:
             name, path, then = MARIAN
         found.append({
