@@ -97,6 +97,9 @@ def test_an_extended_vocabulary_cuts_as_the_old_one_but_for_the_new_merges(
     assert new.texts[: len(old)] == old.texts
     assert result.id_map.tolist() == list(range(len(old)))
     assert new.unreachable == []
+    ranks = [token.rank for token in new.tokens if token.kind == "merged"]
+    assert ranks[-add:] == sorted({*ranks[-add:]})  # after all old ones
+    assert min(ranks[-add:]) > max(ranks[:-add], default=-1) or add > len(ranks)
     parts = [[i] for i in range(len(old))] + result.parts
     for number, part in enumerate(result.parts, len(old)):
         if all(old.tokens[i].kind in ("character", "merged") for i in part):

@@ -1,5 +1,6 @@
 """Refit without residues: a text whose tokens all stay is encoded as before, whatever it is."""
 
+import json
 import random
 from itertools import product
 
@@ -113,3 +114,17 @@ def test_a_residue_goes_where_no_text_needs_it(rule, tmp_path, monkeypatch):
         stays = "1 residue stayed: another text would be encoded differently"
         assert (stays in result.messages) == (not gone)
         assert [after.names[i] for i in after.encode("abcc")] == ["abc", "c"]
+
+
+@pytest.mark.parametrize("listed", ["before", "after"])
+def test_a_merge_that_is_replaced_keeps_its_place(listed, tmp_path, monkeypatch):
+    """The file lists the new pair already, where it was never used."""
+    merges = [("a", "b"), ("b", "c"), ("c", "c"), ("ab", "c"), ("a", "a")]
+    merges.insert(2 if listed == "before" else 5, ("a", "bc"))
+    made = ["a", "b", "c", "ab", "bc", "abc", "cc", "aa"], merges
+    monkeypatch.setitem(globals(), "random_merges", lambda *_: made)
+    path = write(0, "pairs", tmp_path)
+    without_residues(path)[1].save(tmp_path / "new")
+    data = json.loads((tmp_path / "new" / "tokenizer.json").read_text(encoding="utf-8"))
+    left = [tuple(pair) for pair in data["model"]["merges"]]
+    assert left == [("b", "c"), ("c", "c"), ("a", "bc"), ("a", "a")]

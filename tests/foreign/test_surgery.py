@@ -3,6 +3,7 @@
 import json
 import random
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -23,9 +24,11 @@ from volt.base.errors import VoltError
 from volt.foreign.base import Change
 from volt.foreign.check_lines import built_in
 from volt.foreign.huggingface import HuggingFace
+from volt.foreign.inner import merging
 from volt.foreign.json_text import JsonText
 from volt.foreign.opening import open_engine
 from volt.foreign.original import open_original
+from volt.tokenizing.tokenizer import Tokenizer
 
 TEXT = ["the and of the\nreturn self\n    if der die und\n" * 12, "дом 12 the, the. don't"]
 NEW = ["quartz vexing jumble synthetic embeddings polynomial 12 quartzite\n\tvexing jumbled\n" * 9]
@@ -123,6 +126,11 @@ def random_bpe(seed):
             parts.append(text)
     made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
     made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    if seed % 2:  # a pattern that volt does not run: then it sees only the model inside
+        made.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex(r" ?[^ ]+| +"), "isolated"),
+            tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ])  # fmt: skip
     made.decoder = tokenizers.decoders.ByteLevel()
     return made.to_str()
 
@@ -143,6 +151,10 @@ def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, o
     (folder / "t.json").write_text(random_bpe(seed))
     before = open_engine(folder / "t.json", native=False).engine
     texts = [text, other, "abababab baab", "aaaaaa bbbb"]
+    inner = before.inner()  # the model inside merges as the library does
+    for word in {*before.words(f"{text} {other} abababab")}:
+        ids, _ = Tokenizer(inner.vocabulary).encode_words(inner.counts(Counter([word]), 1))
+        assert ids.tolist() == before.encode(word.replace("Ġ", " "))
     original = open_original(folder / "t.json")
     sizes = range(before.size - 5, 256, -4)  # some of its tokens no text gives
     for result in filter(None, (smaller(folder / "t.json", text, size) for size in sizes)):
@@ -161,6 +173,16 @@ def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, o
     after = original.changed(result.change)
     for one in texts:
         assert len(after.encode(one)) <= len(before.encode(one)), one
+
+
+def test_of_several_pairs_of_a_token_that_counts_which_text_uses():
+    """`ab` is made before `bc`, so `abc` never comes from `a` and `bc`."""
+    names = [*"abc", "ab", "bc", "abc"]
+    pairs = [("a", "b"), ("b", "c"), ("a", "bc"), ("ab", "c")]
+    inner = merging(names, frozenset(), pairs=pairs)
+    ids, _ = Tokenizer(inner.vocabulary).encode_words(inner.counts(Counter(["abc"]), 1))
+    assert [names[i] for i in ids] == ["abc"]
+    assert inner.vocabulary.tokens[5].parents == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +205,11 @@ def test_sentencepiece_models(kind, options, tmp_path):
     result.save(tmp_path / "large")
     library = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "large" / "m.model"))
     assert library.vocab_size() == before.size + 8
+    if kind == "bpe":  # after all old pieces, each after those before it
+        scores = [library.get_score(i) for i in range(before.size + 8)]
+        normal = [i for i in range(before.size) if before.proto.pieces[i].type == 1]
+        assert scores[-8:] == sorted({*scores[-8:]}, reverse=True)
+        assert scores[-8] < min(scores[i] for i in normal)
     texts = [*TEXT, *built_in()]
     for text, old, new in zip(
         texts, before.encode_batch(texts), library.encode(texts), strict=True
@@ -359,6 +386,22 @@ def test_swap_keeps_the_size(tmp_path):
     assert len(after.encode(NEW[0])) < len(before.encode(NEW[0]))
     for text in built_in():
         assert after.decode(after.encode(text)) == before.decode(before.encode(text))
+
+
+def test_swap_takes_the_tokens_that_the_text_uses_least(tmp_path):
+    path = tmp_path / "u.model"
+    path.write_bytes(sentencepiece_model("unigram"))
+    before = open_engine(path, native=False).engine
+    text = [*NEW, *TEXT]
+    used = np.bincount([i for ids in before.encode_batch(text) for i in ids],
+                       minlength=before.size)  # fmt: skip
+    result = volt.extend(path, [text], 9, swap=True)
+    dropped = result.id_map < 0
+    droppable = [i for i, one in enumerate(result.original.vocabulary.tokens)
+                 if one.kind == "piece"]  # fmt: skip
+    assert dropped.sum() == 9 and {*np.flatnonzero(dropped)} <= {*droppable}
+    kept = [used[i] for i in droppable if not dropped[i]]
+    assert used[dropped].max() <= min(kept)
 
 
 def test_residues_are_taken_out(tmp_path):

@@ -330,7 +330,7 @@ def kept_merges(
             stays.append(merge)
     for one in change.added:
         stays += [" ".join(pair) if strings else list(pair) for pair in one.pairs]
-    return list({str(merge): merge for merge in reversed(stays)}.values())[::-1]  # the first counts
+    return list({str(merge): merge for merge in stays}.values())  # the first place counts
 
 
 def _post_ids(part: Any, path: tuple[str | int, ...]) -> list[tuple[tuple[str | int, ...], int]]:
