@@ -177,9 +177,9 @@ def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, o
 
 def test_of_several_pairs_of_a_token_that_counts_which_text_uses():
     """`ab` is made before `bc`, so `abc` never comes from `a` and `bc`."""
-    names = [*"abc", "ab", "bc", "abc"]
+    names = [*"abc", "ab", "bc", "abc", "<unk>"]
     pairs = [("a", "b"), ("b", "c"), ("a", "bc"), ("ab", "c")]
-    inner = merging(names, frozenset(), pairs=pairs)
+    inner = merging(names, frozenset({6}), pairs=pairs, unknown_id=6)
     ids, _ = Tokenizer(inner.vocabulary).encode_words(inner.counts(Counter(["abc"]), 1))
     assert [names[i] for i in ids] == ["abc"]
     assert inner.vocabulary.tokens[5].parents == (3, 2)
