@@ -183,7 +183,7 @@ def test_the_cost_is_that_of_the_model_to_be_cut(folder: Path, tmp_path: Path) -
     assert f"model:{19_264}:64" in told["signature"]
     named = tell("F32", "--for-model", "base")
     assert named["cost"]["model"]["body"] == 44_000_000
-    assert "outside the embeddings" not in named["stderr"]
+    assert "19,264 parameters" not in named["stderr"]
     packed = tell("I32")
     assert packed["cost"]["model"]["body"] == 44_000_000
     assert "its parameters can't be counted" in packed["stderr"]
