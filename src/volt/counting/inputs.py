@@ -286,8 +286,8 @@ def _find(
         yield TextInput(name, heavy, batches=lambda: word_count_batches(item, name))
     elif batches := object_batches(item, name, records):
         yield TextInput(name, heavy, batches=batches)
-    elif isinstance(item, io.IOBase) and form_by_name(str(getattr(item, "name", ""))):
-        raise InputError(f"input {number} is an open file of records; give its name: {item.name!r}")
+    elif isinstance(item, io.IOBase) and form_by_name(str(named := getattr(item, "name", ""))):
+        raise InputError(f"input {number} is an open file of records; give its name: {named!r}")
     elif isinstance(item, Texts):
         yield TextInput(name, heavy, text=item.strings)
     elif isinstance(item, Iterable) and not isinstance(item, Mapping):

@@ -63,12 +63,6 @@ class Format:
     encoded_as: Callable[[Vocabulary], TextForm] = lambda vocabulary: "tokens"
     """How `volt encode` writes text for its files, if these are a list of tokens."""
 
-    def usage(self, vocabulary: Vocabulary) -> tuple[str, str]:
-        """The path and the use of `example`, for this vocabulary."""
-        path, then = self.example
-        form = self.encoded_as(vocabulary)
-        return path, then if form == "tokens" else then.replace("encode", f"encode --as {form}")
-
     def refuse(self, vocabulary: Vocabulary, *, checked: bool = False) -> str | None:
         """Why the format can't express a vocabulary, and what works instead; None if it can.
         `checked`: will a text show how many words the toolkit encodes differently?"""

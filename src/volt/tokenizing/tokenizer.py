@@ -16,12 +16,11 @@ symbol; `decode` removes it again.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,23 +28,21 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.arguments import names_arguments, wrong_type
-from volt.base.checks import check_choice, thread_count
+from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import accepts
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.decoding import Cleaner
 from volt.counting.inputs import Text
-from volt.counting.marks import WORD_END
 from volt.counting.normalizers import BoundNormalizer
-from volt.proposing.tokens import SPELLED
 from volt.settings import EncodeSettings, TextForm
 from volt.tokenizing.detokenizing import Decodes
 from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
 from volt.tokenizing.feeding import CustomEncoder, Feeder
 from volt.tokenizing.locating import located, parts_between
 from volt.tokenizing.offsets import word_numbers
-from volt.tokenizing.printing import print_table, printed_token
+from volt.tokenizing.printing import print_table, printed_token, written_tokens
 from volt.tokenizing.vocabulary import Vocabulary
 
 AllowedSpecial = Iterable[str] | Literal["all"]
@@ -525,22 +522,7 @@ class Tokenizer(Decodes):
         >>> tokenizer.written("ids")[:3]
         ['0', '1', '2']
         """
-        check_choice("form", form, get_args(TextForm))
-        if form == "tokens":
-            return self.printed
-        if form == "ids":
-            return [*map(str, range(len(self)))]
-        if self.vocabulary.rule.mode.marks is not WORD_END:
-            raise SettingsError(
-                "`form` 'subword-nmt' is for vocabularies learned with `pretokenizer='whitespace'`"
-            )
-        tokens = zip(self.printed, self.vocabulary.tokens, strict=True)
-        found = [WORD_END.joined(text) if one.kind in SPELLED else text for text, one in tokens]
-        if twice := next((text for text, count in Counter(found).items() if count > 1), None):
-            raise SettingsError(
-                f"`form` 'subword-nmt' writes two tokens as {twice!r}: the text has its mark itself"
-            )
-        return found
+        return self.printed if form == "tokens" else written_tokens(self.vocabulary, form)
 
     def _file_encoder(
         self, inputs: Text | Iterable[Text], settings: EncodeSettings, progress: Progress | None
