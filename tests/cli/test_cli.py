@@ -125,7 +125,8 @@ def test_count_passes_every_option_on(tmp_path):
     options = ["--pretokenizer", "whitespace", "--input-format", "counts", "-q"]
     result = run("count", "list", "list:2.0", *options, cwd=tmp_path)
     assert result.stdout.split(b"\n")[1:] == [b"fin\t15", b"rare\t3", b""]
-    assert result.stderr == b""
+    # Warnings are said to those, too, who asked for quiet.
+    assert result.stderr == b"warning: list is given 2 times, and its text counts as often\n"
 
 
 def test_count_reads_stdin_and_merges_shards(text, tmp_path):
@@ -220,7 +221,7 @@ BAD = {
     "compare old --on de=text en=text": "en=text; kinds of text are one list with commas: --on "
     "NAME=FILE,en=text",
     "info -m old": "info has no option -m; TOKENIZER goes without an option: volt info out",
-    "trial --train text": "[FILE...] goes without an option: volt trial ",
+    "trial --train text": "; FILE... goes without an option: volt trial ",
     "count folder/../txet -o out": "no such file: folder/../txet; did you mean folder/../text?",
     "count web=text -o out": "web=text: an input has a name only with --mix",
     "count code=text --mix web=1,cod=2 -o out": "did you mean cod (in the input, or code in --mix",
