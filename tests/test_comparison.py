@@ -184,7 +184,7 @@ def test_names_tell_vocabularies_apart(folder):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("missing", None, "no such file or folder"),
+        ("missing.model", None, "no such file or folder: .*missing.model$"),
         ("bad.model", b"\x00\x01", "not a SentencePiece model"),
         ("bad.json", b'{"model": 1}', "not a tokenizer.json"),
         ("list.bin", b"\xff\xfe\x00", "list.bin"),
@@ -196,6 +196,14 @@ def test_a_file_that_is_no_vocabulary_is_an_error(folder, tmp_path, name, conten
         path.write_bytes(content)
     with pytest.raises(volt.VoltError, match=words):
         compare([path], [folder / "test"])
+
+
+def test_the_name_of_a_published_model_is_told_from_a_file(folder):
+    for name, short in (("gpt2", "gpt2"), ("meta-llama/Llama-3.1-8B", "Llama-3.1-8B")):
+        with pytest.raises(volt.InputError) as told:
+            compare([name], [folder / "test"])
+        call = f"AutoTokenizer.from_pretrained('{name}').save_pretrained('{short}')"
+        assert call in str(told.value)
 
 
 def test_text_that_cannot_be_compared_on(folder, tmp_path):

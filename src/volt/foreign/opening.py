@@ -69,7 +69,7 @@ def open_engine(
     a byte-level pre-tokenizer, or a regular expression."""
     place = named(path)
     if not place.exists():
-        raise InputError(f"no such file or folder: {place}")
+        raise InputError(f"no such file or folder: {place}{_hub_hint(place)}")
     found = identify(place) if form is None or place.is_dir() else None
     if found is None or (form is not None and found.kind != _kind_of(form)):
         found = Identified(_kind_of(form or ""), place)
@@ -87,6 +87,17 @@ def open_engine(
     if not native:
         return Opened(own, f"{found.said}, encoded by {own.library}")
     return _checked(own, found.said, texts)
+
+
+def _hub_hint(place: Path) -> str:
+    """How to get files of what seems to be the name of a model or an encoding."""
+    name = place.as_posix()
+    if place.suffix[1:].isalpha() or place.is_absolute() or len(place.parts) > 2:
+        return ""
+    return (
+        f"; to get files of a model of that name: AutoTokenizer.from_pretrained({name!r})"
+        f".save_pretrained({place.name!r}), from transformers"
+    )
 
 
 def _kind_of(form: str) -> str:
