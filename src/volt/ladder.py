@@ -103,8 +103,8 @@ class Ladder(dict[int, LearnResult]):
         columns = [("", "<1"), ("size", ">9,"), ("tokens", ">13,"), ("bytes/token", ">12.3f"),
                    ("bits/byte", ">10.4f"), ("cost", ">8")]  # fmt: skip
         return text_table(columns, (
-            ("*" * row["in_range"], row["size"], row["tokens"], row["bytes_per_token"], row["heldout"],
-             f"{row['cost'] / cheapest:.3f}x")
+            ("*" * row["in_range"], row["size"], row["tokens"], row["bytes_per_token"],
+             row["heldout"], f"{row['cost'] / cheapest:.3f}x")
             for row in rows
         ))  # fmt: skip
 

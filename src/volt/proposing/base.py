@@ -232,8 +232,8 @@ def fill(candidates: Candidates, ranking: Ids, size: int) -> Ids:
         # If the text gave fewer than were asked for, asking for more gives none.
         more = "" if candidates.messages else ", or ask for more `candidates`"
         raise InputError(
-            f"`size` {size:,} is more than the candidates of this text give: {most:,} rows with all "
-            f"of them. Leave out `size`, and volt chooses, or use at most {most:,}{more}"
+            f"`size` {size:,} is more than the candidates of this text give: {most:,} rows with "
+            f"all of them. Leave out `size`, and volt chooses, or use at most {most:,}{more}"
         )
     # The longest start of the ranking that fits; from there on, one by one.
     low, high = 0, min(len(ranking), size - least)
