@@ -94,7 +94,7 @@ def test_the_command(tmp_path):
     head, *rows = (line.replace("*", "").split() for line in done.stdout.splitlines())
     assert [head[0], *(row[0] for row in rows)] == ["size", "350", "400"]
     alone = volt.learn([LINES], size=350, splits=1).choice.verdicts[0].size
-    assert f"volt alone would choose about {alone:,}, by one part of the text" in done.stderr
+    assert f"alone, volt would choose about {alone:,}, by one part of the text" in done.stderr
     found = json.loads((tmp_path / "out/400/choices.json").read_text())
     assert (found["size"], found["reason"]) == (400, "size")
 

@@ -147,7 +147,7 @@ def _tell_ladder(ladder: volt.Ladder, folder: Path, run: Run) -> None:
     if any(row["heldout"] is None for row in rows):
         say(run.quiet, "note: bits/byte is - where parts of the text do not reach the size")
     if ladder.alone is not None:
-        say(run.quiet, f"volt alone would choose about {ladder.alone:,}, by one part of the text")
+        say(run.quiet, f"alone, volt would choose about {ladder.alone:,}, by one part of the text")
     cheapest = min(rows, key=lambda row: row["cost"])
     _next(ladder[cheapest["size"]], folder / cheapest["name"], run.quiet)
 
