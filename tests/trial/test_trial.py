@@ -188,7 +188,7 @@ def test_the_page_shows_what_is_chosen_for_the_model_of_the_trial(corpus, learne
         shown[one["criterion"]] = one["size"]
     assert shown == {one.criterion: one.size for one in found.choices}
     page = (folder / "report.html").read_text(encoding="utf-8")
-    said = f"{short(model['body'])} parameters outside the embeddings, width {model['width']}"
+    said = f"{short(model['body'])} parameters outside the embeddings and width {model['width']}"
     assert said in page
 
 
