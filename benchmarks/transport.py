@@ -61,8 +61,8 @@ def volt_sparse(text: str, output: str, threads: int) -> tuple[float, Mapping[st
     from scipy.sparse import csr_array
 
     from volt._core import TransportSupport
-    from volt.choosing.sinkhorn import solve
-    from volt.choosing.transport import TransportProblem
+    from volt.choosing.transport_problem import TransportProblem
+    from volt.choosing.transport_solver import solve
 
     data = np.load(text)
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])
@@ -98,8 +98,8 @@ def volt_relaxed(text: str, output: str, threads: int) -> tuple[float, Mapping[s
     from scipy.sparse import csr_array
 
     from volt._core import TransportSupport
-    from volt.choosing.sinkhorn import solve
-    from volt.choosing.transport import TransportProblem
+    from volt.choosing.transport_problem import TransportProblem
+    from volt.choosing.transport_solver import solve
 
     data = np.load(text)
     counts = csr_array((data["data"], data["indices"], data["indptr"]), shape=data["shape"])

@@ -11,7 +11,7 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 
 import volt
 from volt.comparison import compare, overlap
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 
 
 def corpus(seed, lines=300):

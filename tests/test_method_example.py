@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csr_array
 
 import volt
-from volt.choosing.sinkhorn import solve
-from volt.choosing.transport import TransportProblem
+from volt.choosing.transport_problem import TransportProblem
+from volt.choosing.transport_solver import solve
 from volt.proposing.base import token_set
 
 TEXT = "low low low low low lower lower lower lower slow slow slow"

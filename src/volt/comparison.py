@@ -26,7 +26,7 @@ from volt.counting.reading import lines_of
 from volt.counting.spaces import spaced
 from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
-from volt.foreign.opening import Opened, open_engine
+from volt.foreign.engine_choice import Opened, open_engine
 from volt.settings import InputSettings
 from volt.tokenizing.residues import find_residues
 

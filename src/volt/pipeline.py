@@ -20,7 +20,7 @@ from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.counting.objects import is_word_counts
-from volt.counting.pairs import few_pairs
+from volt.counting.translation_pairs import few_pairs
 from volt.foreign.source import content_name
 from volt.formats.patterns import pattern_notes
 from volt.ladder import Ladder, check_ladder, ladder_sizes

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from volt.base.output import atomic_folder
 from volt.base.shown import json_text
 from volt.choosing.choice import Choice, Verdict
+from volt.choosing.paper_sizes import Step
 from volt.choosing.quality import Quality
-from volt.choosing.steps import Step
-from volt.choosing.transport import TransportSolution
+from volt.choosing.transport_problem import TransportSolution
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates
 from volt.proposing.curve import Curve

@@ -15,8 +15,8 @@ from volt.counting.inputs import Text
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import built_in, texts_for
 from volt.foreign.documents import read_documents
-from volt.foreign.native import Native
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
+from volt.foreign.volt_engine import Native
 from volt.settings import InputSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary

@@ -4,7 +4,7 @@ import pytest
 from vocabularies import made
 
 from volt.adapting.words import fit_engine
-from volt.foreign.native import Native
+from volt.foreign.volt_engine import Native
 from volt.tokenizing.tokenizer import Tokenizer
 
 

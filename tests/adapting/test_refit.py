@@ -17,7 +17,7 @@ from volt import InputError, SettingsError, Tokenizer
 from volt.adapting.words import count_for, fit, fit_engine
 from volt.base.progress import Progress
 from volt.choosing.criteria import CRITERIA
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import Original, read_tokenizer
 from volt.proposing.tokens import Token
 from volt.tokenizing.build import build_vocabulary

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from published import write_ranks
 
 import volt
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 
 tokenizers = pytest.importorskip("tokenizers")
 pytest.importorskip("tiktoken")

@@ -18,10 +18,10 @@ import volt
 from volt import reference
 from volt.base.errors import SettingsError
 from volt.choosing.entropy import entropy_per_length
+from volt.choosing.paper_sizes import StepsProblem, solve_steps
 from volt.choosing.profiles import literal
 from volt.choosing.profiles.literal import EPSILON, MAX_TURNS, WARNING, literal_steps, settle
 from volt.choosing.sizes import paper_s
-from volt.choosing.steps import StepsProblem, solve_steps
 from volt.proposing.base import Candidates, rows_of
 
 corpora = st.dictionaries(st.text("abcde", min_size=1, max_size=6), st.integers(1, 40), min_size=3)

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 import volt
 from volt import reference
 from volt.base.errors import InputError
+from volt.choosing.paper_sizes import StepsProblem
 from volt.choosing.profiles.released import (
     WARNING,
     character_counts,
@@ -27,7 +28,6 @@ from volt.choosing.profiles.released import (
     sinkhorn_knopp,
     written_merges,
 )
-from volt.choosing.steps import StepsProblem
 from volt.proposing.base import Candidates, rows_of
 
 corpora = st.dictionaries(

@@ -19,8 +19,8 @@ from scipy.special import logsumexp
 
 from volt import _core, reference
 from volt.base.errors import TransportError, VoltError
-from volt.choosing.sinkhorn import solve
-from volt.choosing.transport import TransportProblem, TransportSolution
+from volt.choosing.transport_problem import TransportProblem, TransportSolution
+from volt.choosing.transport_solver import solve
 
 Floats = NDArray[np.float64]
 

@@ -467,7 +467,7 @@ def test_an_open_file_of_records_is_to_be_named(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n')
     with (
         (tmp_path / "a.jsonl").open(encoding="utf-8") as file,
-        pytest.raises(InputError, match="input 1 is an open file of records; give its name: .*a.j"),
+        pytest.raises(InputError, match=r"is an open file of records; give its name: .*a\.j"),
     ):
         volt.count(file)
     with pytest.raises(volt.VoltError, match=r"of records, give their texts: \[\[one\['text'\]"):

@@ -18,7 +18,7 @@ from volt.base.errors import InputError
 from volt.base.manifest import read_manifest
 from volt.counting.records import saved_data_set
 from volt.data.archive import extract
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.formats import import_vocabulary
 from volt.report.page import load_material, page_data
 from volt.tokenizing.chat import read_template

@@ -8,8 +8,8 @@ import pytest
 from published import hugging_face
 
 import volt
-from volt.foreign.native import Native
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
+from volt.foreign.volt_engine import Native
 
 TEXT = ["the and of the\nreturn self\n    if der die und\n" * 12, "дом 12 the, the. don't"]
 

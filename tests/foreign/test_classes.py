@@ -6,8 +6,8 @@ import pytest
 from published import hugging_face
 
 from volt.foreign.check_lines import built_in
-from volt.foreign.native import Native
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
+from volt.foreign.volt_engine import Native
 
 transformers = pytest.importorskip("transformers")
 

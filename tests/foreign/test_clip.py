@@ -11,7 +11,7 @@ import pytest
 import volt
 from volt.base.errors import VoltError
 from volt.foreign.check_lines import built_in
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 
 transformers = pytest.importorskip("transformers")
 

@@ -20,7 +20,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 import volt
 from volt.foreign.check_lines import built_in
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.verification import verify_conversion
 
 PLAIN = [text for text in built_in() if "▁" not in text]

@@ -33,9 +33,9 @@ from volt.counting.marks import letter_bytes
 from volt.counting.words import PRETOKENIZERS
 from volt.foreign.base import library_errors
 from volt.foreign.check_lines import NUMBER, built_in
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.examine import UNICODE_EXPANSION
 from volt.foreign.facts import tokenizer_facts
-from volt.foreign.opening import open_engine
 from volt.foreign.tiktoken import TikToken
 from volt.formats.detect import identify
 from volt.formats.tiktoken import read_ranks
@@ -481,7 +481,7 @@ def test_the_most_that_unicode_expands(form):
 
 def test_an_encoder_that_differs_on_the_users_text_is_not_chosen(tmp_path, monkeypatch):
     (tmp_path / "tokenizer.json").write_text(hugging_face("gpt2"))
-    import volt.foreign.native as native
+    import volt.foreign.volt_engine as native
 
     original = native.Native.encode_batch
 

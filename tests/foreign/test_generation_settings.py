@@ -13,7 +13,7 @@ from published import (
 )
 
 import volt
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 
 TEXT = "the and of the\nreturn self\n    if der die und the the. don't дом\n" * 12
 SETTINGS = """{

@@ -16,7 +16,7 @@ import volt
 from volt.base.errors import VoltError
 from volt.counting.marks import letter_bytes
 from volt.foreign.check_lines import built_in
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import open_original
 
 TEXT = ["the and of the\nreturn self\n    if der die und\n" * 12, "дом 12 the, the. don't"]

@@ -23,10 +23,10 @@ import volt
 from volt.base.errors import VoltError
 from volt.foreign.base import Change
 from volt.foreign.check_lines import built_in
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.inner import merging
 from volt.foreign.json_text import JsonText
-from volt.foreign.opening import open_engine
 from volt.foreign.original import open_original
 from volt.tokenizing.tokenizer import Tokenizer
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from volt.formats.merges import differing_tokens
-from volt.tokenizing.pairs import last_pair, last_pairs, mergeable, own_pairs
+from volt.tokenizing.merge_pairs import last_pair, last_pairs, mergeable, own_pairs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "interop"))
 from samples import made_up

@@ -15,7 +15,7 @@ from samples import sample_lines
 
 import volt
 from volt import Tokenizer
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 
 tokenizers = pytest.importorskip("tokenizers")
 sentencepiece = pytest.importorskip("sentencepiece")

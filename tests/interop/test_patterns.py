@@ -16,7 +16,7 @@ import volt
 from volt import Tokenizer, reference
 from volt.counting.marks import BYTE_LETTERS
 from volt.counting.words import PRETOKENIZERS
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.formats.patterns import known_patterns, known_to_tiktoken
 from volt.verification import verify_conversion
 

@@ -244,7 +244,7 @@ def test_damaged_files_are_read_or_refused(form, tmp_path):
 
 
 def test_a_token_is_merged_from_one_pair_only():
-    """The proof in tokenizing/pairs.py, tried: volt's own encoder under both rules."""
+    """The proof in tokenizing/merge_pairs.py, tried: volt's own encoder under both rules."""
     tried = 0
     for seed in range(60):
         vocabulary = made_up("metaspace", "concat", seed)

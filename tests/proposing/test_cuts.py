@@ -11,7 +11,7 @@ from vocabularies import made, scored
 
 import volt
 from volt import reference
-from volt.adapting.owned import own_merges, own_pieces
+from volt.adapting.own_candidates import own_merges, own_pieces
 from volt.counting.marks import byte_letters
 from volt.proposing.base import token_set
 from volt.proposing.cuts import text_bytes

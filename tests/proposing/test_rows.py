@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vocabularies import made
 
 import volt
-from volt.adapting.owned import own_merges, own_pieces
+from volt.adapting.own_candidates import own_merges, own_pieces
 from volt.base.errors import InputError, SettingsError
 from volt.proposing.base import fill, fixed_rows, rows_of, token_set
 from volt.tokenizing.build import build_vocabulary

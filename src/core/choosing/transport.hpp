@@ -1,5 +1,5 @@
 // The sums over the support that an iteration of the transport solver takes.
-// src/volt/choosing/transport.py has the mathematics.
+// src/volt/choosing/transport_problem.py has the mathematics.
 #pragma once
 
 #include <cstddef>

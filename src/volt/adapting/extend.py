@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from volt.adapting.matching import matched_rows
-from volt.adapting.owned import look_up_for, own_merges, restrict, token_frequencies
+from volt.adapting.own_candidates import look_up_for, own_merges, restrict, token_frequencies
 from volt.adapting.refit import Changed, RefitResult, Subject
-from volt.adapting.whole import kept_tokens, new_tokens, what_is_new
+from volt.adapting.whole_words import kept_tokens, new_tokens, what_is_new
 from volt.adapting.words import FittingText
 from volt.base.checks import check_at_least
 from volt.base.errors import InputError, SettingsError
@@ -45,7 +45,7 @@ from volt.pipeline import candidates
 from volt.proposing.pieces import STEPS
 from volt.proposing.tokens import SPELLED, Token
 from volt.settings import GONE, CountSettings
-from volt.tokenizing.pairs import pairs_for
+from volt.tokenizing.merge_pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary
 

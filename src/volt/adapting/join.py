@@ -41,7 +41,7 @@ from volt.counting.words import MergeRule, Unknown
 from volt.proposing.pieces import PENALTY, mixed_scores
 from volt.proposing.tokens import SPELLED, Kind, Token
 from volt.tokenizing.check import find_unreachable, measure, self_test_texts
-from volt.tokenizing.pairs import merge_symbols
+from volt.tokenizing.merge_pairs import merge_symbols
 from volt.tokenizing.signature import sign, words_fields
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, Vocabulary

@@ -22,7 +22,7 @@ from volt.adapting.checkpoint import (
 )
 from volt.base.errors import InputError
 from volt.foreign.base import Added, Engine
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import Original
 
 ATOMS = 64

@@ -5,7 +5,7 @@ size and tokens are chosen as in `learn`. How text is cut into words stays, and 
 every token that stays; old ids are mapped to new ones.
 
 Why every token of a refitted vocabulary is encoded as itself. A token is always merged from the
-same two (volt/tokenizing/pairs.py), these from the same two again, and so on. If a vocabulary keeps
+same two (merge_pairs.py), these from the same two again, and so on. If a vocabulary keeps
 all of them, with their ranks, then the merges that were first due in the token's text are there and
 still first due. So tokens are kept with all they are made from. Where tokens are looked up, taking
 others away takes competitors away.
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.adapting import whole
+from volt.adapting import whole_words
 from volt.adapting.checkpoint import (
     TOKENIZER_FILES,
     Checkpoint,
@@ -35,7 +35,7 @@ from volt.adapting.checkpoint import (
     RowMaker,
     open_checkpoint,
 )
-from volt.adapting.owned import (
+from volt.adapting.own_candidates import (
     OwnedMerges,
     OwnedPieces,
     own_merges,
@@ -63,14 +63,14 @@ from volt.choosing.size_problem import SizeProblem
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.foreign.base import Added, Change, Engine
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.proposing.base import rows_of
 from volt.proposing.pieces import CURVE_SIZES
 from volt.proposing.tokens import Kind, Token
 from volt.settings import GONE, ChoiceSettings, CountSettings
 from volt.tokenizing.check import measure
-from volt.tokenizing.pairs import last_pairs
+from volt.tokenizing.merge_pairs import last_pairs
 from volt.tokenizing.signature import choice_fields, sign, words_fields
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -352,9 +352,9 @@ def refit(
     messages, pinned = subject.messages, subject.pinned | subject.original.added
     if subject.whole and not residues:
         engine, documents, used = subject.used_words()
-        messages.append(whole.what_is_lost(engine))
+        messages.append(whole_words.what_is_lost(engine))
         return subject.of_whole(
-            documents, whole.kept_tokens(engine, used, pinned, settings.size), []
+            documents, whole_words.kept_tokens(engine, used, pinned, settings.size), []
         )
     old, counts = _with_last_pairs(subject.original.vocabulary), subject.counts()
     if residues:

@@ -16,14 +16,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from volt.adapting.owned import restrict, token_frequencies
+from volt.adapting.own_candidates import restrict, token_frequencies
 from volt.base.errors import SettingsError
 from volt.base.shown import plural
 from volt.counting.counts import WordCounts
 from volt.proposing.tokens import NO_TOKEN
 from volt.tokenizing.borders import Merging, Parents, changed_beside_others
 from volt.tokenizing.check import find_unreachable
-from volt.tokenizing.pairs import merge_symbols
+from volt.tokenizing.merge_pairs import merge_symbols
 from volt.tokenizing.residues import find_residues, parents_of
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary

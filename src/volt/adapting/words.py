@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from volt.adapting.owned import token_frequencies
+from volt.adapting.own_candidates import token_frequencies
 from volt.base.errors import InputError, SettingsError
 from volt.base.options import options_of
 from volt.base.progress import Progress
@@ -24,10 +24,10 @@ from volt.counting.records import RecordOptions
 from volt.counting.words import WordRule
 from volt.foreign.base import Engine
 from volt.foreign.documents import look_at, read_documents
+from volt.foreign.engine_choice import MOST_CHECKED
 from volt.foreign.inner import Inner
-from volt.foreign.native import Native
-from volt.foreign.opening import MOST_CHECKED
 from volt.foreign.original import Original
+from volt.foreign.volt_engine import Native
 from volt.proposing.tokens import packed
 from volt.settings import CountSettings
 from volt.tokenizing.tokenizer import Tokenizer

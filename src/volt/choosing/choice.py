@@ -26,6 +26,7 @@ from volt.choosing.criteria import CRITERIA
 from volt.choosing.criteria.auto import cost_alone
 from volt.choosing.criteria.base import Evidence, Score
 from volt.choosing.entropy import Length
+from volt.choosing.paper_sizes import SizeStep, StepsProblem, push_steps
 from volt.choosing.profiles import PROFILES, Profile, profile_of
 from volt.choosing.quality import (
     Quality,
@@ -39,7 +40,6 @@ from volt.choosing.selection import Selectable, SelectionSolution
 from volt.choosing.size_problem import SizeProblem
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
 from volt.choosing.splits import number_of_splits, split
-from volt.choosing.steps import SizeStep, StepsProblem, push_steps
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
 from volt.settings import ChoiceSettings
 

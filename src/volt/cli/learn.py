@@ -220,7 +220,7 @@ def _cut_notes(asked: LearnCommand, options: Mapping[str, Any]) -> list[str]:
 def _pair_notes(result: LearnResult, asked: LearnCommand, options: Mapping[str, Any]) -> list[str]:
     """What there is to know about the two sides of a translation, if the text has sides."""
     from volt.counting.inputs import find_inputs
-    from volt.counting.pairs import is_pair
+    from volt.counting.translation_pairs import is_pair
 
     lines = result.counts.lines_of
     if asked.source and asked.target:
@@ -234,7 +234,7 @@ def _pair_notes(result: LearnResult, asked: LearnCommand, options: Mapping[str, 
 def _side_notes(counts: volt.WordCounts, source: Lines, target: Lines) -> list[str]:
     """A warning for every pair of files whose lines cannot belong together; without one, whether
     there are few pairs."""
-    from volt.counting.pairs import few_pairs
+    from volt.counting.translation_pairs import few_pairs
 
     if len(source) != len(target):
         return [

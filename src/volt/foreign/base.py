@@ -1,7 +1,7 @@
 """Engine: a tokenizer of any toolkit, as `compare`, `verify`, `refit` and `extend` know it.
 
 An engine encodes and decodes, says what its tokens are, cuts text into the words that its model
-sees, and rewrites its own file for other tokens. There is one module per library, and `native.py`
+sees, and rewrites its own file for other tokens. One module per library, and `volt_engine.py`
 for volt's own encoder.
 """
 

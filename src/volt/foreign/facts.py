@@ -19,8 +19,8 @@ from volt.counting.marks import (
     WORD_END,
 )
 from volt.foreign.base import Engine
-from volt.foreign.native import Native
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
+from volt.foreign.volt_engine import Native
 from volt.formats.detect import identify, not_read
 from volt.formats.exchange import import_vocabulary
 from volt.tokenizing.check import find_unreachable

@@ -4,7 +4,7 @@ Whatever a tokenizer does to a text first, its model sees words: normalized, cut
 model alone is a `Vocabulary` of volt with the ids of the tokenizer, so that refit and extend
 measure and choose with native code, also where volt can't do what comes before the model.
 
-A merged token is always made from the same two (volt/tokenizing/pairs.py says why), whether pairs
+A merged token is always made from the same two (tokenizing/merge_pairs.py says why), whether pairs
 are ranked or tokens. So one pair per token is the whole of any list of merges, and other pairs in
 the list are never used.
 """
@@ -23,7 +23,7 @@ from volt.counting.counts import CountTotals, WordCounts
 from volt.counting.marks import END_MARK, INNER_MARK, WORD_END, letter_bytes
 from volt.counting.words import Unknown, WordRule
 from volt.proposing.tokens import Kind, Token, packed
-from volt.tokenizing.pairs import Pair, last_two
+from volt.tokenizing.merge_pairs import Pair, last_two
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 ROUNDING = {"float64": 2.0**-20, "float32": 2.0**-10}

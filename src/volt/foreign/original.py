@@ -11,9 +11,9 @@ from pathlib import Path
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import named
 from volt.foreign.base import Change, Engine
+from volt.foreign.engine_choice import NO_LIBRARY, open_engine
 from volt.foreign.huggingface import GENERATION, renumbered_ids
-from volt.foreign.native import Native
-from volt.foreign.opening import NO_LIBRARY, open_engine
+from volt.foreign.volt_engine import Native
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.detect import identify
 from volt.formats.huggingface.folder import config

@@ -34,7 +34,7 @@ from volt.counting.words import (
     WordRule,
 )
 from volt.proposing.tokens import KINDS, NO_TOKEN, Kind, Token, Tokens
-from volt.tokenizing.pairs import Pair, last_pair, last_two, pairs_for
+from volt.tokenizing.merge_pairs import Pair, last_pair, last_two, pairs_for
 from volt.tokenizing.roles import Roles
 from volt.tokenizing.schemas import MOST_TOKENS
 from volt.tokenizing.signature import sign, words_fields
@@ -322,7 +322,7 @@ def _in_order(joins: NDArray[np.int64], kinds: NDArray[np.int64]) -> MergeColumn
 
 def _from_pairs(parsed: Parsed, pairs: list[Pair], characters: set[str], unnamed: set[str]) -> Made:
     """A list with one pair per token is rule `pairs`. One with several is rule `concat`, or else
-    each token gets the one pair that it is ever merged from (volt/tokenizing/pairs.py)."""
+    each token gets the one pair that it is ever merged from (volt/tokenizing/merge_pairs.py)."""
     place_of: dict[Pair, int] = {}
     ways: dict[str, list[Pair]] = {}
     made = _makeable(pairs, characters)

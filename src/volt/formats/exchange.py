@@ -174,7 +174,7 @@ def _file_of(path: Path, form: str) -> Path:
 
 def _import_by_engine(path: Path, form: str, pattern: str | None) -> tuple[Vocabulary, list[str]]:
     """A file of which its engine makes something else first, a tokenizer.json for example."""
-    from volt.foreign.opening import native_vocabulary, open_engine
+    from volt.foreign.engine_choice import native_vocabulary, open_engine
 
     engine = open_engine(path, form=form, pattern=pattern, native=False).engine
     vocabulary = native_vocabulary(engine)

@@ -35,7 +35,7 @@ from volt.formats.huggingface.parts import (
 from volt.formats.huggingface.read import parse
 from volt.formats.huggingface.write import as_json
 from volt.formats.patterns import full_name
-from volt.tokenizing.pairs import merge_list
+from volt.tokenizing.merge_pairs import merge_list
 from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
 

@@ -10,7 +10,7 @@ import numpy as np
 from volt.counting.counts import WordCounts
 from volt.counting.words import MergeRule
 from volt.proposing.tokens import NO_TOKEN
-from volt.tokenizing.pairs import (
+from volt.tokenizing.merge_pairs import (
     Pair,
     all_pairs,
     concat_rank,

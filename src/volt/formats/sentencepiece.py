@@ -26,7 +26,7 @@ from volt.formats.assembly import Parsed
 from volt.formats.base import Format, Written
 from volt.formats.huggingface.folder import named_beside
 from volt.proposing.tokens import SPELLED, Kind
-from volt.tokenizing.pairs import merged_by_rank
+from volt.tokenizing.merge_pairs import merged_by_rank
 from volt.tokenizing.roles import USUAL, RoleName, Roles, as_usual
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 

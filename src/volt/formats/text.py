@@ -17,7 +17,7 @@ from volt.formats.assembly import LONGEST_TOKEN, Parsed, guess_pretokenizer
 from volt.formats.base import Format, Written
 from volt.formats.files import read_token
 from volt.settings.roles import DEFAULT_SPECIAL
-from volt.tokenizing.pairs import pairs_for
+from volt.tokenizing.merge_pairs import pairs_for
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 

@@ -23,7 +23,7 @@ from volt.formats import reasons
 from volt.formats.assembly import MOST_UNUSED, Parsed
 from volt.formats.base import Format, Written
 from volt.formats.patterns import known_to_tiktoken, regular_expression
-from volt.tokenizing.pairs import merged_by_rank
+from volt.tokenizing.merge_pairs import merged_by_rank
 from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
 

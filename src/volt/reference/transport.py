@@ -1,5 +1,5 @@
-"""The sums of one iteration of the transport solver. `volt.choosing.transport` has the mathematics
-and names the symbols."""
+"""The sums of one iteration of the transport solver. `volt.choosing.transport_problem` has the
+mathematics and names the symbols."""
 
 from __future__ import annotations
 

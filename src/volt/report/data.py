@@ -33,7 +33,7 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from volt.choosing.steps import Step
+    from volt.choosing.paper_sizes import Step
     from volt.result import LearnResult
 
 FORMAT = 3

@@ -35,7 +35,7 @@ from volt.base.options import (
 )
 from volt.settings.roles import RoleSettings
 from volt.settings.samples import SampleSettings
-from volt.settings.training import TrialSettings as TrialSettings
+from volt.settings.trial import TrialSettings as TrialSettings
 
 if TYPE_CHECKING:
     from volt.choosing.entropy import Length

@@ -10,7 +10,7 @@ the token itself, each for some time. Time is the highest rank merged so far. A 
 joins two such tokens while both are there. It is new only if one of them was not there at that time
 before: with chains and merges as before it would have gone over the border before, too. A new pair
 of a token is no exception, since two tokens side by side that make a third are always its last pair
-(volt/tokenizing/pairs.py). So only tokens with another chain are looked at, only for the time that
+(merge_pairs.py). So only tokens with another chain are looked at, only for the time that
 is new, and only beside tokens whose own chain has what is joined then.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
-from volt.tokenizing.pairs import merge_symbols
+from volt.tokenizing.merge_pairs import merge_symbols
 
 Parents = Mapping[int, tuple[int, int]]
 LEFT, RIGHT = 0, 1

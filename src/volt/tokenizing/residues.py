@@ -9,7 +9,7 @@ from volt.counting.marks import letter_bytes
 from volt.proposing.base import Ids
 from volt.proposing.tokens import NO_TOKEN
 from volt.tokenizing.borders import Merging
-from volt.tokenizing.pairs import last_parents
+from volt.tokenizing.merge_pairs import last_parents
 from volt.tokenizing.vocabulary import Vocabulary
 
 

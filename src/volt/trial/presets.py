@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from volt.base.errors import SettingsError
 from volt.settings import TrialSettings
-from volt.settings.training import MOST_TOKENS as MOST_TOKENS
+from volt.settings.trial import MOST_TOKENS as MOST_TOKENS
 
 CHARACTERS_PER_TOKEN = 4
 """Approximate; for what must not depend on the vocabulary."""

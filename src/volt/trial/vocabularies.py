@@ -27,10 +27,10 @@ from volt.counting.count import count
 from volt.counting.counts import WordCounts
 from volt.counting.marks import UNKNOWN
 from volt.foreign.base import Engine
+from volt.foreign.engine_choice import open_engine
 from volt.foreign.huggingface import HuggingFace
-from volt.foreign.native import Native
-from volt.foreign.opening import open_engine
 from volt.foreign.sentencepiece import SentencePieceModel
+from volt.foreign.volt_engine import Native
 from volt.formats.detect import identify
 from volt.pipeline import candidates
 from volt.proposing.base import fill

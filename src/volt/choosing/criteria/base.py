@@ -10,8 +10,8 @@ import numpy as np
 
 from volt.choosing.cost import DEFAULT_MODEL, MODELS, Model
 from volt.choosing.entropy import Length
+from volt.choosing.paper_sizes import SizeStep
 from volt.choosing.quality import Quality
-from volt.choosing.steps import SizeStep
 from volt.proposing.base import Candidates, Floats, Ids
 from volt.proposing.curve import Curve
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from volt.base.errors import SettingsError
 from volt.base.registry import Registry
+from volt.choosing.paper_sizes import SizeStep, StepsProblem, solve_steps
 from volt.choosing.profiles.literal import EPSILON, literal_steps
 from volt.choosing.profiles.literal import WARNING as LITERAL_WARNING
 from volt.choosing.profiles.released import WARNING as RELEASED_WARNING
 from volt.choosing.profiles.released import released_s, released_steps
-from volt.choosing.steps import SizeStep, StepsProblem, solve_steps
 from volt.proposing.base import Candidates
 from volt.proposing.greedy import greedy
 

@@ -1,6 +1,6 @@
 """`literal`: the paper's transport as its text has it, for people who compare.
 
-What it takes literally, where the paper profile does not (`volt.choosing.steps`):
+What it takes literally, where the paper profile does not (`volt.choosing.paper_sizes`):
 
 - a token's column sums to its probability P(j), not to the characters it spells;
 - P(j) comes from the counts of the corpus cut with all candidates: no push-down, so the tokens that
@@ -38,7 +38,7 @@ from volt import _core
 from volt.base.errors import SettingsError
 from volt.base.progress import Report
 from volt.choosing.entropy import entropy_per_length
-from volt.choosing.steps import SizeStep, StepsProblem, utility_of
+from volt.choosing.paper_sizes import SizeStep, StepsProblem, utility_of
 from volt.proposing.base import Candidates, Floats, rows_of, token_characters, token_set
 
 if TYPE_CHECKING:

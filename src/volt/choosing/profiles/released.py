@@ -33,9 +33,9 @@ import numpy as np
 
 from volt.base.errors import InputError
 from volt.base.progress import Report
+from volt.choosing.paper_sizes import StepsProblem
 from volt.choosing.profiles.literal import ProfileStep
 from volt.choosing.sizes import fitting_s
-from volt.choosing.steps import StepsProblem
 from volt.proposing.base import Candidates, Floats, Ids, rows_of, token_set
 
 if TYPE_CHECKING:

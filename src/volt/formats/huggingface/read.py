@@ -33,7 +33,7 @@ from volt.formats.huggingface.parts import (
 from volt.formats.huggingface.steps import read_step
 from volt.formats.reasons import INSTEAD
 from volt.proposing.tokens import Kind
-from volt.tokenizing.pairs import Pair
+from volt.tokenizing.merge_pairs import Pair
 from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
 
 FLAGS = {

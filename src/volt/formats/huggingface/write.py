@@ -35,7 +35,7 @@ from volt.formats.huggingface.parts import (
     whole_file,
 )
 from volt.formats.huggingface.steps import WRITTEN
-from volt.tokenizing.pairs import merge_list
+from volt.tokenizing.merge_pairs import merge_list
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 
 

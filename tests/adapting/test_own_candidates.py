@@ -10,7 +10,7 @@ from vocabularies import made, modes
 
 import volt
 from volt import SettingsError, Tokenizer, reference
-from volt.adapting.owned import own_merges
+from volt.adapting.own_candidates import own_merges
 from volt.proposing.base import token_set
 from volt.proposing.tokens import Token
 from volt.tokenizing.check import find_unreachable

@@ -19,11 +19,11 @@ from volt.foreign.check_lines import texts_for
 from volt.foreign.gguf import open_gguf
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.marian import MarianMT
-from volt.foreign.native import Native
 from volt.foreign.rwkv import Rwkv
 from volt.foreign.sentencepiece import SentencePieceModel
 from volt.foreign.tiktoken import TikToken, open_ranks, open_tekken
 from volt.foreign.vocab_files import BertVocabulary, open_clip, open_pair
+from volt.foreign.volt_engine import Native
 from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
 from volt.formats.detect import FILE_KINDS, Identified, identify

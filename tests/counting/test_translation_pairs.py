@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import volt
-from volt.counting.pairs import FEW_PAIRS, few_pairs, is_pair
+from volt.counting.translation_pairs import FEW_PAIRS, few_pairs, is_pair
 
 NOTE = "with fewer than 100,000 pairs, published searches"
 

@@ -2,10 +2,10 @@
 
 Every word type is encoded with the vocabulary, and tokens are counted; the frequencies in its file
 are not used. Tokens that are merged: how often each merge was made follows from the counts. Under
-either merge rule a token is always merged from the same two (tokenizing/pairs.py says why): its
-own pair under `pairs`, its last pair under `concat`. So, from the last merge to the first, a token
-was made as often as it occurs and as often as something was made from it. Tokens that are looked
-up: the words are encoded again with every smaller set.
+either merge rule a token is always merged from the same two (tokenizing/merge_pairs.py says why):
+its own pair under `pairs`, its last pair under `concat`. So, from the last merge to the first, a
+token was made as often as it occurs and as often as something was made from it. Tokens that are
+looked up: the words are encoded again with every smaller set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from volt.proposing.merges import MergeCandidates
 from volt.proposing.pieces import PieceCandidates, measure_pieces
 from volt.proposing.tokens import SPELLED, Token
 from volt.tokenizing.check import find_unreachable
-from volt.tokenizing.pairs import last_pairs
+from volt.tokenizing.merge_pairs import last_pairs
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import LookUp, Vocabulary
 

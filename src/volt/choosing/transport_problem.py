@@ -19,7 +19,7 @@ potentials do. For epsilon > 0 gamma is the exchange rate between the two terms:
 mass from long tokens to short ones as far as the limits and the characters allow, a large gamma
 moves it to wherever the entropy grows.
 
-`volt.choosing.sinkhorn` solves it.
+`volt.choosing.transport_solver` solves it.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from volt.base.errors import SettingsError
 from volt.base.progress import Report
 from volt.choosing.entropy import Length, entropy_per_length
-from volt.choosing.sinkhorn import solve
-from volt.choosing.transport import TransportProblem, TransportSolution
+from volt.choosing.transport_problem import TransportProblem, TransportSolution
+from volt.choosing.transport_solver import solve
 from volt.proposing.base import Candidates, Ids, rows_of, token_characters, token_set
 
 SHOWN = (

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._core import dot, total
 from volt.base.errors import TransportError
-from volt.choosing.transport import TransportProblem, TransportSolution, label
+from volt.choosing.transport_problem import TransportProblem, TransportSolution, label
 from volt.proposing.base import Floats
 
 TOLERANCE = 1e-9
