@@ -26,10 +26,11 @@ else
 fi
 # -S: without .pth files, so that the editable install does not come first. Python's own allocations are
 # not ours to judge; leaks are not looked for, since it frees little at exit. A damaged Arrow file asks for
-# 137 GB: that is a MemoryError, as without a sanitizer, which would end the process.
+# 137 GB: that is a MemoryError, as without a sanitizer, which would end the process. A child after a fork
+# starts threads of its own, which TSan does not allow by itself.
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')
 PYTHONPATH="$folder:$packages${PYTHONPATH:+:$PYTHONPATH}" \
   LD_PRELOAD="$preload" \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-  TSAN_OPTIONS="exitcode=66 report_signal_unsafe=0" OPENBLAS_NUM_THREADS=1 \
+  TSAN_OPTIONS="exitcode=66 report_signal_unsafe=0 die_after_fork=0" OPENBLAS_NUM_THREADS=1 \
   "${run[@]}" "$python" -S "$@"
