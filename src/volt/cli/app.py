@@ -19,7 +19,7 @@ COMMANDS = {
     "candidates": "Learn candidates.",
     "curve": "Show entropy, sequence length and MUV of BPE at chosen sizes.",
     "encode": "Encode text with a vocabulary, line by line or into token files for training.",
-    "decode": "Decode what `volt encode` wrote.",
+    "decode": "Decode what `volt encode` wrote as tokens, ids or NumPy files.",
     "export": "Write a vocabulary for another toolkit, which then gives the same tokens.",
     "import": "Read the vocabulary of another toolkit into a folder that volt can use.",
     "report": "Make the page of a folder.",
