@@ -77,7 +77,8 @@ def test_every_figure_of_a_vocabulary(folder):
     assert row.single_token_words == pytest.approx(single / len(words))
     spelled = sum(tokenizer.vocabulary.tokens[i].kind == "byte" for i in ids)
     assert spelled > 0
-    assert row.unknown == pytest.approx(spelled / len(ids))
+    assert row.in_bytes == pytest.approx(spelled / len(ids))
+    assert row.unknown == 0  # no text is lost
     assert row.overlap == 1
 
 
@@ -90,7 +91,7 @@ def test_a_vocabulary_and_its_exports_are_the_same(folder):
     for row in rows[1:]:
         assert (row.tokens, row.size, row.overlap) == (first.tokens, first.size, 1)
         assert row.single_token_words == first.single_token_words
-        assert row.unknown == first.unknown
+        assert (row.unknown, row.in_bytes) == (0, first.in_bytes)
 
 
 def test_a_vocabulary_and_its_exports_are_given_the_same_lines(folder):
@@ -98,7 +99,7 @@ def test_a_vocabulary_and_its_exports_are_given_the_same_lines(folder):
     found = compare([folder / name for name in names], [folder / "test"])
     hf, own, model, _ = found.rows
     assert hf.tokens == own.tokens == model.tokens
-    assert hf.unknown == own.unknown == model.unknown
+    assert hf.in_bytes == own.in_bytes == model.in_bytes
     said = "metaspace, whitespace read lines, so all are given lines: "
     assert [one.startswith(said) for one in found.messages] == [True]
     alone = compare([folder / "hf", folder / "byte-level"], [folder / "test"])
@@ -112,7 +113,9 @@ def test_a_vocabulary_and_its_exports_are_given_the_same_lines(folder):
     end = library.token_to_id("<0x0A>")
     assert end in ids
     spelled = {library.token_to_id(f"<0x{byte:02X}>") for byte in range(256)} - {end}
-    assert alone.rows[0].unknown == sum(i in spelled for i in ids) / len(ids) > 0
+    assert alone.rows[0].in_bytes == sum(i in spelled for i in ids) / len(ids) > 0
+    assert alone.rows[0].unknown == 0
+    assert alone.rows[1].in_bytes is None  # all its tokens are bytes or made of them
 
 
 def test_each_file_is_encoded_as_its_own_library_does(folder):
@@ -127,6 +130,7 @@ def test_each_file_is_encoded_as_its_own_library_does(folder):
     assert "the same ids as sentencepiece" in unigram.messages[0]
     assert (unigram.size, unigram.tokens) == (120, len(ids))
     assert unigram.unknown == ids.count(model.unk_id()) / len(ids) > 0
+    assert unigram.in_bytes is None
     single = sum(len(model.encode(word)) == 1 for word in words)
     assert unigram.single_token_words == pytest.approx(single / len(words))
     library = tokenizers.Tokenizer.from_file(str(folder / "wordpiece.json"))

@@ -42,7 +42,7 @@ def test_kinds_of_text_that_say_the_same(folder):
         lines = (folder / "de.txt").read_text().split("\n")
         assert german.tokens == sum(map(len, tok.encode_batch(lines)))
         assert english.parity == 1 and german.parity == german.tokens / english.tokens
-        assert row.parity == max(1, german.parity)
+        assert row.parity == max(german.parity, 1 / german.parity)
         # Two values: half their difference over their sum.
         apart = abs(english.tokens - german.tokens)
         assert row.gini == pytest.approx(apart / 2 / row.tokens)
@@ -65,6 +65,9 @@ def test_kinds_with_other_lines_have_no_parity(folder):
 def test_parity_is_over_the_kinds_with_as_many_lines(folder):
     both = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
     assert both.messages == []
+    other = compared(folder, ("de", "de.txt"), ("en", "en.txt"))
+    for row, turned in zip(both.rows, other.rows, strict=True):  # whichever comes first
+        assert row.parity == turned.parity >= 1
     found = compared(folder, ("code", "x.py"), ("en", "en.txt"), ("de", "de.txt"))
     for row, alone in zip(found.rows, both.rows, strict=True):
         assert [one.parity for one in row.kinds] == [None, *(one.parity for one in alone.kinds)]
@@ -72,6 +75,7 @@ def test_parity_is_over_the_kinds_with_as_many_lines(folder):
         assert row.parity is not None and row.gini is not None
     note = "parity and Gini are over en, de, of 24 lines each; others have code 2 lines"
     assert found.messages == found.summary()["messages"] == [note]
+    assert found.summary()["bits_note"] == found.bits_note != ""
     on = f"code={folder / 'x.py'},en={folder / 'en.txt'},de={folder / 'de.txt'}"
     command = [sys.executable, "-m", "volt", "compare", str(folder / "a_1"), "--on", on]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

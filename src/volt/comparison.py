@@ -55,6 +55,7 @@ class KindRow:
     bytes_per_token: float
     bits_per_byte: float | None
     unknown: float
+    in_bytes: float | None
     partial: float
     parity: float | None
     """Tokens against those of the first kind, which says the same line by line."""
@@ -79,8 +80,10 @@ class Compared:
     """Nats: token entropy times tokens over characters."""
     single_token_words: float | None
     unknown: float | None
-    """Share of the tokens that are `<unk>` or single bytes that spell an unknown character; line
-    ends apart."""
+    """Share of the tokens that are `<unk>`: their text is lost."""
+    in_bytes: float | None
+    """Share of the tokens that are single bytes, line ends apart: they spell characters that have
+    no token of their own, and no text is lost. None without byte fallback."""
     partial: float | None
     """Share of the tokens that are part of a character."""
     unused: float | None
@@ -90,7 +93,7 @@ class Compared:
     overlap: float | None
     """Share of its tokens that the first vocabulary has too."""
     parity: float | None
-    """The highest parity of a kind of text."""
+    """Of the kinds of text that say the same line by line, the most tokens over the fewest."""
     gini: float | None
     """How unevenly tokens per line are spread over the kinds of text: 0 for equal."""
     kinds: list[KindRow] = field(default_factory=list)
@@ -115,7 +118,7 @@ class Comparison:
         return BITS_NOTE + (KINDS_NOTE if self.rows[0].kinds else "")
 
     def summary(self) -> dict[str, Any]:
-        return asdict(self)
+        return {**asdict(self), "bits_note": self.bits_note}
 
     def _repr_html_(self) -> str:
         """In a notebook: the tables."""
@@ -236,7 +239,7 @@ def compared(
         power = float((shares**RENYI_ORDER).sum())
         renyi = math.log(power) / (1 - RENYI_ORDER) / math.log(subject.size)
     rows = _kind_rows(subject, found, groups, lines)
-    parities = [row.parity for row in rows if row.parity is not None]
+    alike = [row.tokens for row in rows if row.parity is not None]
     whole = rows[0] if len(rows) == 1 else None
     bits = whole.bits_per_byte if whole else bits_per_byte(subject, [*chain(*lines.values())])
     spelled = [i for i, data in enumerate(subject.plain)
@@ -252,16 +255,26 @@ def compared(
         renyi_efficiency=renyi,
         entropy_per_character=entropy * tokens / sum(map(len, documents)),
         single_token_words=single / words.total() if words else None,
-        unknown=_share(ids, subject.unknown_ids, subject.size),
-        partial=_share(ids, subject.partial_ids, subject.size),
+        **_spelled(ids, subject),
         unused=float((counts[spelled] == 0).mean()) if spelled else None,
         residues=_residues(subject, counts),
         overlap=overlap(first, subject),
-        parity=max(parities, default=None),
-        gini=_gini([row.tokens for row in rows if row.parity is not None]) if parities else None,
+        parity=max(alike) / min(alike) if alike and min(alike) else None,
+        gini=_gini(alike) if alike else None,
         kinds=rows if len(rows) > 1 else [],
         messages=opened.messages,
     )
+
+
+def _spelled(ids: NDArray[np.int64], subject: Engine) -> dict[str, Any]:
+    """Shares of the tokens that are not the text, or less than a character of it."""
+    unknown = frozenset() if subject.unknown_id is None else frozenset({subject.unknown_id})
+    in_bytes = subject.unknown_ids - unknown
+    return {
+        "unknown": _share(ids, unknown, subject.size),
+        "in_bytes": _share(ids, in_bytes, subject.size) if subject.byte_ids else None,
+        "partial": _share(ids, subject.partial_ids, subject.size),
+    }
 
 
 def _share(ids: NDArray[np.int64], wanted: frozenset[int], size: int) -> float:
@@ -282,8 +295,7 @@ def _kind_rows(
             tokens=len(ids),
             bytes_per_token=sum(len(one.encode()) for one in groups[kind]) / max(1, len(ids)),
             bits_per_byte=bits_per_byte(subject, lines[kind]),
-            unknown=_share(ids, subject.unknown_ids, subject.size),
-            partial=_share(ids, subject.partial_ids, subject.size),
+            **_spelled(ids, subject),
             parity=len(ids) / reference if kind in parallel and reference else None,
         )
         for kind, ids in found.items()
@@ -387,7 +399,12 @@ COLUMNS = (
     ),
     Column(
         "unknown", "unknown", ".3%", "unknown",
-        "Share of the tokens that are unknown or bytes of an unknown character.",
+        "Share of the tokens that are unknown: their text is lost.",
+    ),
+    Column(
+        "in_bytes", "in bytes", ".3%", "in bytes",
+        "Share of the tokens that are single bytes of characters that have no token; no text is "
+        "lost.",
     ),
     Column(
         "partial", "part char", ".3%", "parts of a character",
@@ -407,8 +424,8 @@ COLUMNS = (
     ),
     Column(
         "parity", "parity", ".3f", "parity",
-        "Tokens over those of the first kind of text, which says the same line by line; the "
-        "highest of all kinds.",
+        "Of kinds of text that say the same line by line, the most tokens over the fewest; of one "
+        "kind, its tokens over those of the first.",
     ),
     Column(
         "gini", "Gini", ".4f", "Gini",

@@ -18,7 +18,7 @@
   const SHOWN = {
     size: whole, tokens: whole, residues: whole, tokens_per_word: fixed(3), bytes_per_token: fixed(3), parity: fixed(3),
     bits_per_byte: fixed(4), renyi_efficiency: fixed(4), entropy_per_character: fixed(4), gini: fixed(4),
-    single_token_words: percent(1), unused: percent(1), overlap: percent(1), unknown: percent(3), partial: percent(3),
+    single_token_words: percent(1), unused: percent(1), overlap: percent(1), unknown: percent(3), in_bytes: percent(3), partial: percent(3),
   };
   const used = (rows) => data.columns.filter(({ key }) => rows.some((row) => (row[key] ?? null) !== null));
   const columns = used(data.rows);
