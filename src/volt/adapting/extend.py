@@ -111,7 +111,7 @@ def extend(
     else:
         details = {"add": add, "min": min_frequency, **({"swap": "yes"} if swap else {})}
         done = _extended(subject, add, min_frequency, number, details)
-    return done if init == "mean" else with_rows(done, Path(str(donor)))
+    return done if init == "mean" else with_rows(done, Path(str(donor)), subject.progress)
 
 
 def _extended(
@@ -153,10 +153,12 @@ def _extended(
     return subject.result(whole, changed, counts, parts=rows, added=added)
 
 
-def with_rows(result: RefitResult, donor: Path) -> RefitResult:
+def with_rows(result: RefitResult, donor: Path, progress: Progress) -> RefitResult:
     """With rows for the new tokens that are matched to a donor."""
     messages = list(result.messages)
-    init = matched_rows(result.original, donor, result.added, result.parts, messages)
+    init = matched_rows(
+        result.original, donor, result.added, result.parts, messages, progress
+    )
     return replace(result, init=init, messages=messages)
 
 
