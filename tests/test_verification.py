@@ -45,6 +45,35 @@ def test_differences_are_shown_with_their_context(pair, tmp_path):
     assert found.equal < found.documents
     # With the same texts under other ids, the pieces are the same.
     assert volt.verify(*pair, tmp_path / "text", texts=True).same
+    said = "the tokens are the same and only their ids differ: compare them with `texts`"
+    assert said in found.messages
+
+
+def test_ids_that_were_moved_are_said_to_be(tmp_path):
+    """As refit moves them, where some text is cut otherwise too."""
+    data = json.loads(hugging_face("gpt2"))
+    (tmp_path / "a.json").write_text(json.dumps(data))
+    data["model"]["merges"].pop(0)
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "tokenizer.json").write_text(json.dumps(data))
+    pair = tmp_path / "a.json", tmp_path / "small"
+    assert not any("texts" in one for one in volt.verify(*pair).messages[2:])
+    (tmp_path / "small" / "id_map.npy").write_bytes(b"")
+    said = "there is an id_map.npy: tokens have new ids; compare their texts with `texts`"
+    assert said in volt.verify(*pair).messages
+
+
+def test_lines_of_a_file_are_counted(pair, tmp_path):
+    """Not the file, which differs as a whole wherever a line does."""
+    text = tmp_path / "text"
+    text.write_text("xx\n" * 500 + "et\n" * 3)
+    command = [sys.executable, "-m", "volt", "verify", *pair, "--on", text]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    first, second = done.stdout.splitlines()[:2]
+    assert re.fullmatch(r"different ids: [\d,]+ of 2,001 texts differ \([\d,]+ tokens\)", first)
+    assert second.startswith("  of your text 3 of 503 lines, of the built-in texts ")
+    assert "compare them with --texts" in " ".join(done.stderr.split())
 
 
 def exchanged(name, folder, one, other):
@@ -76,6 +105,7 @@ def test_ten_lines_of_a_file_are_shown(name, tokens, tmp_path):
     shown = [one for one in found.differences if one.document == 0]
     assert [one.line for one in shown] == [5 * i + 3 for i in range(MOST_SHOWN)]
     assert len(shown) == len(found.differences)
+    assert (found.lines, found.lines_different) == (100, 20)
     for i, one in enumerate(shown):
         assert f"of {tokens[0]} {i} is" in one.text
         assert one.first != one.second
@@ -103,6 +133,7 @@ def test_a_difference_over_a_line_end_is_one(tmp_path):
     (tmp_path / "text").write_text("one\ntwo\n\n\nthree\n\n\n\nfour\n")
     found = volt.verify(tmp_path / "a.json", tmp_path / "b.json", tmp_path / "text")
     assert [one.line for one in found.differences if one.document == 0] == [2, 5]
+    assert found.lines == 10 and 2 <= found.lines_different < 10
 
 
 def test_a_conversion_is_verified(tmp_path):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import accumulate, chain, pairwise
+from pathlib import Path
 from typing import Any
 
 from volt.base.errors import UnreadableError, VoltError
@@ -23,6 +24,8 @@ from volt.tokenizing.vocabulary import Vocabulary
 
 MOST_SHOWN = 10
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
+ID_MAP = "id_map.npy"
+"""What `refit` and `extend` write beside a tokenizer whose tokens have new ids."""
 AROUND = 3
 """Tokens before and after a difference that are shown."""
 
@@ -54,9 +57,15 @@ class Verification:
     """How many of the documents are not built in; they come first."""
     equal_given: int
     differences: list[Difference]
+    lines: int = 0
+    """Of the documents that are not built in."""
+    lines_different: int = 0
+    """How many of these lines are where tokens differ. A token over a line end is in both lines."""
     at_names: int = 0
     """How many documents differ only at names of special tokens: the text between them gives the
     same."""
+    same_texts: bool = False
+    """Are at least the texts of all tokens the same, in order?"""
     messages: list[str] = field(default_factory=list)
 
     @property
@@ -110,7 +119,18 @@ def verify(
     engines = _alike(one.engine, other.engine, messages), _alike(other.engine, one.engine, messages)
     every = [*documents, *built_in()]
     found = verify_engines(*engines, every, texts=texts, given=len(documents))
+    messages += _only_ids(found, first, second)
     return replace(found, messages=messages)
+
+
+def _only_ids(found: Verification, *paths: str | os.PathLike[str]) -> list[str]:
+    """Why ids differ, where the tokens may be the same."""
+    if found.same_texts and not found.same:
+        return ["the tokens are the same and only their ids differ: compare them with `texts`"]
+    maps = [place for path in paths for place in (Path(path) / ID_MAP, Path(path).parent / ID_MAP)]
+    if not found.same and any(place.exists() for place in maps):
+        return [f"there is an {ID_MAP}: tokens have new ids; compare their texts with `texts`"]
+    return []
 
 
 def _unlike_around(*sides: tuple[str, tuple[list[str], list[str]] | None]) -> str:
@@ -141,20 +161,29 @@ def verify_engines(
 ) -> Verification:
     """The same for engines and texts, of which the first ones are `given`."""
     mine, theirs = one.encode_batch(every), other.encode_batch(every)
-    equal = equal_given = 0
+    equal = equal_given = lines = lines_different = 0
+    same_texts = True
     differ: list[str] = []
     differences: list[Difference] = []
     for number, (text, left, right) in enumerate(zip(every, mine, theirs, strict=True)):
+        lines += len(LINE.findall(text)) if number < given else 0
         a, b = (token_texts(one, left), token_texts(other, right)) if texts else (left, right)
         if a == b:
             equal += 1
             equal_given += number < given
             continue
         differ.append(text)
-        if (most := MOST_SHOWN - len(differences)) > 0:
-            differences += _differences(number, text, one, other, left, right, texts, most)
-    tokens, at_names = sum(map(len, mine)), _at_names(one, other, differ, texts)
-    return Verification(len(every), equal, tokens, given, equal_given, differences, at_names)
+        same_texts = same_texts and token_texts(one, left) == token_texts(other, right)
+        most = MOST_SHOWN - len(differences)
+        if most <= 0 and number >= given:
+            continue
+        for size, found in _differences(number, text, one, other, left, right, texts, most):
+            lines_different += size if number < given else 0
+            differences += [found] if found is not None else []
+    return Verification(
+        len(every), equal, sum(map(len, mine)), given, equal_given, differences, lines,
+        lines_different, _at_names(one, other, differ, texts), same_texts,
+    )  # fmt: skip
 
 
 def _at_names(one: Engine, other: Engine, differ: Sequence[str], texts: bool) -> int:
@@ -182,9 +211,10 @@ def token_texts(engine: Engine, ids: Sequence[int]) -> list[bytes]:
 def _differences(
     number: int, text: str, one: Engine, other: Engine, left: list[int], right: list[int],
     texts: bool, most: int,
-) -> Iterator[Difference]:  # fmt: skip
-    """The first ones of a document, at most one in a line: after it, the comparison goes on where
-    both have a token that begins a line."""
+) -> Iterator[tuple[int, Difference | None]]:  # fmt: skip
+    """The places of a document that differ, at most one in a line: after it, the comparison goes on
+    where both have a token that begins a line. Of each, the number of lines it may be in; the first
+    `most` are shown."""
     lines = LINE.findall(text) or [text]
     mine, theirs = _line_starts(one, left, lines), _line_starts(other, right, lines)
     if mine is None or theirs is None:  # then the lines by themselves, if these differ
@@ -205,19 +235,23 @@ def _differences(
         a, b = (token_texts(one, parts[0]), token_texts(other, parts[1])) if texts else parts
         if a == b:
             continue
-        if not most:
-            return
+        if most <= 0:
+            yield end - line, None
+            continue
         most -= 1
         at = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
                   min(len(a), len(b)))  # fmt: skip
         first = sum(map(len, lines[:line]))
         place = first + _place("".join(lines[line:end]), token_texts(one, parts[0][:at]))
-        yield Difference(
-            document=number,
-            line=text.count("\n", 0, place) + 1,
-            text=text[max(0, place - 30) : place + 30],
-            first=_named(one, left, i + at),
-            second=_named(other, right, k + at),
+        yield (
+            end - line,
+            Difference(
+                document=number,
+                line=text.count("\n", 0, place) + 1,
+                text=text[max(0, place - 30) : place + 30],
+                first=_named(one, left, i + at),
+                second=_named(other, right, k + at),
+            ),
         )
 
 

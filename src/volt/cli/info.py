@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 ON_TEXT = {
     "tokens": "tokens_of_the_text", "tokens_per_word": "tokens_per_word",
     "bytes_per_token": "bytes_per_token", "bits_per_byte": "bits_per_byte",
-    "unknown": "share_unknown", "in_bytes": "share_in_bytes", "partial": "share_part_of_a_character", "unused": "share_unused",
+    "unknown": "share_unknown", "in_bytes": "share_in_bytes",
+    "partial": "share_part_of_a_character", "unused": "share_unused",
     "residues": "residues",
 }  # fmt: skip
 """The figures of `compare` that are about one vocabulary, and what they are called here."""

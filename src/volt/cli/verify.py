@@ -43,13 +43,18 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Printing) -> Non
         print_json(found.summary())
     else:
         what = "tokens" if asked.texts else "ids"
-        number, equal = found.documents, found.equal
-        where = ", at names of special tokens only" if found.only_at_names else ""
-        print(f"{'the same' if found.same else 'different'} {what}{where}: {equal:,} of "
-              f"{plural(number, 'text')} are equal ({plural(found.tokens, 'token')})")  # fmt: skip
+        tokens = f"({plural(found.tokens, 'token')})"
+        texts = plural(found.documents, "text")
+        if found.same:
+            print(f"{found.verdict(what)}: {found.documents:,} of {texts} are equal {tokens}")
+        else:
+            differ = found.documents - found.equal
+            print(f"{found.verdict(what)}: {differ:,} of {texts} differ {tokens}")
         if found.given and not found.same:
-            print(f"  of your text {found.equal_given:,} of {found.given:,}, of the built-in texts "
-                  f"{equal - found.equal_given:,} of {number - found.given:,}")  # fmt: skip
+            built_in = found.documents - found.given
+            print(f"  of your text {found.lines_different:,} of {plural(found.lines, 'line')}, of "
+                  f"the built-in texts {built_in - (found.equal - found.equal_given):,} of "
+                  f"{built_in:,}")  # fmt: skip
         if found.only_at_names:
             print(f"  the text between these names gives the same {what}")
         for one in found.differences:
