@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sizes import rows_with
 
 import volt
+import volt.foreign.source  # registers file:
 from volt import reference
 from volt.base.errors import InputError, SettingsError
 from volt.counting.marks import BYTE_LETTERS

@@ -2,7 +2,7 @@
 
 Whitespace text that is merged goes to fairseq in the notation of subword-nmt, as its BPE
 `subword_nmt` gives it: `lo@@ w`. The codes for that are beside the dictionary. Other vocabularies
-are written as `volt encode` prints them. `volt encode --as subword-nmt` has the notation, too.
+are written as `volt encode` prints them; it has a form for that notation, too.
 
 fairseq gives `<s>` 0, `<pad>` 1, `</s>` 2 and `<unk>` 3, which are not in the file, and numbers the
 lines from 4 on. So its ids are those of the file, not those of volt. Special tokens with these four

@@ -76,9 +76,15 @@ model_forms = late("volt.choosing.cost", "model_forms")
 read_model = late("volt.choosing.cost", "parse_model")
 
 
+def _register_sources() -> None:
+    """Those of volt, and other people's tokenizers."""
+    import volt.foreign.source
+    import volt.proposing.sources  # noqa: F401
+
+
 def source_forms() -> list[str]:
     """What `candidates` may say."""
-    import volt.pipeline  # registers all of them  # noqa: F401
+    _register_sources()
     from volt.proposing.proposal import source_forms
 
     return source_forms()
@@ -86,7 +92,7 @@ def source_forms() -> list[str]:
 
 def read_source(text: str) -> SourceChoice:
     """`bpe:100000` and its like."""
-    import volt.pipeline  # registers all of them  # noqa: F401
+    _register_sources()
     from volt.proposing.proposal import parse_source
 
     return parse_source(text)
