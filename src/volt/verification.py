@@ -60,7 +60,8 @@ class Verification:
     lines: int = 0
     """Of the documents that are not built in."""
     lines_different: int = 0
-    """How many of these lines are where tokens differ. A token over a line end is in both lines."""
+    """How many of these lines are where tokens differ: of lines that a token joins, all but the
+    empty ones."""
     at_names: int = 0
     """How many documents differ only at names of special tokens: the text between them gives the
     same."""
@@ -235,8 +236,9 @@ def _differences(
         a, b = (token_texts(one, parts[0]), token_texts(other, parts[1])) if texts else parts
         if a == b:
             continue
+        number_of_lines = max(1, sum(map(bool, map(str.strip, lines[line:end]))))
         if most <= 0:
-            yield end - line, None
+            yield number_of_lines, None
             continue
         most -= 1
         at = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
@@ -244,7 +246,7 @@ def _differences(
         first = sum(map(len, lines[:line]))
         place = first + _place("".join(lines[line:end]), token_texts(one, parts[0][:at]))
         yield (
-            end - line,
+            number_of_lines,
             Difference(
                 document=number,
                 line=text.count("\n", 0, place) + 1,
