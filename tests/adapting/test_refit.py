@@ -620,6 +620,20 @@ def test_bad_input_is_refused_in_words(tmp_path: Path) -> None:
         volt.refit(tmp_path / "tokenizer.json", on)
 
 
+def test_a_script_that_the_tokenizer_hardly_knows_is_told() -> None:
+    """Refit names extend; extend says that runs of unknown characters were one token."""
+    hint = "hardly knows its script; extend adds tokens for it"
+    greek = [["\u03b1\u03b2\u03b3\u03b4 \u03b2\u03b3\u03b1 \u03b4\u03b1\u03b2"] * 30]
+    for old in (learned("byte-level"), learned("metaspace", "pairs", "merge")):
+        for on, told in ((greek, True), ([sample_lines()], False)):
+            messages = volt.refit(old, on, size=len(old) - 9).messages
+            assert any(hint in message for message in messages) == told
+    unigram = replace(looked_up("metaspace", "unigram", "unk"), fuse_unknown=True)
+    result = volt.extend(unigram, greek, 4)
+    assert result.after.tokens > result.before.tokens
+    assert any("were unknown, and one may be a whole run" in one for one in result.messages)
+
+
 def test_real_text(volt_data: Any, tmp_path: Path) -> None:
     """A vocabulary of one corpus, refitted to another: smaller, and nearly as short."""
     text = volt_data("multi30k/train.en")

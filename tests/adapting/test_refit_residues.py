@@ -116,6 +116,27 @@ def test_a_residue_goes_where_no_text_needs_it(rule, tmp_path, monkeypatch):
         assert [after.names[i] for i in after.encode("abcc")] == ["abc", "c"]
 
 
+def test_the_notes_count_in_whole_sentences(tmp_path, monkeypatch):
+    """`ab` goes, `de` and `fg` stay."""
+    tokens = [*"abcdefg", "ab", "bc", "abc", "de", "fg", "dea", "fga"]
+    merges = [("a", "b"), ("b", "c"), ("ab", "c"), ("d", "e"), ("f", "g"), ("de", "a"), ("fg", "a")]
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    vocab = {token: i for i, token in enumerate([*letters, *tokens[7:]])}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=merges))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.save(str(tmp_path / "tokenizer.json"))
+    messages = volt.refit(tmp_path / "tokenizer.json", [["abc dea fga"]], residues=True).messages
+    assert any(one.endswith("; 1 of them was taken out") for one in messages)
+    assert "2 residues stayed: a token made from each has no other pair" in messages
+
+
+def test_no_size_goes_with_residues(tmp_path):
+    for more in ({"size": 300}, {"sizes": [300, 310]}, {"for_model": "1b"}, {"profile": "paper"}):
+        (name,) = more
+        with pytest.raises(volt.SettingsError, match=f"leave out `{name}`, or `residues`"):
+            volt.refit(write(0, "pairs", tmp_path), [["abc"]], residues=True, **more)
+
+
 @pytest.mark.parametrize("listed", ["before", "after"])
 def test_a_merge_that_is_replaced_keeps_its_place(listed, tmp_path, monkeypatch):
     """The file lists the new pair already, where it was never used."""

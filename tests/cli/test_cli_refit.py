@@ -87,7 +87,7 @@ def test_extend(folder: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "out" / "id_map.npy").tolist() == list(range(700))
     done = run("extend", folder / "hf", "--on", folder / "one.txt", "--add", "25", "--swap",
                "-o", tmp_path / "swapped")  # fmt: skip
-    said = "700 tokens -> 700; as many were taken out: id_map.npy has the new ids"
+    said = "700 tokens -> 700; as many were taken out, so the ids of others moved"
     assert said in " ".join(done.stderr.split()), done.stderr
     assert -1 in np.load(tmp_path / "swapped" / "id_map.npy")
 
@@ -105,7 +105,8 @@ def test_what_is_told_last_is_the_next_command_and_it_works(folder: Path, tmp_pa
         assert done.returncode == 0, done.stderr
         assert "each token by its frequency alone" in " ".join(done.stderr.split())
         last = done.stderr.splitlines()[-1]
-        assert last.startswith("next: volt compare ")
+        assert last.startswith("next: volt compare ") and last.endswith(" --on HELD-OUT-TEXT")
+        last = last.replace("HELD-OUT-TEXT", shlex.quote(str(folder / "two.txt")))
         done = run(*shlex.split(last.removeprefix("next: volt ")))
         assert done.returncode == 0, done.stderr
         assert "bits/byte" in done.stdout and f"the {command}" in done.stdout
@@ -127,15 +128,15 @@ def test_the_page_of_what_refit_wrote_says_why_it_has_its_size(
     assert load_material(tmp_path / "clean").choices is None
 
 
-def test_counts_are_no_text_to_compare_on(folder: Path, tmp_path: Path) -> None:
-    counts = tmp_path / "counts"
-    done = run("count", folder / "one.txt", "--pretokenizer", "byte-level", "-o", counts)
-    assert done.returncode == 0, done.stderr
-    done = run("refit", folder / "hf", "--on", counts, "--size", "500", "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.endswith(
-        f"next: volt compare {folder / 'hf'} {tmp_path / 'out'} --on TEXT\n"
-    )
+def test_that_compare_measures_another_model_is_said_where_quality_decided(
+    folder: Path, tmp_path: Path
+) -> None:
+    said = "volt compare measures bits per byte with another model"
+    for more, told in (((), True), (("--size", "500"), False)):
+        done = run("refit", folder / "hf", "--on", folder / "one.txt", *more, "--force",
+                   "-o", tmp_path / "out")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert (said in " ".join(done.stderr.split())) == told
 
 
 def test_that_nothing_was_removed_is_said(folder: Path, tmp_path: Path) -> None:
@@ -204,6 +205,10 @@ def test_errors_leave_nothing(folder: Path, tmp_path: Path) -> None:
         (("refit", tokenizer, "--on", text, "-o", out, "--model", model), "cut short"),
         (("refit", tokenizer, "--on", text, "-o", folder), "contains"),
         (("extend", tokenizer, "--on", text, "-o", out), "--add"),
+        (("refit", tokenizer, "--on", f"de={text},en={text}", "-o", out),
+         f"inputs have no names here; list the files: --on {text} {text}"),
+        (("refit", tokenizer, "--on", text, "--size", "500", "--residues", "-o", out),
+         "leave out --size, or --residues"),
     ):
         done = run(*arguments)
         assert done.returncode == 2, (arguments, done.stderr)

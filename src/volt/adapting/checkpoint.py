@@ -269,7 +269,7 @@ def open_checkpoint(folder: str | os.PathLike[str], tokens: int) -> Checkpoint:
         )
     special: set[int] = set()
     for name, data in ((CONFIG, config), (GENERATION, generation)):
-        special |= _named_ids(data or {}, tokens, path / name)
+        special |= _named_ids(data or {}, tokens, rows, path / name)
     files, index = _find_tensors(path)
     tables = _find_tables(files, rows, config)
     return Checkpoint(path, config, generation, files, index, tables, rows, special)
@@ -299,15 +299,18 @@ def _vocabulary_size(config: dict[str, Any], file: Path) -> int:
     return size
 
 
-def _named_ids(data: dict[str, Any], tokens: int, file: Path) -> set[int]:
+def _named_ids(data: dict[str, Any], tokens: int, rows: int, file: Path) -> set[int]:
     """The tokens that settings name by their id, and that have to stay."""
     found: set[int] = set()
+    cause = ""
+    if rows > tokens:
+        cause = f"; the model has {rows:,} rows, not {tokens:,}: it may have another tokenizer"
 
     def note(number: Any, where: str, required: bool) -> int:
         if type(number) is not int or not 0 <= number < tokens:
             raise InputError(
                 f"{where}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 to "
-                f"{tokens - 1}"
+                f"{tokens - 1}" + cause
             )
         if required:
             found.add(number)

@@ -111,6 +111,12 @@ def extend(
     else:
         details = {"add": add, "min": min_frequency, **({"swap": "yes"} if swap else {})}
         done = _extended(subject, add, min_frequency, number, details)
+    before, after = done.before, done.after
+    if after.tokens > before.tokens and before.unknown > after.unknown:
+        done.messages.append(
+            f"before, {before.unknown:.1%} of the tokens were unknown, and one may be a whole run "
+            "of characters: tokens per line and nats per character do not compare with those after"
+        )
     return done if init == "mean" else with_rows(done, Path(str(donor)), subject.progress)
 
 
@@ -156,9 +162,7 @@ def _extended(
 def with_rows(result: RefitResult, donor: Path, progress: Progress) -> RefitResult:
     """With rows for the new tokens that are matched to a donor."""
     messages = list(result.messages)
-    init = matched_rows(
-        result.original, donor, result.added, result.parts, messages, progress
-    )
+    init = matched_rows(result.original, donor, result.added, result.parts, messages, progress)
     return replace(result, init=init, messages=messages)
 
 

@@ -35,6 +35,7 @@ from volt.adapting.checkpoint import (
     RowMaker,
     open_checkpoint,
 )
+from volt.adapting.conversation import template_tokens
 from volt.adapting.own_candidates import (
     OwnedMerges,
     OwnedPieces,
@@ -54,7 +55,7 @@ from volt.adapting.words import (
 )
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError, UnreadableError, VoltError
-from volt.base.options import accepts
+from volt.base.options import accepts, options_of
 from volt.base.output import atomic_folder, write_array
 from volt.base.progress import Progress
 from volt.base.shown import json_text, plural
@@ -62,6 +63,7 @@ from volt.choosing.choice import Choice, choose_size, fixed_choice
 from volt.choosing.size_problem import SizeProblem
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
+from volt.counting.marks import byte_of
 from volt.foreign.base import Added, Change, Engine
 from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import AnyTokenizer, Original, open_original
@@ -195,6 +197,8 @@ class Subject:
     original: Original
     text: FittingText
     checkpoint: Checkpoint | None
+    spoken: frozenset[int]
+    """The tokens that the chat template is encoded as."""
     messages: list[str]
     """What the user should know; grows."""
     threads: int
@@ -223,13 +227,15 @@ class Subject:
             )
         messages = list(original.messages)
         checkpoint = None if model is None else open_model(model, original, messages)
+        spoken = template_tokens(original, model, messages)
         progress = progress or Progress()
-        return cls(original, text, checkpoint, messages, thread_count(threads), progress)
+        return cls(original, text, checkpoint, spoken, messages, thread_count(threads), progress)
 
     @property
     def pinned(self) -> frozenset[int]:
-        """The tokens that the settings of the model name."""
-        return frozenset(() if self.checkpoint is None else self.checkpoint.special_ids)
+        """The tokens that the settings of the model name, and those of the chat template."""
+        named = frozenset(() if self.checkpoint is None else self.checkpoint.special_ids)
+        return named | self.spoken
 
     @property
     def whole(self) -> bool:
@@ -345,6 +351,8 @@ def refit(
             f"`profile={settings.profile}` is for the candidates of BPE: `learn` has it, `refit` "
             "has only `profile=paper`"
         )
+    if residues:
+        _check_no_choice(settings)
     # 1. The tokenizer, the model that uses it, the words of the text.
     subject = Subject.opened(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress
@@ -364,6 +372,7 @@ def refit(
         done = subject.result(old, new, counts, rerouted=left.rerouted)
         if done.dropped:
             messages.append(subject.what_changed(done))
+        _hint_at_extend(done)
         return done
     pinned |= _stays_spelled(old, messages)
     if subject.checkpoint is not None and settings.size is None and not named:
@@ -386,7 +395,47 @@ def refit(
     pins = {"pin": ",".join(map(str, sorted(pinned))) or "none"}
     details = choice_fields(choice, settings) | pins
     new = Changed("refit", *restrict(old, found.kept_ids(choice.chosen), wanted), details)
-    return subject.result(old, new, counts, choice=choice)
+    done = subject.result(old, new, counts, choice=choice)
+    _hint_at_extend(done)
+    return done
+
+
+def _check_no_choice(settings: ChoiceSettings) -> None:
+    """Nothing is chosen where only residues go."""
+    default = ChoiceSettings()
+    given = [f"`{name}`" for name in options_of(ChoiceSettings)
+             if getattr(settings, name) != getattr(default, name)]  # fmt: skip
+    if given:
+        raise SettingsError(
+            "`residues` takes out every residue that can go and chooses no size: leave out "
+            f"{', '.join(given)}, or `residues`"
+        )
+
+
+def _hint_at_extend(done: RefitResult) -> None:
+    """What to do if the tokenizer hardly knows the script of the text."""
+    vocabulary = done.vocabulary
+    partial = sum(token.frequency for token in vocabulary.tokens
+                  if not _of_whole_characters(vocabulary, token))  # fmt: skip
+    whole = sum(token.frequency for token in vocabulary.tokens)
+    if 2 * partial > whole:
+        done.messages.append(
+            f"{partial / whole:.0%} of the tokens of this text are parts of characters or unknown: "
+            "the tokenizer hardly knows its script; extend adds tokens for it"
+        )
+
+
+def _of_whole_characters(vocabulary: Vocabulary, token: Token) -> bool:
+    if token.kind == "byte":
+        byte = byte_of(token.text)
+        return byte is None or byte < 0x80
+    if token.kind in ("special", "symbol"):
+        return token.text != vocabulary.unknown_token
+    try:
+        (vocabulary.plain_text(token.text) or b"").decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _for_checkpoint(
@@ -484,8 +533,8 @@ def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
             )
         if settings.size > most:
             raise SettingsError(
-                f"`size={settings.size}`: the tokenizer has {most:,} tokens that text gives; "
-                "extend adds some"
+                f"`size={settings.size}`: the tokenizer has {most:,} special tokens and tokens "
+                "that text gives; extend adds some"
             )
         return fixed_choice(found, settings.size, settings.rank)
     if found.in_use < 2:

@@ -9,6 +9,7 @@ every text, not just the one that was given, is encoded as before if its tokens 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -29,6 +30,7 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
 MOST_ROUNDS = 50
+IT = r"\bit\b"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +90,11 @@ def without_residues(
         hidden = _ancestors(parents, lost) & removed
         if not changed | hidden and np.array_equal(id_map[ids], again.astype(np.int64)):
             messages = [
-                f"{len(found):,} residues: tokens that the text makes, but never shows; "
-                f"{len(removed):,} of them were taken out",
+                f"{plural(len(found), 'residue')}: tokens that the text makes, but never shows; "
+                f"{len(removed):,} of them {'was' if len(removed) == 1 else 'were'} taken out",
                 *(
-                    f"{plural(number, 'residue')} stayed: {why}"
+                    f"{plural(number, 'residue')} stayed: "
+                    f"{why if number == 1 else re.sub(IT, 'each', why)}"
                     for why, number in stays.items()
                     if number
                 ),

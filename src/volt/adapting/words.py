@@ -60,6 +60,11 @@ def fitting_documents(on: WordCounts | Text | Iterable[Text], options: dict[str,
     settings, defaults = CountSettings(**options), CountSettings()
     for name in options_of(CountSettings):
         if name not in USABLE and getattr(settings, name) != getattr(defaults, name):
+            if name == "weights":
+                raise SettingsError(
+                    "`weights`: the words of this tokenizer are counted over whole documents, as "
+                    "its own library cuts them, and documents have no weights"
+                )
             raise SettingsError(f"the tokenizer cuts the text itself: `{name}` does not go with it")
     return read_documents(on, settings)
 

@@ -44,9 +44,10 @@ def extend(
         threads=run.threads, progress=progress_for(run.quiet),
     )  # fmt: skip
     stays = (
-        "as many were taken out: id_map.npy has the new ids"
+        "as many were taken out, so the ids of others moved, also of special tokens: id_map.npy "
+        "has the new id of every old one"
         if asked.swap
         else "the old ones have their ids"
     )
     head = f"{plural(result.before.size, 'token')} -> {result.after.size:,}; {stays}"
-    tell_refit(result, [head], next_command(tokenizer, reading, target), target, run)
+    tell_refit(result, [head], next_command(tokenizer, target), target, run)

@@ -15,11 +15,16 @@ from volt.base.shown import plural
 from volt.cli.arguments import Folder, Run, TokenizerInput
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, say, say_lines
-from volt.counting.inputs import find_inputs
 from volt.settings import ChoiceSettings, ReadSettings
 
 if TYPE_CHECKING:
     from volt.adapting.refit import RefitResult
+
+
+OTHER_BITS = (
+    "volt compare measures bits per byte with another model, over whole lines: there they may rise "
+    "by a few per cent; for a size go by the quality above, and before you ship by a trained model"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +55,9 @@ def refit(
     stays = "every special token, byte and character stays: what could be encoded still can"
     engine = result.original.engine
     kept = [] if engine is not None and engine.whole else [stays]  # a note says what is lost
-    following = next_command(tokenizer, reading, target) if result.dropped else ""
+    following = next_command(tokenizer, target) if result.dropped else ""
+    if following and result.choice is not None and result.choice.summary().get("quality"):
+        kept.append(OTHER_BITS)
     tell_refit(result, [*answer_lines(result), *kept], following, target, run)
 
 
@@ -77,6 +84,12 @@ def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> volt.Files:
     texts = volt.Files([*tokenizer.on, *tokenizer.files])
     if not texts:
         raise SettingsError("name the text to fit to with --on FILE")
+    for one in texts:
+        if "=" in one and "://" not in one and not Path(one).exists():
+            files = [part.partition("=")[2] or part for part in one.split(",")]
+            raise SettingsError(
+                f"{one}: inputs have no names here; list the files: --on {shlex.join(files)}"
+            )
     target.claim(texts, tokenizer.tokenizer, tokenizer.model)
     return texts
 
@@ -109,22 +122,8 @@ def tell_refit(
         say_lines(run.quiet, [Line(f"next: {following}", "bold")])
 
 
-def next_command(tokenizer: TokenizerInput, reading: ReadSettings, target: Folder) -> str:
-    """Old and new side by side on the first text, read as it was; counts are not text."""
-    from volt.counting.counts import COUNTS_HEAD
-
-    first = [*tokenizer.on, *tokenizer.files][0]
-    plain = first != "-" and reading.input_format not in ("counts", "pairs")
-    if plain and Path(first).is_file():
-        (one,) = find_inputs(volt.Files([first]))
-        with one.open_file() as stream:
-            plain = stream.read(len(COUNTS_HEAD)) != COUNTS_HEAD
-    words = ["volt", "compare", tokenizer.tokenizer, target.output, "--on"]
-    words.append(first if plain else "TEXT")
-    if plain and reading.glob != "*":
-        words += ["--glob", reading.glob]
-    if plain and reading.input_format != "auto":
-        words += ["--input-format", reading.input_format]
-    words += [word for name in reading.field if plain for word in ("--field", name)]
+def next_command(tokenizer: TokenizerInput, target: Folder) -> str:
+    """Old and new side by side; on the text that it was fitted to, the new one would look good."""
+    words = ["volt", "compare", tokenizer.tokenizer, target.output, "--on", "HELD-OUT-TEXT"]
     words += [] if tokenizer.pattern is None else ["--pattern", tokenizer.pattern]
     return shlex.join(words)

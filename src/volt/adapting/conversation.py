@@ -1,0 +1,91 @@
+"""The tokens of a chat template, which a model reads in every conversation: they stay.
+
+The template is rendered on a short conversation, and the tokenizer says which tokens that is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from volt.base.gate import read_text
+from volt.base.shown import plural
+from volt.foreign.original import Original
+from volt.formats.huggingface.folder import TEMPLATE, settings_of
+from volt.tokenizing.chat import MOST_BYTES, can_check
+
+CONFIG = "tokenizer_config.json"
+SAID = "a"
+"""What everybody says. A single letter is a token that stays anyway."""
+GENERATION = re.compile(r"\{%-?\s*(?:end)?generation\s*-?%\}")
+CONVERSATIONS = (("system", "user", "assistant", "user"), ("user", "assistant", "user"))
+"""A template may have no place for system messages."""
+
+
+def template_tokens(
+    original: Original, model: str | os.PathLike[str] | None, messages: list[str]
+) -> frozenset[int]:
+    """The ids that the chat templates of the tokenizer and the model are encoded as."""
+    if original.engine is None:
+        return frozenset()
+    folders = [Path(one) for one in (original.path, model) if one and Path(one).is_dir()]
+    found: set[int] = set()
+    for folder in dict.fromkeys(folders):
+        settings = settings_of(folder, CONFIG)
+        for name, template in _templates(folder, settings):
+            if not can_check():
+                messages.append(
+                    f"{name}: jinja2 is not installed, so the tokens of the chat template were not "
+                    "looked at: its text may be encoded as more tokens now"
+                )
+                continue
+            texts = [*_rendered(template, settings)]
+            if not texts:
+                messages.append(
+                    f"{name}: the chat template could not be rendered on a short conversation: "
+                    "its text may be encoded as more tokens now"
+                )
+            found.update(i for ids in original.engine.encode_batch(texts) for i in ids)
+    tokens = original.vocabulary.tokens
+    spoken = frozenset(i for i in found if tokens[i].kind in ("merged", "piece"))
+    if spoken:
+        messages.append(f"{plural(len(spoken), 'token')} of the chat template stay")
+    return spoken
+
+
+def _templates(folder: Path, settings: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """Every template, and where it is from."""
+    if (folder / TEMPLATE).is_file():
+        yield str(folder / TEMPLATE), read_text(folder / TEMPLATE, MOST_BYTES)
+    given = settings.get("chat_template")
+    several = given if isinstance(given, list) else [{"template": given}]
+    for one in several:
+        if isinstance(one, dict) and isinstance(template := one.get("template"), str):
+            yield str(folder / CONFIG), template
+
+
+def _rendered(template: str, settings: dict[str, Any]) -> Iterable[str]:
+    """The text of every conversation that the template has a place for, as transformers renders
+    it."""
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def refuse(message: str) -> None:
+        raise ValueError(message)
+
+    place = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    place.globals |= {"raise_exception": refuse, "strftime_now": lambda form: "2"}
+    tokens = {key: value.get("content") if isinstance(value, dict) else value
+              for key, value in settings.items() if key.endswith("_token")}  # fmt: skip
+    for roles in CONVERSATIONS:
+        said = [{"role": role, "content": SAID} for role in roles]
+        try:
+            yield place.from_string(GENERATION.sub("", template)).render(
+                messages=said, add_generation_prompt=True, **tokens
+            )
+        except Exception:
+            continue

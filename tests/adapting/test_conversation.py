@@ -1,0 +1,53 @@
+"""The tokens of a chat template stay, whatever the text is."""
+
+import json
+import sys
+
+import pytest
+
+import volt
+
+pytest.importorskip("tokenizers")
+pytest.importorskip("jinja2")
+from volt.foreign.engine_choice import open_engine
+
+TEXT = ["user\nassistant\nsystem\nlow flow blow\n" * 40]
+OTHER = [["low flow blow blow " * 40]]
+
+
+@pytest.fixture
+def chat(tmp_path):
+    """A folder whose template has the roles as text, and refuses system messages."""
+    vocabulary = volt.learn([TEXT], size=280, pretokenizer="byte-level").vocabulary
+    volt.export(vocabulary, "hf", tmp_path / "hf")
+    file = tmp_path / "hf" / "tokenizer_config.json"
+    settings = json.loads(file.read_text())
+    settings["chat_template"] = (
+        "{% if messages[0].role == 'system' %}{{ raise_exception('none') }}{% endif %}"
+        "{% for one in messages %}\n{{ one.role }}: {{ one.content }}{% endfor %}"
+        "{% if add_generation_prompt %}\nassistant:{% endif %}"
+    )
+    file.write_text(json.dumps(settings))
+    return tmp_path / "hf"
+
+
+def test_the_tokens_of_the_template_stay(chat):
+    result = volt.refit(chat, OTHER, size=276)
+    before = open_engine(chat, native=False).engine
+    after = result.original.changed(result.change)
+    for header in ("\nuser: a", "\nassistant:"):
+        old = before.encode(header)
+        assert after.encode(header) == result.id_map[old].tolist()
+    assert any("of the chat template stay" in message for message in result.messages)
+    assert len(result.vocabulary) == 276
+
+
+def test_a_template_that_can_not_be_rendered_is_told(chat, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr("volt.adapting.conversation.can_check", lambda: False)
+    messages = volt.refit(chat, OTHER, size=276).messages
+    assert any("jinja2 is not installed" in message for message in messages)
+    monkeypatch.undo()
+    (chat / "tokenizer_config.json").write_text(json.dumps({"chat_template": "{{ a.b.c }}"}))
+    messages = volt.refit(chat, OTHER, size=276).messages
+    assert any("could not be rendered" in message for message in messages)
