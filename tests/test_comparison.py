@@ -228,3 +228,13 @@ def test_text_without_spaces_has_no_figures_per_word(folder, tmp_path):
     assert found.words == 0
     assert (found.rows[0].tokens_per_word, found.rows[0].single_token_words) == (None, None)
     assert found.rows[0].tokens > 0
+
+
+def test_files_beside_a_vocabulary_of_volt_are_named(folder, tmp_path):
+    """As refit and extend write them: the one that is shipped can differ."""
+    vocabulary = volt.load_vocabulary(folder / "metaspace")
+    volt.export(vocabulary, "hf", tmp_path / "both")
+    vocabulary.save(tmp_path / "both" / "volt.json")
+    beside = "a vocabulary of volt (volt.json); beside it, not read: tokenizer.json"
+    found = [open_engine(folder / "metaspace"), open_engine(tmp_path / "both")]
+    assert [one.said for one in found] == ["a vocabulary of volt", beside]

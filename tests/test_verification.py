@@ -280,3 +280,17 @@ def test_settings_of_generation_that_are_not_imported_are_named(tmp_path):
     ]
     (tmp_path / "generation_config.json").write_text('{"transformers_version": "5"}')
     assert not any("generation" in one for one in volt.import_vocabulary(tmp_path)[1])
+
+
+def test_a_vocabulary_that_was_imported_is_exported_with_a_warning(tmp_path):
+    """The model's own settings of generation have several ids that end a text."""
+    (tmp_path / "tokenizer.json").write_text(hugging_face("gpt2"))
+    vocabulary, _ = volt.import_vocabulary(tmp_path)
+    told = volt.export(vocabulary, "hf", tmp_path / "out").messages
+    assert any(one.startswith("warning: generation_config.json is made from") for one in told)
+    assert not any("generation" in one for one in
+                   volt.export(vocabulary, "hf", tmp_path / "one.json").messages)  # fmt: skip
+    (tmp_path / "text").write_text("one two three\n" * 9)
+    learned = volt.learn(tmp_path / "text", size=275).vocabulary
+    told = volt.export(learned, "hf", tmp_path / "own").messages
+    assert not any("generation" in one for one in told)

@@ -87,7 +87,17 @@ def test_a_figure_needs_no_report_json(folder, tmp_path):
         (["report", "missing"], "cannot read missing"),
         (["plot", "out", "-o", "curve.gif"], "a figure ends in .svg, .png, .pdf"),
         (["plot", "missing", "-o", "curve.svg"], "cannot read missing"),
-        (["info", "missing"], "cannot read missing"),
+        (["info", "gpt2"], "no such file or folder: gpt2; to get files of a model of that name"),
+        (["import", "gpt2", "-o", "new"], "no such file or folder: gpt2; to get files"),
+        (
+            ["refit", "gpt2", "--on", "train.en", "-o", "new"],
+            "no such file or folder: gpt2; to get files",
+        ),
+        (["verify", "gpt2", "out"], "no such file or folder: gpt2; to get files"),
+        (
+            ["refit", "train.en", "--on", "train.en", "-o", "new"],
+            "looks like text, not a tokenizer; --on is for text",
+        ),
         (["compare", "out", "--on", "missing"], "no such file: missing"),
         (["compare", "out", "--on", "train.en", "--on", "missing"], "no such file: missing"),
         (["compare", "out", "--on", "en=train.en,de=missing"], "no such file: missing"),

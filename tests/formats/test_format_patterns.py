@@ -33,11 +33,12 @@ def test_the_patterns_are_pretokenizers():
 
 
 def test_a_pattern_is_named_in_short_and_a_wrong_name_is_not_a_regular_expression():
+    assert full_name("gpt2") == full_name("byte-level") == "byte-level"
     assert full_name("llama3") == full_name("byte-level:llama3") == "byte-level:llama3"
     assert full_name(r"\w+|\s+") == full_name(r"custom:\w+|\s+") == r"\w+|\s+"
     assert full_name("custom:lama3") == "lama3"
     for wrong in ("lama3", "byte-level:lama3"):
         with pytest.raises(volt.SettingsError, match="did you mean byte-level:llama3"):
             full_name(wrong)
-    with pytest.raises(volt.SettingsError, match=r"`pattern` must be one of byte-level, .* not"):
+    with pytest.raises(volt.SettingsError, match=r"`pattern` must be one of gpt2, cl100k, .* not"):
         full_name("metaspace")

@@ -120,7 +120,7 @@ def _filled(parts: Sequence[str], indent: int) -> list[str]:
 
 def found_facts(path: Path, pattern: str | None) -> dict[str, Any]:
     """Of what volt wrote, or of somebody's tokenizer."""
-    if path.name == "volt.json" or (path / "volt.json").exists() or not path.exists():
+    if path.name == "volt.json" or (path / "volt.json").exists():
         from volt.report.page import load_material
 
         return diagnostics(load_material(path))

@@ -406,13 +406,14 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
         return [TextInput("stdin", weight)]
     if not _exists(path):
         hint = "; if it is text, say so: volt.Texts([...])" if re.search(r"\s", name) else ""
-        group, _, rest = name.partition("=")
-        if rest and _exists(Path(rest)):
-            raise InputError(
-                f"{name[:200]}: an input has a name only with `mix`, which gives their shares; "
-                f"without `mix` leave out {group[:100]}="
-            )
         parts = name.split(",")
+        files = [part.partition("=")[2] for part in parts]
+        if all(one and _exists(Path(one)) for one in files):
+            shown = " ".join(files)[:200]
+            raise InputError(
+                f"{name[:200]}: inputs have no names here: write {shown}. Names are for `mix` "
+                "of learn and count, which gives their shares"
+            )
         if all(part and _exists(Path(part)) for part in parts):
             hint = f"; separate files by spaces: {' '.join(parts)[:200]}"
         raise InputError(f"no such file: {name[:200]}{hint or _nearest(path)}")

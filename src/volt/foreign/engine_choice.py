@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from volt.base.errors import InputError, UnreadableError, VoltError
+from volt.base.errors import UnreadableError, VoltError
 from volt.base.gate import named, read_bytes
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
@@ -26,7 +26,7 @@ from volt.foreign.vocab_files import BertVocabulary, open_clip, open_pair
 from volt.foreign.volt_engine import Native
 from volt.formats import huggingface, sentencepiece, tiktoken
 from volt.formats.assembly import Parsed, assemble
-from volt.formats.detect import FILE_KINDS, Identified, identify
+from volt.formats.detect import FILE_KINDS, Identified, identify, not_read
 from volt.formats.exchange import import_vocabulary
 from volt.formats.huggingface.folder import read_roles
 from volt.formats.reasons import INSTEAD
@@ -68,13 +68,14 @@ def open_engine(
     checked on them, too. `pattern` is how it cuts text, where its files do not say it: the name of
     a byte-level pre-tokenizer, or a regular expression."""
     place = named(path)
-    if not place.exists():
-        raise InputError(f"no such file or folder: {place}{_hub_hint(place)}")
-    found = identify(place) if form is None or place.is_dir() else None
+    found = identify(place) if form is None or place.is_dir() or not place.exists() else None
     if found is None or (form is not None and found.kind != _kind_of(form)):
         found = Identified(_kind_of(form or ""), place)
     if found.kind == "volt":
-        return Opened(Native(load(place), "volt"), "a vocabulary of volt")
+        said = found.said
+        if place.is_dir() and (beside := not_read(found)):
+            said = f"{said} (volt.json); beside it, not read: {', '.join(beside)}"
+        return Opened(Native(load(place), "volt"), said)
     if found.kind in NO_LIBRARY or found.kind not in FILE_KINDS:
         vocabulary, messages = import_vocabulary(place, form)
         engine: Engine = Native(Tokenizer(vocabulary), found.kind)
@@ -87,17 +88,6 @@ def open_engine(
     if not native:
         return Opened(own, f"{found.said}, encoded by {own.library}")
     return _checked(own, found.said, texts)
-
-
-def _hub_hint(place: Path) -> str:
-    """How to get files of what seems to be the name of a model or an encoding."""
-    name = place.as_posix()
-    if place.suffix[1:].isalpha() or place.is_absolute() or len(place.parts) > 2:
-        return ""
-    return (
-        f"; to get files of a model of that name: AutoTokenizer.from_pretrained({name!r})"
-        f".save_pretrained({place.name!r}), from transformers"
-    )
 
 
 def _kind_of(form: str) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from volt.base.errors import InputError, SettingsError
-from volt.base.gate import named
+from volt.base.errors import SettingsError
+from volt.base.gate import named, read_lines
 from volt.foreign.base import Change, Engine
 from volt.foreign.engine_choice import NO_LIBRARY, open_engine
 from volt.foreign.huggingface import GENERATION, renumbered_ids
@@ -105,9 +105,7 @@ def open_original(
     if isinstance(tokenizer, (Vocabulary, Tokenizer)):
         return read_tokenizer(tokenizer)
     path = named(tokenizer)
-    if not path.exists():
-        raise InputError(f"no such file or folder: {path}")
-    kind = form or identify(path).kind
+    kind = form if form and path.exists() else identify(path).kind
     if kind == "volt" or kind in NO_LIBRARY:
         return read_tokenizer(path, form)
     opened = open_engine(path, form=form, pattern=pattern, texts=texts())
@@ -127,15 +125,21 @@ def read_tokenizer(
     if isinstance(tokenizer, Tokenizer):
         return Original(tokenizer.vocabulary)
     path = named(tokenizer)
-    if not path.exists():
-        raise InputError(f"no such file or folder: {path}")
     if form is None and (path.name == "volt.json" or (path / "volt.json").exists()):
         return Original(load_vocabulary(path))
-    form = form or detect(path)
+    form = form if form and path.exists() else detect(path)
     if not lists and FORMATS[form].merge_rule is None:
+        if form == "text" and _is_prose(path):
+            raise SettingsError(f"{path}: this looks like text, not a tokenizer; `on` is for text")
         raise SettingsError(
             f"{path}: a list of tokens (format {form}), without how text is cut into them; name "
             "the tokenizer's own file"
         )
     vocabulary, messages = import_vocabulary(path, form)
     return Original(vocabulary, path, form, messages)
+
+
+def _is_prose(path: Path) -> bool:
+    """Do most lines of a file have spaces inside? Tokens in a list have none."""
+    lines = read_lines(path)[:100]
+    return sum(" " in line.strip() for line in lines) > len(lines) / 2

@@ -21,7 +21,7 @@ from volt.counting.inputs import Text
 from volt.formats.assembly import assemble
 from volt.formats.base import Format
 from volt.formats.detect import FILE_KINDS, detect, identify
-from volt.formats.huggingface.folder import generation_left_out, read_roles
+from volt.formats.huggingface.folder import GENERATION, generation_left_out, read_roles
 from volt.formats.merges import (
     Check,
     check_delayed,
@@ -35,6 +35,9 @@ from volt.settings.roles import UseSettings
 from volt.tokenizing.roles import taken_places, with_roles
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import no_garbage
+
+IMPORTED = "|from:"
+"""In the signature of what was read from another toolkit."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,11 @@ def export(
         for stream, data in zip(streams, files.values(), strict=True):
             stream.write(data)
     messages += [*form.notes(vocabulary), *taken_places(learned, vocabulary)]
+    if IMPORTED in vocabulary.signature and any(file.name == GENERATION for file in files):
+        messages.append(
+            f"warning: {GENERATION} is made from the special tokens; the model that the vocabulary "
+            "was imported from may say more, such as several ids that end a text: keep its own"
+        )
     return ExportResult(list(files), messages, found)
 
 

@@ -56,18 +56,19 @@ def pattern_notes(mode: Pretokenizer) -> Iterator[str]:
 
 
 def full_name(pattern: str) -> str:
-    """What the user names: a pre-tokenizer, `llama3` for `byte-level:llama3`, or a regular
-    expression. A plain word is taken for a misspelled name; `custom:WORD` is an expression."""
+    """What the user names: a pre-tokenizer, `llama3` for `byte-level:llama3`, `gpt2` for
+    `byte-level`, or a regular expression. A plain word is taken for a misspelled name;
+    `custom:WORD` is an expression."""
     byte_level = [name for name, mode in PRETOKENIZERS.items() if mode.byte_level]
     short = {name.removeprefix("byte-level:"): name for name in byte_level}
+    short = {"gpt2": short.pop("byte-level"), **short}
     name = short.get(pattern, pattern)
     if name in byte_level or name.startswith(CUSTOM) or not re.fullmatch(r"[\w:-]+", name):
         return name.removeprefix(CUSTOM)
     close = get_close_matches(name, [*short, *byte_level], 1)
     hint = f"; did you mean {short.get(close[0], close[0])}?" if close else ""
     raise SettingsError(
-        f"`pattern` must be one of {', '.join(byte_level)}, or a regular expression, not {name!r}"
-        + hint
+        f"`pattern` must be one of {', '.join(short)}, or a regular expression, not {name!r}{hint}"
     )
 
 
