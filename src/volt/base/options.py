@@ -24,7 +24,7 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
 
-from volt.base.arguments import PYTHONS_OWN, check_arguments, fits, names_arguments
+from volt.base.arguments import PYTHONS_OWN, check_arguments, names_arguments
 from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 
@@ -454,7 +454,7 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
         hints |= {
             name: str | hints[name]
             for name, one in known.items()
-            if one.kind.from_text and not fits("", hints[name])
+            if one.kind.from_text and str not in (hints[name], *get_args(hints[name]))
         }
         middle = [
             inspect.Parameter(

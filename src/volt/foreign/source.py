@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import volt.proposing.sources  # noqa: F401, whose forms are named before this one
 from volt.base.gate import named, read_bytes
 from volt.base.shown import plural
 from volt.counting.marks import Marks, converted

@@ -76,15 +76,9 @@ model_forms = late("volt.choosing.cost", "model_forms")
 read_model = late("volt.choosing.cost", "parse_model")
 
 
-def _register_sources() -> None:
-    """Those of volt, and other people's tokenizers."""
-    import volt.foreign.source
-    import volt.proposing.sources  # noqa: F401
-
-
 def source_forms() -> list[str]:
     """What `candidates` may say."""
-    _register_sources()
+    import volt.foreign.source  # registers the last of them  # noqa: F401
     from volt.proposing.proposal import source_forms
 
     return source_forms()
@@ -92,7 +86,7 @@ def source_forms() -> list[str]:
 
 def read_source(text: str) -> SourceChoice:
     """`bpe:100000` and its like."""
-    _register_sources()
+    import volt.foreign.source  # registers the last of them  # noqa: F401
     from volt.proposing.proposal import parse_source
 
     return parse_source(text)
