@@ -240,6 +240,7 @@ def compared(
         renyi = math.log(power) / (1 - RENYI_ORDER) / math.log(subject.size)
     rows = _kind_rows(subject, found, groups, lines)
     alike = [row.tokens for row in rows if row.parity is not None]
+    fewest = min(alike, default=0)
     whole = rows[0] if len(rows) == 1 else None
     bits = whole.bits_per_byte if whole else bits_per_byte(subject, [*chain(*lines.values())])
     spelled = [i for i, data in enumerate(subject.plain)
@@ -259,7 +260,7 @@ def compared(
         unused=float((counts[spelled] == 0).mean()) if spelled else None,
         residues=_residues(subject, counts),
         overlap=overlap(first, subject),
-        parity=max(alike) / min(alike) if alike and min(alike) else None,
+        parity=max(alike) / fewest if fewest else None,
         gini=_gini(alike) if alike else None,
         kinds=rows if len(rows) > 1 else [],
         messages=opened.messages,

@@ -43,13 +43,13 @@ def verify(asked: VerifyCommand, reading: InputSettings, shown: Printing) -> Non
         print_json(found.summary())
     else:
         what = "tokens" if asked.texts else "ids"
-        tokens = f"({plural(found.tokens, 'token')})"
+        of_all = f"({plural(found.tokens, 'token')})"
         texts = plural(found.documents, "text")
         if found.same:
-            print(f"{found.verdict(what)}: {found.documents:,} of {texts} are equal {tokens}")
+            print(f"{found.verdict(what)}: {found.documents:,} of {texts} are equal {of_all}")
         else:
             differ = found.documents - found.equal
-            print(f"{found.verdict(what)}: {differ:,} of {texts} differ {tokens}")
+            print(f"{found.verdict(what)}: {differ:,} of {texts} differ {of_all}")
         if found.given and not found.same:
             built_in = found.documents - found.given
             print(f"  of your text {found.lines_different:,} of {plural(found.lines, 'line')}, of "
