@@ -36,6 +36,7 @@ METHODS = {
     "encode_file": {"path": __file__, "unit": None, "progress": None},
     "encode_to_arrays": {"inputs": TEXT, "glob": "*", "unit": None},
     "encode_to_text": {"inputs": TEXT, "form": "ids", "glob": "*", "unit": None},
+    "written": {"form": "ids"},
     "encode_with_offsets": {"text": "low", "allowed_special": ()},
     "encode_with_words": {"text": "low", "allowed_special": ()},
     "encode_words": {"counts": COUNTS},

@@ -22,7 +22,18 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, wraps
 from importlib import import_module
 from itertools import chain
-from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_type_hints
+from types import UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from volt.base.arguments import PYTHONS_OWN, check_arguments, names_arguments
 from volt.base.checks import did_you_mean
@@ -425,6 +436,10 @@ def _option(one: Field[Any], kind: Any) -> Option:
 # --------------------------------------------------------------------------------- Python functions
 
 
+def _one_of_types(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
 def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F], F]:
     """Give a function with `**options` the signature and docstring of these settings.
 
@@ -454,7 +469,7 @@ def accepts(*kinds: type[Settings], gone: Mapping[str, str] = {}) -> Callable[[F
         hints |= {
             name: str | hints[name]
             for name, one in known.items()
-            if one.kind.from_text and str not in (hints[name], *get_args(hints[name]))
+            if one.kind.from_text and str not in _one_of_types(hints[name])
         }
         middle = [
             inspect.Parameter(
