@@ -205,10 +205,14 @@ def test_errors_leave_nothing(folder: Path, tmp_path: Path) -> None:
         (("refit", tokenizer, "--on", text, "-o", out, "--model", model), "cut short"),
         (("refit", tokenizer, "--on", text, "-o", folder), "contains"),
         (("extend", tokenizer, "--on", text, "-o", out), "--add"),
-        (("refit", tokenizer, "--on", f"de={text},en={text}", "-o", out),
-         f"inputs have no names here; list the files: --on {text} {text}"),
-        (("refit", tokenizer, "--on", text, "--size", "500", "--residues", "-o", out),
-         "leave out --size, or --residues"),
+        (
+            ("refit", tokenizer, "--on", f"de={text},en={text}", "-o", out),
+            f"inputs have no names here; list the files: --on {text} {text}",
+        ),
+        (
+            ("refit", tokenizer, "--on", text, "--size", "500", "--residues", "-o", out),
+            "leave out --size, or --residues",
+        ),
     ):
         done = run(*arguments)
         assert done.returncode == 2, (arguments, done.stderr)

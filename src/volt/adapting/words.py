@@ -50,7 +50,7 @@ class Fit:
     """Nats: token entropy times tokens over characters."""
     unknown: float
     """Share of the tokens that are `<unk>` or single bytes that spell an unknown character; line
-    ends apart. As in `compare`."""
+    ends apart. In `compare`, `unknown` and `in_bytes` together."""
 
 
 def fitting_documents(on: WordCounts | Text | Iterable[Text], options: dict[str, Any]) -> list[str]:
