@@ -15,6 +15,7 @@ import pytest
 
 import volt
 from volt.adapting.checkpoint import BYTES_OF
+from volt.cli.refit import advice
 from volt.report.page import load_material, page_data
 
 
@@ -188,6 +189,13 @@ def test_the_cost_is_that_of_the_model_to_be_cut(folder: Path, tmp_path: Path) -
     packed = tell("I32")
     assert packed["cost"]["model"]["body"] == 44_000_000
     assert "its parameters can't be counted" in packed["stderr"]
+
+
+def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:
+    found = {"size": 4224, "reason": "cost", "splits": [5056] * 5}
+    (line,) = advice(found)
+    assert "5,056, as the parts chose (--size 5056)" in line
+    assert advice(found | {"splits": [4300, 5056]}) == advice(found | {"reason": "size"}) == []
 
 
 def test_errors_leave_nothing(folder: Path, tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from volt.adapting.refit import RefitResult
 
 
+FAR = 0.1
+"""How far below the answers of the parts the answer may lie, relative, before both are offered."""
 OTHER_BITS = (
     "volt compare measures bits per byte with another model, over whole lines: there they may rise "
     "by a few per cent; for a size go by the quality above, and before you ship by a trained model"
@@ -76,7 +79,20 @@ def answer_lines(result: RefitResult) -> list[str]:
         rows = [row for row in told.rows if row[0] != "merges"]
         told = replace(told, why="every token that the text uses", rows=tuple(rows))
     head, *reasons = told.lines
+    reasons += advice(result.choice.summary())
     return [*same, *([head] if same else [f"{before} -> {head}"]), *reasons]
+
+
+def advice(found: Mapping[str, Any]) -> list[str]:
+    """What to do if the parts of the text chose clearly more than the whole text."""
+    chose = [size for size in found.get("splits") or [] if size is not None]
+    if len(chose) < 2 or found["reason"] == "size" or min(chose) <= (1 + FAR) * found["size"]:
+        return []
+    more = min(chose)
+    return [
+        f"  or        {more:,}, as the parts chose (--size {more}): take it if rows are cheap for "
+        f"you, {found['size']:,} if not"
+    ]
 
 
 def fitting_texts(tokenizer: TokenizerInput, target: Folder) -> volt.Files:
