@@ -434,6 +434,7 @@ def rewrite(folder: Path, **changes: Any) -> None:
         ({"vocab_size": 60}, "wte.weight has the shape"),
         ({"eos_token_id": 50}, "eos_token_id: '50' is not a token"),
         ({"eos_token_id": [1, "x"]}, "eos_token_id: 'x' is not a token"),
+        ({"vocab_size": 60, "eos_token_id": 55}, "60 rows, not 50: it may have another tokenizer"),
         ({"decoder_vocab_size": 12}, "one vocabulary for both sides"),
         ({"text_config": {"vocab_size": 50}}, "a model inside the model"),
         ({"sequence_bias": {"(1,)": 2.0}}, "does not know how to renumber"),

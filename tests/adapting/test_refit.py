@@ -14,7 +14,7 @@ from vocabularies import bert_vocabulary, made, modes, scored, small_sizes, unig
 import volt
 from interop.samples import learned, looked_up, sample_lines
 from volt import InputError, SettingsError, Tokenizer
-from volt.adapting.words import count_for, fit, fit_engine
+from volt.adapting.words import count_for, fit, fit_engine, fitting_documents
 from volt.base.progress import Progress
 from volt.choosing.criteria import CRITERIA
 from volt.foreign.engine_choice import open_engine
@@ -633,6 +633,11 @@ def test_a_script_that_the_tokenizer_hardly_knows_is_told() -> None:
     result = volt.extend(unigram, other, 4)
     assert result.after.tokens > result.before.tokens
     assert any("were unknown, and one may be a whole run" in one for one in result.messages)
+
+
+def test_why_weights_do_not_go_with_whole_documents() -> None:
+    with pytest.raises(SettingsError, match=r"`weights`: .* documents have no weights"):
+        fitting_documents([["a"], ["b"]], {"weights": [2.0, 1.0]})
 
 
 def test_real_text(volt_data: Any, tmp_path: Path) -> None:
