@@ -26,7 +26,7 @@ TRANSLATION = (
 SHAPE: dict[str, Any] = {"width": 128, "inner": 512, "heads": 4, "decoder_layers": 2}
 TRAINING: dict[str, Any] = {
     "batch": 2400, "checkpoints": 20, "average": 5, "patience": 5, "dropout": 0.1,
-    "learning_rate": 3e-3, "warmup": 300, "precision": "bfloat16",
+    "learning_rate": 3e-3, "warmup": 300,
 }  # fmt: skip
 
 

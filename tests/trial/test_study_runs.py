@@ -4,6 +4,7 @@ not mixed in."""
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,15 @@ def test_close_sizes_get_a_second_seed(study, tmp_path, monkeypatch, capsys):
     found = json.loads(path.read_text(encoding="utf-8"))["records"]
     assert sorted(one["vocabulary"] for one in found if one["seed"] == 1) == sorted(near)
     assert said.count("bits per byte") == 2
+
+
+def test_an_experiment_keeps_the_precision_that_it_was_begun_with(study, monkeypatch):
+    (toy,) = study.EXPERIMENTS
+    after = replace(toy, name="longer", of="toy")
+    for able, fastest in ((True, "bfloat16"), (False, "float32")):
+        known = {"amx_bf16": able, "avx512_bf16": False}
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda known=known: known)
+        assert study.precision_for(toy) == study.precision_for(after) == fastest
+    record = {"training": {"precision": "bfloat16"}}
+    (study.RESULTS / "toy.json").write_text(json.dumps(record), encoding="utf-8")
+    assert study.precision_for(toy) == study.precision_for(after) == "bfloat16"
