@@ -132,7 +132,7 @@ def test_the_page_of_what_refit_wrote_says_why_it_has_its_size(
 def test_that_compare_measures_another_model_is_said_where_quality_decided(
     folder: Path, tmp_path: Path
 ) -> None:
-    said = "volt compare measures bits per byte with another model"
+    said = "are of another model, over whole lines: they may rise"
     for more, told in (((), True), (("--size", "500"), False)):
         done = run("refit", folder / "hf", "--on", folder / "one.txt", *more, "--force",
                    "-o", tmp_path / "out")  # fmt: skip

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FAR = 0.1
 """How far below the answers of the parts the answer may lie, relative, before both are offered."""
 OTHER_BITS = (
-    "volt compare measures bits per byte with another model, over whole lines: there they may rise "
-    "by a few per cent; for a size go by the quality above, and before you ship by a trained model"
+    "bits per byte of `compare` are of another model, over whole lines: they may rise there by a "
+    "few per cent; for a size go by the quality above, and before you ship by a trained model"
 )
 
 
