@@ -252,7 +252,7 @@ def test_words_and_characters_that_were_lacking_are_added(kind, options, tmp_pat
     after = open_engine(tmp_path / "new" / path.name).engine
     assert after.size == before.size + 4 and after.names[: before.size] == before.names
     assert result.after.unknown < result.before.unknown
-    assert "merges nothing" in result.messages[-1]
+    assert any("merges nothing" in one for one in result.messages)
     for text, old, new in zip(TEXTS, before.encode_batch(TEXTS), after.encode_batch(TEXTS),
                               strict=True):  # fmt: skip
         if before.unknown_id not in old:
