@@ -223,3 +223,10 @@ def test_32k_is_a_size_wherever_a_command_takes_one():
     for text in ("bpe:32k", "unigram:32K", "32k"):
         assert read_source(text).number == 32_000
     assert ladder_sizes("8k,16K") == {8000: "8k", 16_000: "16K"}
+
+
+@pytest.mark.parametrize("words", [["learn", "text", "--size"], ["learn", "text", "-o"]])
+def test_an_option_without_its_value_is_told_in_our_words(words):
+    with pytest.raises(SettingsError) as told:
+        app(args=words, prog_name="volt", standalone_mode=False)
+    assert str(told.value) == {"--size": "--size needs N", "-o": "--output needs DIR"}[words[-1]]

@@ -102,6 +102,12 @@ class Command(click.Command):
                 hint = did_you_mean(error.option_name, flags, "")
             message = f"{self.name} has no option {error.option_name}{hint}"
             raise SettingsError(message) from None
+        except click.BadOptionUsage as error:
+            one = next((one for one in self.options.values()
+                        if error.option_name in (one.flag, one.short, one.name)), None)  # fmt: skip
+            if one is None:
+                raise
+            raise SettingsError(f"{one.flag} needs {one.metavar}") from None
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with errors_in_flags(self.options):

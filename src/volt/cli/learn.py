@@ -138,7 +138,7 @@ def _tell_ladder(ladder: volt.Ladder, folder: Path, run: Run) -> None:
     if run.json:
         print_json({"rows": ladder.rows()})
     else:
-        print("\n".join(ladder.table()))
+        print("\n".join(ladder.table()), flush=True)
     names = ", ".join(ladder.names.values())
     say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
     rows = ladder.rows()

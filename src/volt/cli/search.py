@@ -88,7 +88,7 @@ def search(
     columns += [(name, FORMS.get(name, ">12.5g")) for name in names]
     shown = ["size", "tokens", "entropy_types", "entropy_occurrences", *names]
     lines = (["*" * (row["size"] == choice.size), *map(row.get, shown)] for row in rows)
-    print("\n".join(text_table(columns, lines)))
+    print("\n".join(text_table(columns, lines)), flush=True)
     winner = "no size" if choice.size is None else f"{choice.size:,}"
     say(run.quiet, f"{settings.by}: {winner} ({choice.meaning})")
     if settings.by == "auto":
