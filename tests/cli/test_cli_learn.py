@@ -385,3 +385,13 @@ def test_a_byte_level_vocabulary_has_bytes_for_characters(tmp_path):
     said = run(tmp_path, "info", "out")[1]
     assert re.search(r"^tokens +4 special, 256 byte, 4 merged$", said, re.M)
     assert re.search(r"^longest token +\d bytes$", said, re.M)
+
+
+def test_a_folder_of_many_files_names_some(tmp_path):
+    (tmp_path / "texts").mkdir()
+    for name in "abcd":
+        (tmp_path / "texts" / name).write_text("the cat sat\n" * 9, encoding="utf-8")
+    names = [f"texts/{name}" for name in "abc"]
+    _, _, told = run(tmp_path, "count", "texts", "-o", "all.tsv")
+    assert f"4 files: {', '.join(names)} and 1 more" in " ".join(told.split())
+    assert "files:" not in run(tmp_path, "count", *names, "-o", "three.tsv")[2]

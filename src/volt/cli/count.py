@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import InputError, SettingsError
+from volt.base.manifest import some_of
 from volt.base.options import option
 from volt.base.shown import plural
 from volt.cli.arguments import File, Inputs, Run, Spark
@@ -20,6 +21,7 @@ from volt.settings import CountSettings, SpillSettings
 if TYPE_CHECKING:
     from volt.counting.spill import CountedFile
 
+FEW_FILES = 3
 NOT_WITH_SPARK = ("max_types", "threads", "memory", "spill", "resume", "merge", "shard")
 NOT_WITH_MERGE = ("shard", "sample", "mix", "document_cap", "input_format", "field", "engine")
 
@@ -130,6 +132,8 @@ def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
             for name, times in files.items()
             if times > 1
         ]
+        if len(files) > FEW_FILES:  # of a folder, which may have others than people think
+            lines.append(f"{len(files):,} files: {some_of(sorted(files))}")
         lines += counts.sample.lines() if counts.sample is not None else []
     if totals.pruned_words:
         share = totals.pruned_words / (totals.pruned_words + totals.words)
