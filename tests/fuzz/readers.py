@@ -25,7 +25,7 @@ if __name__ == "__main__":
     import atheris
 
     with atheris.instrument_imports(include=["volt"]):
-        import volt.foreign.opening
+        import volt.foreign.engine_choice
         import volt.formats
 
 import volt
@@ -36,7 +36,7 @@ from volt.cli.decode import DecodeCommand, FileDecoder
 from volt.counting.decoding import Cleaner
 from volt.counting.reading import Reader, feed_text
 from volt.counting.words import PRETOKENIZERS, WordRule
-from volt.foreign.opening import open_engine
+from volt.foreign.engine_choice import open_engine
 from volt.formats import import_vocabulary
 from volt.report.page import load_material, page_data
 from volt.tokenizing import compiled as cache

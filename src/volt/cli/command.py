@@ -103,11 +103,10 @@ class Command(click.Command):
             message = f"{self.name} has no option {error.option_name}{hint}"
             raise SettingsError(message) from None
         except click.BadOptionUsage as error:
-            one = next((one for one in self.options.values()
-                        if error.option_name in (one.flag, one.short, one.name)), None)  # fmt: skip
-            if one is None:
-                raise
-            raise SettingsError(f"{one.flag} needs {one.metavar}") from None
+            for known in self.options.values():
+                if error.option_name in (known.flag, known.short, known.name):
+                    raise SettingsError(f"{known.flag} needs {known.metavar}") from None
+            raise
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         with errors_in_flags(self.options):
