@@ -178,6 +178,7 @@ def test_words_are_cut_as_the_slow_twin_cuts_them(pretokenizer, parts):
     assert tokens_of(tok, tok.encode(text)) == reference.encode.encode(text, tok.vocabulary)
 
 
+@pytest.mark.filterwarnings("ignore:.*lines end in CR LF")
 @pytest.mark.parametrize("pretokenizer", PRETOKENIZERS)
 @given(parts=st.lists(st.sampled_from(PARTS), max_size=150))
 def test_lines_of_a_file_are_cut_as_texts(tmp_path_factory, pretokenizer, parts):
