@@ -9,6 +9,7 @@ import volt
 
 pytest.importorskip("tokenizers")
 pytest.importorskip("jinja2")
+from volt.adapting import rendering
 from volt.foreign.engine_choice import open_engine
 
 TEXT = ["user\nassistant\nsystem\nlow flow blow\n" * 40]
@@ -51,3 +52,14 @@ def test_a_template_that_can_not_be_rendered_is_told(chat, monkeypatch):
     (chat / "tokenizer_config.json").write_text(json.dumps({"chat_template": "{{ a.b.c }}"}))
     messages = volt.refit(chat, OTHER, size=276).messages
     assert any("could not be rendered" in message for message in messages)
+
+
+@pytest.mark.parametrize("bomb", [
+    "{{ 'a' * 9999999999 }}", "{{ '%9999999999d' % 1 }}", "{{ 'a' * 2000000 }}", "{% for",
+    "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+])  # fmt: skip
+def test_a_template_that_takes_too_much_makes_no_text(monkeypatch, bomb):
+    monkeypatch.setattr(rendering, "SECONDS", 3)
+    assert rendering.render(bomb, [{}]) == []
+    told = "{{ a }}{{ raise_exception('x') if b }}"
+    assert rendering.render(told, [{"a": "x"}, {"b": 1}]) == ["x"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from volt.adapting.rendering import render
 from volt.base.gate import read_text
 from volt.base.shown import plural
 from volt.foreign.original import Original
@@ -42,7 +43,7 @@ def template_tokens(
                     "looked at: its text may be encoded as more tokens now"
                 )
                 continue
-            texts = [*_rendered(template, settings)]
+            texts = _rendered(template, settings)
             if not texts:
                 messages.append(
                     f"{name}: the chat template could not be rendered on a short conversation: "
@@ -67,25 +68,16 @@ def _templates(folder: Path, settings: dict[str, Any]) -> Iterable[tuple[str, st
             yield str(folder / CONFIG), template
 
 
-def _rendered(template: str, settings: dict[str, Any]) -> Iterable[str]:
-    """The text of every conversation that the template has a place for, as transformers renders
-    it."""
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    def refuse(message: str) -> None:
-        raise ValueError(message)
-
-    place = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    place.globals |= {"raise_exception": refuse, "strftime_now": lambda form: "2"}
+def _rendered(template: str, settings: dict[str, Any]) -> list[str]:
+    """The text of every conversation that the template has a place for."""
     tokens = {key: value.get("content") if isinstance(value, dict) else value
               for key, value in settings.items() if key.endswith("_token")}  # fmt: skip
-    for roles in CONVERSATIONS:
-        said = [{"role": role, "content": SAID} for role in roles]
-        try:
-            yield place.from_string(GENERATION.sub("", template)).render(
-                messages=said, add_generation_prompt=True, **tokens
-            )
-        except Exception:
-            continue
+    calls = [
+        {
+            "messages": [{"role": role, "content": SAID} for role in roles],
+            "add_generation_prompt": True,
+            **tokens,
+        }
+        for roles in CONVERSATIONS
+    ]
+    return render(GENERATION.sub("", template), calls)
