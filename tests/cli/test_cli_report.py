@@ -193,7 +193,8 @@ def test_compare_prints_a_table_or_data_or_a_page(folder, tmp_path):
         _, size, tokens, per_word, per_token, bits, renyi, entropy, single, unknown, *more = (
             row.split()
         )
-        partial, unused, residues, shared = more
+        in_bytes, partial, unused, residues, shared = more
+        assert in_bytes == ("-" if one["in_bytes"] is None else f"{one['in_bytes']:.3%}")
         assert int(tokens.replace(",", "")) == one["tokens"]
         assert float(bits) == pytest.approx(one["bits_per_byte"], abs=5e-5)
         assert float(partial.rstrip("%")) == pytest.approx(100 * one["partial"], abs=5e-4)
