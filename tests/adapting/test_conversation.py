@@ -54,6 +54,14 @@ def test_a_template_that_can_not_be_rendered_is_told(chat, monkeypatch):
     assert any("could not be rendered" in message for message in messages)
 
 
+def test_no_module_of_the_working_folder_is_run(tmp_path, monkeypatch):
+    for name in ("json", "jinja2", "volt"):
+        (tmp_path / f"{name}.py").write_text("open('ran', 'w')\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert rendering.render("x", [{}]) == ["x"]
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize("bomb", [
     "{{ 'a' * 9999999999 }}", "{{ '%9999999999d' % 1 }}", "{{ 'a' * 2000000 }}", "{% for",
     "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",

@@ -11,8 +11,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+HERE = Path(__file__).parents[2]
+"""Where `volt` is: Python looks for modules in the working folder first, and must not find somebody
+else's there."""
 SECONDS = 10
 MEMORY = 1 << 30
 MOST_TEXT = 1 << 20
@@ -25,7 +29,7 @@ def render(template: str, calls: Sequence[dict[str, Any]]) -> list[str]:
     asked = json.dumps({"template": template, "calls": list(calls)})
     try:
         done = subprocess.run(
-            [sys.executable, "-m", __name__], input=asked.encode(), timeout=SECONDS,
+            [sys.executable, "-m", __name__], cwd=HERE, input=asked.encode(), timeout=SECONDS,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True,
         )  # fmt: skip
     except (subprocess.SubprocessError, OSError):
