@@ -8,7 +8,10 @@ from importlib.util import find_spec
 
 import pytest
 from cases import CASES, commands
-from injection import FAULTS, LASTING, Server, Task, Tree, Try, places, work, workshop
+from forks import Server, workshop
+from injection import Task, places, work
+from promises import FAULTS, LASTING, Try
+from trees import Tree
 
 FIRST = {case.command: case for case in reversed(CASES)}
 QUICK = [
