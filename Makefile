@@ -167,6 +167,9 @@ bench: peers
 	$(BIN)/python benchmarks/generate.py --megabytes $(MADE) --files -o build/bench/made
 	$(BIN)/python benchmarks/scaling.py --text build/bench/made/*.txt --runs 1 -o benchmarks/results/scaling.json
 	@rm -r build/bench
+	$(BIN)/python benchmarks/cold.py --megabytes $$(($(MADE) / 2)) --runs 3 -o benchmarks/results/cold.json
+	$(BIN)/python benchmarks/small.py --text $(TEXT) -o benchmarks/results/small.json
+	$(BIN)/python benchmarks/shipping.py --text $(firstword $(TEXT)) -o benchmarks/results/shipping.json
 	test -z "$(LANGUAGES)" || $(BIN)/python benchmarks/languages.py --text $(LANGUAGES) -o benchmarks/results/languages.json
 	$(BIN)/python benchmarks/foreign.py -o benchmarks/results/foreign.json
 	$(BIN)/python benchmarks/spill.py --text $(TEXT) --gigabytes $$(echo $(MADE) | awk '{print $$1 / 400}') -o benchmarks/results/spill.json
