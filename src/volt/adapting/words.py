@@ -24,7 +24,6 @@ from volt.counting.records import RecordOptions
 from volt.counting.words import WordRule
 from volt.foreign.base import Engine
 from volt.foreign.documents import look_at, read_documents
-from volt.foreign.engine_choice import MOST_CHECKED
 from volt.foreign.inner import Inner
 from volt.foreign.original import Original
 from volt.foreign.volt_engine import Native
@@ -76,9 +75,9 @@ class FittingText:
         self.on, self.options = on, options
 
     def look(self) -> list[str]:
-        """Its first documents, or its words, for the check of the encoder."""
+        """What the encoder is checked on: parts of its documents, or its words."""
         settings = CountSettings(**self.options)
-        self.on, texts = look_at(self.on, settings, MOST_CHECKED)
+        self.on, texts = look_at(self.on, settings)
         if settings.weights is not None and not isinstance(self.on, WordCounts):
             weights = [one.weight for one in self.on]  # a folder is several inputs now
             self.options = {**self.options, "weights": weights}

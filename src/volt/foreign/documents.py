@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import warnings
@@ -20,6 +21,7 @@ from volt.counting.inputs import Text, TextInput, find_inputs
 from volt.counting.marks import SPACE_MARK
 from volt.counting.objects import Files
 from volt.counting.records import RecordOptions
+from volt.foreign.checked_text import BLOCK, CheckedText
 from volt.settings import CountSettings, InputSettings
 
 GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
@@ -54,10 +56,10 @@ def read_documents(on: Text | Iterable[Text], settings: InputSettings | None = N
 
 
 def look_at(
-    on: WordCounts | Text | Iterable[Text], settings: CountSettings, most: int
+    on: WordCounts | Text | Iterable[Text], settings: CountSettings
 ) -> tuple[WordCounts | list[TextInput], list[str]]:
-    """The inputs, to be read from their start, and the first texts in them: about `most`
-    characters. Of word counts these are the words. Text that is not UTF-8 is for the reader to
+    """The inputs, to be read from their start, and the texts in them on which encoders are
+    compared. Of word counts these are the words. Text that is not UTF-8 is for the reader to
     refuse."""
     if isinstance(on, WordCounts):
         return on, [word.replace(SPACE_MARK, " ") for word in on.words]
@@ -65,54 +67,69 @@ def look_at(
         on, glob=settings.glob, weights=settings.weights, records=RecordOptions.of(settings),
         groups=cast("Mapping[str, float]", settings.mix or {}),
     )  # fmt: skip
-    texts: list[str] = []
+    some = CheckedText()
     for place, source in enumerate(inputs):
-        if most <= 0:
-            break
         with reading(source.name):
-            inputs[place], found = _first_texts(source, most)
-        texts += found
-        most -= sum(map(len, found))
-    return inputs, texts
+            inputs[place] = _looked_at(source, some.share(len(inputs) - place), some)
+    return inputs, some.texts
 
 
-def _first_texts(source: TextInput, most: int) -> tuple[TextInput, list[str]]:
-    """What an input starts with. One that can be read only once gets it back."""
+def _looked_at(source: TextInput, share: int, some: CheckedText) -> TextInput:
+    """An input of which so many characters are taken, and the others glanced at if it can be read
+    twice. One that can be read only once gets back what was read."""
     if source.batches is None and source.text is None:
-        stream = source.open_file()
-        head = stream.read(most)
-        if source.path is not None and source.size() is not None:
-            stream.close()
-        elif not source.url:
-            blocks = chain([head], iter(lambda: stream.read(io.DEFAULT_BUFFER_SIZE), b""))
-            again = io.BufferedReader(BlockReader(blocks))
-            source = replace(source, stream=cast(BinaryIO, again))
-        text = head.decode(errors="replace").removeprefix("\ufeff")
-        if head.startswith(COUNTS_HEAD):
-            return source, [line.partition("\t")[0] for line in text.split("\n")[1:]]
-        return source, [text]
+        return _file_looked_at(source, share, some)
     if source.text is not None and iter(source.text) is source.text:
         kept: list[str] = []
         for one in source.text:
             kept.append(one)
-            most -= len(str(one))
-            if most <= 0:
+            some.take(str(one))
+            share -= len(str(one))
+            if share <= 0:
                 break
-        return replace(source, text=chain(kept, source.text)), [*map(str, kept)]
+        return replace(source, text=chain(kept, source.text))
     batches = source.documents()
     assert batches is not None
+    once = source.batches is not None and source.size() is None
     taken: list[Documents] = []
     with warnings.catch_warnings():  # what is left out is said when it is read
         warnings.simplefilter("ignore")
         for batch in batches:
-            taken.append(batch)
-            most -= len(batch.text)
-            if most <= 0:
-                break
-    if source.batches is not None and source.size() is None and (source.path or source.is_stdin):
+            if share > 0:
+                for data in batch.split():
+                    text = data.decode(errors="replace")
+                    some.take(text[: max(0, share)])
+                    share -= len(text)
+            if once:
+                taken.append(batch)
+                if share <= 0:
+                    break
+            else:
+                some.glance(bytes(batch.text).decode(errors="replace"))
+    if once and (source.path or source.is_stdin):
         rest: Iterator[Documents] = chain(taken, batches)
         source = replace(source, batches=lambda: rest)
-    return source, [text.decode(errors="replace") for one in taken for text in one.split()]
+    return source
+
+
+def _file_looked_at(source: TextInput, share: int, some: CheckedText) -> TextInput:
+    stream = source.open_file()
+    head = stream.read(share)
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    text = decoder.decode(head).removeprefix("\ufeff")
+    if head.startswith(COUNTS_HEAD):
+        text = "\n".join(line.partition("\t")[0] for line in text.split("\n")[1:])
+    some.take(text)
+    if source.path is not None and source.size() is not None:
+        with stream:
+            while block := stream.read(BLOCK):
+                some.glance(decoder.decode(block))
+        return source
+    if source.url:
+        return source
+    blocks = chain([head], iter(lambda: stream.read(io.DEFAULT_BUFFER_SIZE), b""))
+    again = io.BufferedReader(BlockReader(blocks))
+    return replace(source, stream=cast(BinaryIO, again))
 
 
 def read_groups(on: On, settings: InputSettings | None = None) -> Groups:

@@ -16,6 +16,7 @@ from volt.base.errors import UnreadableError, VoltError
 from volt.base.gate import named, read_bytes
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
+from volt.foreign.checked_text import checked_texts
 from volt.foreign.gguf import open_gguf
 from volt.foreign.huggingface import HuggingFace
 from volt.foreign.marian import MarianMT
@@ -35,8 +36,6 @@ from volt.tokenizing.roles import NAMED, as_usual
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
-MOST_CHECKED = 1_000_000
-"""Characters of the user's text that the two encoders are compared on."""
 LONGEST_REASON = 200
 """Characters of why volt can't encode a file that are shown."""
 NO_LIBRARY = ("subword-nmt", "opennmt", "fairseq", "marian", "text")
@@ -176,21 +175,10 @@ def parse_engine(own: Engine) -> Parsed | None:
 
 def first_difference(one: Engine, other: Engine, texts: Sequence[str]) -> str | None:
     """The first built-in or given text that two engines encode differently."""
-    for lot in (texts_for(other), _some(texts)):
+    for lot in (texts_for(other), checked_texts(texts)):
         for text, mine, theirs in zip(
             lot, one.encode_batch(lot), other.encode_batch(lot), strict=True
         ):
             if mine != theirs:
                 return text
     return None
-
-
-def _some(texts: Sequence[str]) -> list[str]:
-    left = MOST_CHECKED
-    some = []
-    for text in texts:
-        if left <= 0:
-            break
-        some.append(text[:left])
-        left -= len(text)
-    return some
