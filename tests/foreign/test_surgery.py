@@ -404,6 +404,27 @@ def test_swap_takes_the_tokens_that_the_text_uses_least(tmp_path):
     assert used[dropped].max() <= min(kept)
 
 
+@pytest.mark.parametrize("number", [5, 30, 450])
+def test_tokens_that_no_text_gives_make_room_first(number, tmp_path):
+    """Published files have tokens over two words, which are never found, and others made of
+    them."""
+    data = json.loads(hugging_face("gpt2"))
+    vocab, merges = data["model"]["vocab"], data["model"]["merges"]
+    first = len(vocab)
+    for letter in "abcdef":
+        for left, right in ((letter, "Ġ"), (f"{letter}Ġ", "x")):
+            vocab[left + right] = len(vocab)
+            merges.append([left, right])
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data, ensure_ascii=False))
+    size = open_engine(path, native=False).engine.size
+    result = volt.extend(path, [[*TEXT, *built_in()]], number, swap=True)
+    assert result.dropped == number and len(result.vocabulary) == size == first + 12
+    dropped = {*np.flatnonzero(result.id_map < 0).tolist()}
+    idle = {*range(first, size)}
+    assert dropped <= idle if number < len(idle) else idle <= dropped
+
+
 def test_residues_are_taken_out(tmp_path):
     """`ab` can go, since `abc` can be made from `a` and `bc`; `xy` can't."""
     vocab = {letter: i for i, letter in enumerate(

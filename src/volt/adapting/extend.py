@@ -174,8 +174,10 @@ def _with_room(
         return old, np.arange(len(old), dtype=np.int64)
     if old.look_up is None:
         found = own_merges(old, counts, order="use", pinned=pinned, threads=threads)
-        keep = len(found) - found.alphabet_size - number
-        kept = found.kept_ids(np.arange(found.alphabet_size, found.alphabet_size + max(0, keep)))
+        every = np.arange(found.alphabet_size, len(found))
+        idle = len(old) - len(found.kept_ids(every))  # no text is encoded as these: they go first
+        keep = len(every) - max(0, number - idle)
+        kept = found.kept_ids(every[: max(0, keep)])
     else:
         shown = token_frequencies(Tokenizer(old, threads=threads), counts)
         droppable = [i for i, token in enumerate(old.tokens)
@@ -185,9 +187,10 @@ def _with_room(
         kept = {*range(len(old))} - {*droppable[:number]}
     if keep < 0:
         raise SettingsError(f"`swap`: the tokenizer has fewer than {number:,} tokens that can go")
-    # Tokens that no text is encoded as have gone, too: they come back, the first ones first.
-    missing = len(old) - number - len(kept)
-    kept |= {*[i for i in range(len(old)) if i not in kept and _alone(old, i, kept)][:missing]}
+    # If more of these have gone than have to, they come back, the first ones first.
+    while missing := len(old) - number - len(kept):
+        back = [i for i in range(len(old)) if i not in kept and _alone(old, i, kept)]
+        kept |= {*back[:missing]}
     return restrict(old, kept)
 
 
