@@ -296,6 +296,25 @@ def test_a_report_of_the_format_before_is_read(tmp_path):
     assert make_page(material).startswith(b"<!doctype html>")
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda choices: choices.pop("steps"), "steps"),
+        (lambda choices: choices["quality"].pop("splits"), "splits"),
+        (lambda choices: choices["steps"][0].update(moved="x"), "moved"),
+        (lambda choices: choices.update(overlap_with_bpe=2), "overlap_with_bpe"),
+    ],
+)
+def test_choices_that_the_page_cannot_draw_are_an_error_that_names_it(tmp_path, change, words):
+    learned().save(tmp_path / "out")
+    path = tmp_path / "out" / "choices.json"
+    choices = json.loads(path.read_bytes())
+    change(choices)
+    path.write_text(json.dumps(choices))
+    with pytest.raises(volt.InputError, match=words):
+        load_material(tmp_path / "out")
+
+
 # ------------------------------------------------------------------------------------- for the page
 
 

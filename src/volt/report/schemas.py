@@ -51,9 +51,9 @@ def _quality(where: str, value: Any) -> None:
     table(
         {
             "best": SIZE, "range": fixed(SIZE, SIZE), "open_upward": flag(),
-            "tolerance": number(0, 1e9),
+            "tolerance": number(0, 1e9), "splits": rows(rows(optional(number()), SHOWN), SHOWN),
         },
-        {"languages": table({}), "splits": rows(rows(optional(number()), SHOWN), SHOWN)},
+        {"languages": table({})},
     )(where, value)  # fmt: skip
 
 
@@ -62,7 +62,17 @@ _VERDICT = table(
     {"criterion": text(), "size": optional(SIZE), "meaning": text(), "doubts": rows(text())},
     {"value": optional(number()), "splits": _SPLITS, "measures": text()},
 )
-_STEP = table({"size": SIZE, "entropy": number(), "muv": optional(number())})
+_PLAIN_STEP = table({"size": SIZE, "entropy": number(), "muv": optional(number())})
+_MOVED = table({"moved": number(), "iterations": whole(), "dropped": whole()})
+
+
+def _step(where: str, value: Any) -> None:
+    """What transport did is there where it was solved."""
+    _PLAIN_STEP(where, value)
+    if "moved" in value:
+        _MOVED(where, value)
+
+
 _BOUND = table({
     "tokens": COUNT, "least": optional(whole()), "gap": optional(number()), "tight": flag(),
 })  # fmt: skip
@@ -77,7 +87,12 @@ _SAMPLE = table({
     "mixture": table({}, others=table({"asked": number(0, 1), "achieved": number(0, 1)})),
 })  # fmt: skip
 _CHOICES = table(
-    {"size": SIZE, "criterion": text(), "choices": rows(_VERDICT, SHOWN)},
+    {
+        "size": SIZE,
+        "criterion": text(),
+        "choices": rows(_VERDICT, SHOWN),
+        "steps": rows(_step, SHOWN),
+    },
     {
         "reason": optional(text()),
         "range": optional(fixed(SIZE, SIZE)),
@@ -88,9 +103,9 @@ _CHOICES = table(
         "cost": optional(table({"model": instance(Model), "lowest": SIZE})),
         "bound": optional(_BOUND),
         "selection": optional(_SELECTION),
-        "steps": rows(_STEP, SHOWN),
         "messages": rows(text()),
         "paper_notes": rows(text()),
+        "overlap_with_bpe": optional(number(0, 1)),
         "types": whole(),
         "half": optional(_HALF),
         "sample": optional(_SAMPLE),
@@ -142,5 +157,6 @@ def report_schema(formats: tuple[int, ...]) -> Schema:
             "transport": optional(_TRANSPORT),
             "bpe": optional(_BPE),
             "files": optional(rows(_FILE, SHOWN)),
+            "residues": optional(whole()),
         },
     )
