@@ -100,6 +100,15 @@ def test_any_bytes_are_a_safe_table(table):
         native.clean("aé中\U0001f600ﬁ \u0301", True)
 
 
+def test_a_table_that_leads_from_everywhere_to_everywhere():
+    """Every byte leads back to the only place of the trie: its rules can't be listed, but applied."""
+    units = [byte << 10 | 0x100 | byte for byte in range(256)]
+    table = struct.pack("<I256I", 1024, *units) + bytes(300)
+    native = _core.CharacterMap(table)
+    for text in ("aé中\U0001f600 ﬁ", "中" * 200, "e\u0301"):
+        assert native.map(text) == ""
+
+
 def test_spaces_as_sentencepiece_has_them():
     table = table_of({"\t": " ", "\u00a8": " \u0308", "\x01": "", "ﬁ": "fi"})
     remove, keep = SentencePiece(table, True), SentencePiece(table, False)

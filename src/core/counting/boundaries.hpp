@@ -145,21 +145,47 @@ inline void bound_whitespace(const uint8_t* begin, const uint8_t* end, bool line
   }
 }
 
-inline void bound_metaspace(WordEnds ends, const uint8_t* begin, const uint8_t* end, bool lines,
-                            std::vector<uint64_t>& bounds) {
+inline void bound_metaspace(const uint8_t* begin, const uint8_t* end, bool lines, std::vector<uint64_t>& bounds) {
   KindReader<metaspace_kind, false> reader(begin, end, lines);
   KindMasks last;
   last.line_end = uint64_t{1} << 63;  // a line starts here
   for (uint64_t& bound : bounds) {
     const KindMasks now = reader.next();
     const uint64_t text = now.letter | now.number | now.other;
-    const uint64_t changes =
-        ends == WordEnds::kinds ? kind_changes(now, last) : before(now.line_end, last.line_end);
-    const uint64_t after_space = before(now.space, last.space);
-    const uint64_t spaces = ends == WordEnds::runs ? now.space & ~after_space : now.space;
-    bound = spaces | now.line_end | now.mark_start |
-            (text & ((changes & ~after_space) | before(now.mark, last.mark)));
+    bound = now.space | now.line_end | now.mark_start |
+            (text & ((kind_changes(now, last) & ~before(now.space, last.space)) | before(now.mark, last.mark)));
     last = now;
+  }
+}
+
+// Metaspace words that end at spaces only, or at runs of them: no character has to be decoded.
+inline void bound_spaces(bool runs, const uint8_t* begin, const uint8_t* end, bool lines,
+                         std::vector<uint64_t>& bounds) {
+  uint64_t last_blank = 0, last_feeds = uint64_t{1} << 63, last_mark = 0, spilled = 0;
+  for (size_t b = 0; b < bounds.size(); ++b) {
+    const uint8_t* p = begin + 64 * b;
+    const Block block(p, end);
+    uint64_t blank = 0, feeds = 0, maybe = 0, mark = spilled, mark_start = 0;
+    for (int i = 0; i < 4; ++i) {
+      const __m128i bytes = block.sixteen(i);
+      blank |= bits_of(equal(bytes, ' ')) << (16 * i);
+      if (lines) feeds |= bits_of(equal(bytes, '\n')) << (16 * i);
+      maybe |= bits_of(equal(bytes, kSpaceMarkText[0])) << (16 * i);
+    }
+    spilled = 0;
+    for (; maybe; maybe &= maybe - 1) {
+      const int at = __builtin_ctzll(maybe);
+      if (!starts_with_mark(p + at, end)) continue;
+      mark_start |= uint64_t{1} << at;
+      mark |= uint64_t{7} << at;
+      if (at > 61) spilled = uint64_t{7} >> (64 - at);
+    }
+    const uint64_t spaces = runs ? blank & ~before(blank, last_blank) : blank;
+    const uint64_t text = block.valid & ~(blank | feeds | mark);
+    bounds[b] = spaces | feeds | mark_start | (text & (before(feeds, last_feeds) | before(mark, last_mark)));
+    last_blank = blank;
+    last_feeds = feeds;
+    last_mark = mark;
   }
 }
 
@@ -267,7 +293,10 @@ inline bool find_boundaries(Pretokenizer pretokenizer, const uint8_t* begin, con
   bounds.resize((end - begin + 63) / 64);
   switch (pretokenizer) {
     case Pretokenizer::whitespace: bound_whitespace(begin, end, lines, bounds); return true;
-    case Pretokenizer::metaspace: bound_metaspace(ends, begin, end, lines, bounds); return true;
+    case Pretokenizer::metaspace:
+      if (ends == WordEnds::kinds) bound_metaspace(begin, end, lines, bounds);
+      else bound_spaces(ends == WordEnds::runs, begin, end, lines, bounds);
+      return true;
     case Pretokenizer::byte_level: bound_byte_level(begin, end, lines, false, bounds); return true;
     case Pretokenizer::starcoder: bound_byte_level(begin, end, lines, true, bounds); return true;
     case Pretokenizer::o200k:

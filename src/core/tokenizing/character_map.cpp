@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint32_t kNoUnit = 0xFFFFFFFF;
 constexpr size_t kLongestRule = 256;  // bytes
+constexpr size_t kMostLooks = 1 << 24;  // a made table may lead everywhere; published ones need 2^20
 constexpr std::string_view kMark = "\xE2\x96\x81";
 
 // A unit of the trie: its label is bits 0 to 7 and 31, bit 8 says whether a value follows, and the rest is
@@ -35,8 +36,6 @@ bool has_mark(std::string_view text) {
 }  // namespace
 
 CharacterMap::CharacterMap(const uint8_t* table, size_t bytes) {
-  plain_.fill(true);
-  std::fill(plain_.begin() + 0x80, plain_.end(), false);
   if (bytes == 0) return;
   uint32_t size = 0;
   if (bytes >= sizeof size) std::memcpy(&size, table, sizeof size);
@@ -45,36 +44,43 @@ CharacterMap::CharacterMap(const uint8_t* table, size_t bytes) {
   units_.resize(size / 4);
   std::memcpy(units_.data(), table + 4, size);
   texts_.assign(reinterpret_cast<const char*>(table) + 4 + size, bytes - 4 - size);
-  const uint32_t root = offset_of(units_[0]);
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const uint32_t unit = next(root, static_cast<uint8_t>(byte));
-    if (unit == kNoUnit) continue;
-    if (byte >= 0x80) {
-      note_starts(static_cast<uint8_t>(byte), unit);
-      continue;
-    }
-    starts_[byte >> 6] |= uint64_t{1} << (byte & 63);
-    plain_[byte] = !has_value(units_[unit]);
-    for (unsigned second = 0; second < 0x80; ++second)
-      if (next(after(unit), static_cast<uint8_t>(second)) != kNoUnit) plain_[byte] = false;
+  const auto note = [this](uint32_t code_point) { notable_[code_point >> 6] |= uint64_t{1} << (code_point & 63); };
+  std::vector<uint32_t> places;
+  each_character(offset_of(units_[0]), [&](uint32_t code_point, uint32_t unit) {
+    if (has_value(units_[unit])) note(code_point);
+    places.push_back(after(unit));
+  });
+  for (const uint32_t place : places) {
+    poll();
+    each_character(place, [&](uint32_t code_point, uint32_t) { note(code_point); });
   }
+  if (looked_ > kMostLooks) notable_.fill(~uint64_t{0});
 }
 
-// Note which characters with this first byte a rule starts with.
-void CharacterMap::note_starts(uint8_t first, uint32_t unit) {
-  const auto each = [this](uint32_t from, auto&& take) {
-    for (unsigned low = 0; low < 64; ++low)
-      if (const uint32_t to = next(after(from), static_cast<uint8_t>(0x80 | low)); to != kNoUnit) take(low, to);
+// Calls take(code_point, unit) for every character up to U+FFFF that leads on from a place of the trie.
+template <class Take>
+void CharacterMap::each_character(uint32_t place, Take&& take) {
+  const auto continued = [this](uint32_t unit, auto&& found) {
+    for (uint8_t low = 0; low < 64; ++low)
+      if (const uint32_t to = next(after(unit), 0x80 | low); to != kNoUnit) found(low, to);
+    looked_ += 64;
   };
-  if (first >= 0xF0) {
-    beyond_ = true;
-  } else if (first >= 0xE0) {
-    each(unit, [&](unsigned middle, uint32_t to) {
-      each(to, [&](unsigned low, uint32_t) { starts_[(first & 15) << 6 | middle] |= uint64_t{1} << low; });
-    });
-  } else {
-    each(unit, [&](unsigned low, uint32_t) { starts_[first & 31] |= uint64_t{1} << low; });
+  for (unsigned byte = 0; byte < 256 && looked_ <= kMostLooks; ++byte) {
+    const uint32_t unit = next(place, static_cast<uint8_t>(byte));
+    if (unit == kNoUnit) continue;
+    if (byte < 0x80) {
+      take(byte, unit);
+    } else if (byte < 0xE0) {
+      continued(unit, [&](uint32_t low, uint32_t to) { take((byte & 31) << 6 | low, to); });
+    } else if (byte < 0xF0) {
+      continued(unit, [&](uint32_t middle, uint32_t to) {
+        continued(to, [&](uint32_t low, uint32_t last) { take((byte & 15) << 12 | middle << 6 | low, last); });
+      });
+    } else {
+      beyond_ = true;
+    }
   }
+  looked_ += 256;
 }
 
 // The unit that a byte leads to.
@@ -102,18 +108,17 @@ CharacterMap::Rule CharacterMap::find(const uint8_t* p, const uint8_t* end) cons
   return found;
 }
 
-// The next character that a rule may start with.
-const uint8_t* CharacterMap::next_start(const uint8_t* p, const uint8_t* end) const {
+const uint8_t* CharacterMap::next_notable(const uint8_t* p, const uint8_t* end) const {
   while (p < end) {
     const uint8_t byte = *p;
     if (byte < 0x80) {
-      if (!(plain_[byte] && (p + 1 == end || p[1] < 0x80)) && starts_[byte >> 6] >> (byte & 63) & 1) return p;
+      if (notable_[byte >> 6] >> (byte & 63) & 1) return p;
       ++p;
     } else if (byte < 0xE0) {
-      if (starts_[byte & 31] >> (p[1] & 63) & 1) return p;
+      if (notable_[byte & 31] >> (p[1] & 63) & 1) return p;
       p += 2;
     } else if (byte < 0xF0) {
-      if (starts_[(byte & 15) << 6 | (p[1] & 63)] >> (p[2] & 63) & 1) return p;
+      if (notable_[(byte & 15) << 6 | (p[1] & 63)] >> (p[2] & 63) & 1) return p;
       p += 3;
     } else {
       if (beyond_) return p;
@@ -126,17 +131,25 @@ const uint8_t* CharacterMap::next_start(const uint8_t* p, const uint8_t* end) co
 bool CharacterMap::map(const uint8_t* p, const uint8_t* end, std::string& out) const {
   const uint8_t* run = p;  // what is not copied yet
   bool changed = false;
-  while ((p = next_start(p, end)) < end) {
-    const Rule rule = find(p, end);
+  for (;;) {
+    const uint8_t* at = next_notable(p, end);
+    if (at == end) break;
+    Rule rule;
+    if (at > p) {  // a rule that starts with the character before it comes first
+      const uint8_t* before = at - 1;
+      while (is_continuation(*before)) --before;
+      rule = find(before, end);
+      if (rule.bytes != 0) at = before;
+    }
+    if (rule.bytes == 0) rule = find(at, end);
     if (rule.bytes == 0) {
-      p += sequence_length(*p);
+      p = at + sequence_length(*at);
       continue;
     }
     poll();
-    out.append(run, p);
+    out.append(run, at);
     out.append(texts_.data() + rule.value);
-    p += rule.bytes;
-    run = p;
+    p = run = at + rule.bytes;
     changed = true;
   }
   if (changed) out.append(run, end);

@@ -31,19 +31,19 @@ class CharacterMap {
     uint32_t value = 0;
   };
   Rule find(const uint8_t* p, const uint8_t* end) const;
-  void note_starts(uint8_t first, uint32_t unit);
-  const uint8_t* next_start(const uint8_t* p, const uint8_t* end) const;
+  template <class Take>
+  void each_character(uint32_t place, Take&& take);
+  const uint8_t* next_notable(const uint8_t* p, const uint8_t* end) const;
   uint32_t next(uint32_t place, uint8_t byte) const;
   uint32_t after(uint32_t unit) const;
 
   std::vector<uint32_t> units_;
   std::string texts_;
-  // Does a rule start with a character? By code point up to U+FFFF; any of the others.
-  std::array<uint64_t, 1024> starts_{};
+  // Notable is a character that is a rule by itself, or the second one of a rule: others are passed over by
+  // one look here. By code point up to U+FFFF; all or none of the others.
+  std::array<uint64_t, 1024> notable_{};
   bool beyond_ = false;
-  // ASCII only: does no rule apply to it before another ASCII character? Nearly all text is passed over by
-  // this test alone.
-  std::array<bool, 256> plain_{};
+  size_t looked_ = 0;  // places of the trie, to find these characters
 };
 
 }  // namespace volt

@@ -197,10 +197,10 @@ class EncodeWorker {
     const uint8_t* word;
   };
 
-  // kLowBytes[8 + n] keeps the first n bytes of a little-endian integer, all if n >= 8, none if n <= 0.
-  static constexpr std::array<uint64_t, 24> kLowBytes = [] {
-    std::array<uint64_t, 24> masks{};
-    for (size_t n = 1; n < 16; ++n) masks[8 + n] = n < 8 ? (uint64_t{1} << (8 * n)) - 1 : ~uint64_t{0};
+  // kLowBytes[24 + n] keeps the first n bytes of a little-endian integer, all if n >= 8, none if n <= 0.
+  static constexpr std::array<uint64_t, 56> kLowBytes = [] {
+    std::array<uint64_t, 56> masks{};
+    for (size_t n = 1; n < 32; ++n) masks[24 + n] = n < 8 ? (uint64_t{1} << (8 * n)) - 1 : ~uint64_t{0};
     return masks;
   }();
 
@@ -328,8 +328,8 @@ class EncodeWorker {
     uint64_t words[2];
 
     ShortKey(uint64_t start, uint64_t rest, size_t bytes)
-        : words{start & kLowBytes[bytes + 8],
-                (rest & kLowBytes[bytes]) | static_cast<uint64_t>(bytes) << 56} {}
+        : words{start & kLowBytes[24 + bytes],
+                (rest & kLowBytes[16 + bytes]) | static_cast<uint64_t>(bytes) << 56} {}
     uint64_t hash() const { return ShortWords::hash_of(words); }
   };
 
@@ -355,10 +355,14 @@ class EncodeWorker {
     if (size <= MiddleWords::kMostBytes) {
       word.kind = Pending::middle_word;
       word.bytes = size;
-      uint8_t copy[32] = {' '};
-      std::memcpy(copy + prefix, begin, bytes);
-      copy[31] = static_cast<uint8_t>(size);
-      std::memcpy(word.key, copy, sizeof copy);
+      if (!prefix && readable - begin >= 32) [[likely]] {
+        for (size_t i = 0; i < 4; ++i) word.key[i] = load(begin + 8 * i) & kLowBytes[24 - 8 * i + size];
+      } else {
+        uint8_t copy[32] = {' '};
+        std::memcpy(copy + prefix, begin, bytes);
+        std::memcpy(word.key, copy, sizeof copy);
+      }
+      word.key[3] |= static_cast<uint64_t>(size) << 56;
       word.hash = MiddleWords::hash_of(word.key);
     } else {
       word.kind = Pending::long_word;
