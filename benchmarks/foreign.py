@@ -68,8 +68,8 @@ def forked(work: Work) -> tuple[float, float]:
 
 
 def forked_with(lines: list[str], work: Lines) -> tuple[float, float]:
-    """The same with lines. They are copied first: a process that was forked copies every page that it
-    writes a reference count to, which is not what is measured."""
+    """The same with lines. They are copied first: a process that was forked copies every page that
+    it writes a reference count to, which is not what is measured."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -207,8 +207,9 @@ def unigram(lines: list[str], folder: Path, runs: int) -> dict[str, Any]:
     require_same("unigram", own.encode_batch(some), peer.encode(some))
     name = f"SentencePiece Unigram, {len(own):,} pieces"
     return compared_with(
-        lines, "unigram", name, own.encode_batch, lambda lines: peer.encode(lines, num_threads=1), runs
-    )
+        lines, "unigram", name, own.encode_batch,
+        lambda lines: peer.encode(lines, num_threads=1), runs,
+    )  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------- normalizers
@@ -279,7 +280,8 @@ def normalizing(lines: list[str], folder: Path, runs: int) -> list[dict[str, Any
             require_same(name + kind, own.encode_batch(first), [one.ids for one in found])
             rows.append(compared_with(
                 text, "normalizers", name + kind, own.encode_batch,
-                lambda text, other=other: other.encode_batch_fast(text, add_special_tokens=False), runs,
+                lambda text, other=other: other.encode_batch_fast(text, add_special_tokens=False),
+                runs,
             ))  # fmt: skip
     return rows
 

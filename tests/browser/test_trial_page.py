@@ -33,7 +33,8 @@ def results(seeds):
         settings={
             "model": {"model": "conv", "width": 128, "encoder_layers": 2, "decoder_layers": 2,
                       "body": 460_000},
-            "training": {"warmup": 30, "minutes": None}, "sentences": {"train": 29_000}, "seeds": seeds,
+            "training": {"warmup": 30, "minutes": None}, "sentences": {"train": 29_000},
+            "seeds": seeds,
         },
         signatures={"BLEU": "nrefs:1|tok:13a"},
         runs=runs,
