@@ -4,7 +4,7 @@ of SentencePiece, and the normalizers of Hugging Face.
     python benchmarks/foreign.py -o benchmarks/results/foreign.json
     python benchmarks/foreign.py --text FILE... -o benchmarks/results/foreign.json
 
-Without `--text`, the text is made by `generate.py`. Four parts, each beside the library that the
+Without `--text`, the text is made by `generate.py`. Five parts, each beside the library that the
 file belongs to:
 
 - load: `volt.load` of an imported byte-level vocabulary of 128,000 and of 200,000 tokens, and
@@ -12,6 +12,7 @@ file belongs to:
 - import: the command `volt import` of that file, after Python's imports: reading, understanding,
   `volt.json` and its cache written, and both encoders compared on the built-in texts, for which
   the library reads the file too; and `from_file` alone;
+- read: the same without the comparison: `volt.import_vocabulary` and `save`;
 - unigram: a SentencePiece model of 32,000 pieces encodes lines;
 - normalizers: a tokenizer with one more normalizer step encodes lines. `odd` lines consist of what
   normalizers change: combining marks, Hangul letters, ligatures, full-width and control characters.
@@ -52,7 +53,7 @@ from page import _table
 
 SIZES = (128_000, 200_000)
 PIECES, MERGES = 32_000, 8_000  # of the Unigram model, and of the tokenizer with normalizers
-AT_LEAST = {"load": 5.0, "import": 0.5, "unigram": 2.0, "normalizers": 1.0}
+AT_LEAST = {"load": 5.0, "import": 0.5, "read": 0.5, "unigram": 2.0, "normalizers": 1.0}
 GATE_LINES = 2_000
 ODD = ("e\u0301", "a\u0323\u0302", "\u1100\u1161\u11a8", "가\u11a8", "ﬁ", "①", "½", "™", "Å", "İ",
        "ｶﾞ", "が", "ΑΣ", "\u00a0\u0301", "中文", "ﷺ", "\u0301", "e\u0302\u0301", "  ", "\t",
@@ -182,7 +183,12 @@ def reading(text: Path, lines: list[str], folder: Path, runs: int) -> list[dict[
             run_import(file, output)
 
         rows.append(compared("load", f"{size:,} tokens", load, from_file, runs))
+
+        def read_and_save(file: Path = file, output: Path = output) -> None:
+            volt.import_vocabulary(file)[0].save(output / "volt.json")
+
         rows.append(compared("import", f"{size:,} tokens", convert, from_file, runs))
+        rows.append(compared("read", f"{size:,} tokens", read_and_save, from_file, runs))
     return rows
 
 
