@@ -97,6 +97,20 @@ def test_a_model_without_its_type(tmp_path):
         same(engine, lambda text, of=library: of.encode(text, add_special_tokens=False).ids)
 
 
+def test_merges_are_not_left_out_by_chance(tmp_path):
+    """Dropout is for training: the same text has the same ids."""
+    data = json.loads(hugging_face("gpt2"))
+    data["model"]["dropout"] = 0.5
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data))
+    library = tokenizers.Tokenizer.from_str(hugging_face("gpt2"))
+    for native in (True, False):
+        opened = open_engine(path, native=native)
+        assert "model.dropout 0.5 is for training: switched off" in opened.messages
+        same(opened.engine, lambda text: library.encode(text, add_special_tokens=False).ids)
+    assert volt.verify(path, path).same
+
+
 def test_the_files_beside_a_tokenizer_json_are_honoured(tmp_path):
     (tmp_path / "tokenizer.json").write_text(hugging_face("gpt2"))
     size = len(json.loads(hugging_face("gpt2"))["model"]["vocab"])

@@ -233,9 +233,10 @@ class Subject:
 
     @property
     def pinned(self) -> frozenset[int]:
-        """The tokens that the settings of the model name, and those of the chat template."""
+        """The added tokens, those that the settings of the model name and those of the chat
+        template."""
         named = frozenset(() if self.checkpoint is None else self.checkpoint.special_ids)
-        return named | self.spoken
+        return self.original.added | named | self.spoken
 
     @property
     def whole(self) -> bool:
@@ -357,7 +358,7 @@ def refit(
     subject = Subject.opened(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress
     )
-    messages, pinned = subject.messages, subject.pinned | subject.original.added
+    messages, pinned = subject.messages, subject.pinned
     if subject.whole and not residues:
         engine, documents, used = subject.used_words()
         messages.append(whole_words.what_is_lost(engine))

@@ -66,6 +66,10 @@ class HuggingFace(Engine):
             # What a file says of padding and of longest lines is meant for another use.
             self.tokenizer.no_padding()
             self.tokenizer.no_truncation()
+            if dropout := head["model"].get("dropout"):
+                self.tokenizer.model.dropout = None
+                head = {**head, "model": {**head["model"], "dropout": None}}
+                self.messages.append(f"model.dropout {dropout} is for training: switched off")
         self.head, self.columns = head, columns
         model = head["model"]
         self.added = {one["content"]: one for one in head.get("added_tokens") or []}
@@ -150,24 +154,30 @@ class HuggingFace(Engine):
     # -------------------------------------------------------------------------------------- words
 
     def words(self, text: str) -> list[str]:
-        """Added tokens are found first, and are not among the words."""
-        parts = self._name_pattern.split(text) if self._name_pattern else [text]
+        """Added tokens are found first, some of them in the normalized text, and are not among the
+        words."""
+        as_it_is, normalized = self._finders
         words: list[str] = []
-        for part in parts:
-            if not part:
-                continue
-            if self.tokenizer.normalizer is not None:
-                part = self.tokenizer.normalizer.normalize_str(part)
-            if self.tokenizer.pre_tokenizer is not None:
-                words += [word for word, _ in self.tokenizer.pre_tokenizer.pre_tokenize_str(part)]
-            else:
-                words += cut_at_marks(part, self.names)
+        for part in as_it_is.between(text):
+            for rest in normalized.between(self._normalized(part)):
+                if self.tokenizer.pre_tokenizer is not None:
+                    cut = self.tokenizer.pre_tokenizer.pre_tokenize_str(rest)
+                    words += [word for word, _ in cut]
+                else:
+                    words += cut_at_marks(rest, self.names)
         return words
 
+    def _normalized(self, text: str) -> str:
+        normalizer = self.tokenizer.normalizer
+        return text if normalizer is None else str(normalizer.normalize_str(text))
+
     @cached_property
-    def _name_pattern(self) -> re.Pattern[str] | None:
-        names = sorted((name for name in self.added if name), key=lambda name: (-len(name), name))
-        return re.compile("|".join(map(re.escape, names))) if names else None
+    def _finders(self) -> tuple[AddedFinder, AddedFinder]:
+        """Of the added tokens that are found in the text as it is, and in the normalized text."""
+        plain = {name: one for name, one in self.added.items() if not one.get("normalized")}
+        others = {self._normalized(name): one for name, one in self.added.items()
+                  if name not in plain}  # fmt: skip
+        return AddedFinder(plain), AddedFinder(others)
 
     def inner(self) -> Inner:
         model, kind = self.data["model"], self.model_type
@@ -223,6 +233,30 @@ class HuggingFace(Engine):
         if self.folder is not None:
             files |= renumbered_beside(self.folder, change)
         return files
+
+
+class AddedFinder:
+    """Finds added tokens, and gives the text between them."""
+
+    def __init__(self, added: Mapping[str, Mapping[str, Any]]) -> None:
+        self.added = {name: one for name, one in added.items() if name}
+        names = sorted(self.added, key=lambda name: (-len(name), name))
+        forms = (rf"(?<!\w){re.escape(name)}(?!\w)" if self.added[name].get("single_word")
+                 else re.escape(name) for name in names)  # fmt: skip
+        self.pattern = re.compile("|".join(forms)) if names else None
+
+    def between(self, text: str) -> list[str]:
+        """Some tokens take the white space beside them."""
+        if self.pattern is None:
+            return [text] if text else []
+        parts, last, strips = [], 0, False
+        for match in self.pattern.finditer(text):
+            one, part = self.added[match[0]], text[last : match.start()]
+            part = part.lstrip() if strips else part
+            parts.append(part.rstrip() if one.get("lstrip") else part)
+            last, strips = match.end(), bool(one.get("rstrip"))
+        parts.append(text[last:].lstrip() if strips else text[last:])
+        return [part for part in parts if part]
 
 
 def cut_at_marks(text: str, names: Sequence[str | None]) -> list[str]:

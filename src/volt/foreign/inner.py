@@ -66,7 +66,12 @@ def merging(
     whole_words: bool = False,
 ) -> Inner:
     """A model that merges: by ranked `pairs`, or by the `ranks` of tokens, of which lower ones come
-    first and equal ones are made from the left."""
+    first and equal ones are made from the left. Of `named`, those are never merged that are
+    not letters and that no pair makes: the others may come out of words, too."""
+    listed = {left + right for left, right in pairs or []}
+    spoken = {i for i in named if (name := names[i]) is not None and pairs is not None
+              and i != unknown_id and (len(name) == 1 or name in listed)}  # fmt: skip
+    named = named - spoken
     ids = {name: i for i, name in enumerate(names) if name is not None and i not in named}
     symbols = WORD_END.symbols if suffix == END_MARK else list
     base = {name for name in ids if len(symbols(name)) == 1 and ids[name] not in byte_ids}

@@ -43,7 +43,7 @@ class Original:
     @property
     def added(self) -> frozenset[int]:
         """Added tokens that are ordinary tokens to volt. The file names them, so they stay."""
-        if self.engine is None or not self.exact:
+        if self.engine is None:
             return frozenset()
         tokens = self.vocabulary.tokens
         return frozenset(i for i in self.engine.named if tokens[i].kind in ("merged", "piece"))
