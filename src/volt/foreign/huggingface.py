@@ -34,7 +34,7 @@ from volt.formats.huggingface.folder import (
     CONFIG,
     TOKENIZER_CONFIG,
     read_beside,
-    with_names_beside,
+    with_beside,
 )
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.tokenizing.schemas import TOKEN_IDS
@@ -96,7 +96,7 @@ class HuggingFace(Engine):
     def data(self) -> dict[str, Any]:
         """The value of the file, with the names that are beside it."""
         whole: dict[str, Any] = self.content.whole
-        return whole if self.folder is None else with_names_beside(whole, self.folder)[0]
+        return whole if self.folder is None else with_beside(whole, self.folder)[0]
 
     @cached_property
     def names(self) -> list[str | None]:  # type: ignore[override]

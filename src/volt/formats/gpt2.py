@@ -16,13 +16,20 @@ from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Format, Written
 from volt.formats.files import read_merges
+from volt.formats.huggingface.classes import (
+    CLASS_NAMES,
+    CONFIG,
+    GPT2_CLASSES,
+    NFC_CLASSES,
+    class_of,
+)
 from volt.formats.huggingface.folder import (
     PLAIN_NAME,
     config,
     named_beside,
     read_roles,
     settings_of,
-    with_names_beside,
+    with_beside,
 )
 from volt.formats.huggingface.parts import (
     BYTE_LEVEL,
@@ -40,12 +47,8 @@ from volt.tokenizing.schemas import TOKEN_IDS
 from volt.tokenizing.vocabulary import Vocabulary
 
 HEAD = "#version: 0.2"
-CONFIG = "tokenizer_config.json"
 PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 """The two names of the two files."""
-GPT2_CLASSES = ("GPT2", "Roberta", "Bart", "Longformer", "LED", "Blenderbot", "Whisper", "CodeGen",
-                "GPTNeoX", "Deberta", "OPT", "MVP")  # fmt: skip
-"""Classes of transformers that cut text as GPT-2 does."""
 CLIP_PATTERN = (
     r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 )
@@ -80,7 +83,7 @@ def read(path: Path, pattern: str | None = None) -> Parsed:
     """The folder, or either file with the other one beside it."""
     folder = path if path.is_dir() else path.parent
     found = pair_data(folder, pattern)
-    parsed = parse(str(folder / found.names[0]), with_names_beside(found.data, folder)[0])
+    parsed = parse(str(folder / found.names[0]), with_beside(found.data, folder)[0])
     parsed.form = "gpt2"
     parsed.messages.append(found.said)
     read_roles(parsed, found.data, folder)
@@ -133,15 +136,15 @@ def _parts(
         return {"pre_tokenizer": in_sequence(steps)}, "the pattern is the one given"
     if names[0] == "encoder.json":
         return {"pre_tokenizer": BYTE_LEVEL}, "encoder.json and vocab.bpe: GPT-2's pattern"
-    named = str(settings.get("tokenizer_class", ""))
-    kind = named.removesuffix("Fast").removesuffix("Tokenizer")
+    kind, named = class_of(settings), str(settings.get("tokenizer_class", ""))
     said = f"{CONFIG} names {named}"
     prefix = bool(settings.get("add_prefix_space", False))
+    parts: Data = {"normalizer": {"type": "NFC"}} if kind in NFC_CLASSES else {}
     if kind in GPT2_CLASSES:
-        return {"pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": prefix}}, said
+        return {**parts, "pre_tokenizer": {**BYTE_LEVEL, "add_prefix_space": prefix}}, said
     if kind in ("Qwen2", "Qwen3"):
         cuts = in_sequence(cutting_parts(PRETOKENIZERS["byte-level:qwen2"]))
-        return {"normalizer": {"type": "NFC"}, "pre_tokenizer": cuts}, said
+        return {**parts, "pre_tokenizer": cuts}, said
     if kind == "CLIP":
         return clip_parts(), said
     raise SettingsError(
@@ -174,18 +177,24 @@ def clip_parts() -> Data:
 
 
 def _added(vocab: Data, folder: Path, settings: Data) -> list[Data]:
-    """The tokens that tokenizer_config.json and special_tokens_map.json name, if they are tokens.
-    Those of added_tokens_decoder have their flags there, and are added by `with_names_beside`."""
-    contents: list[str] = []
-    for table in (settings, settings_of(folder, "special_tokens_map.json")):
-        for key, value in table.items():
-            name = value.get("content") if isinstance(value, dict) else value
-            if key.endswith("_token") and isinstance(name, str):
-                contents.append(name)
-    contents += FIRST_ADDED
+    """The tokens that tokenizer_config.json and special_tokens_map.json name, or else the class, if
+    they are tokens. Those of added_tokens_decoder have their flags there, and are added by
+    `with_beside`."""
+    names = CLASS_NAMES.get(class_of(settings), {})
+    given: Data = {**names, **settings_of(folder, "special_tokens_map.json"), **settings}
+    found: dict[str, Data] = {}
+    for key, value in given.items():
+        one = {**PLAIN_NAME, "lstrip": key == "mask_token" and bool(names)}
+        if isinstance(value, dict):
+            one |= {flag: bool(value.get(flag, False)) for flag in PLAIN_NAME}
+            value = value.get("content")
+        if key.endswith("_token") and isinstance(value, str):
+            found.setdefault(value, one)
+    for name in () if names else FIRST_ADDED:
+        found.setdefault(name, PLAIN_NAME)
     listed = {one["content"] for one in named_beside(folder).values()}
-    return [{"id": vocab[name], "content": name, **PLAIN_NAME, "special": True}
-            for name in dict.fromkeys(contents) if name in vocab.keys() - listed]  # fmt: skip
+    return [{"id": vocab[name], "content": name, **flags, "special": True}
+            for name, flags in found.items() if name in vocab.keys() - listed]  # fmt: skip
 
 
 FORMAT = Format(

@@ -11,6 +11,7 @@ from volt.base.gate import SETTINGS, read_bytes, read_json
 from volt.base.schema import brief, check, optional, table, text
 from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
+from volt.formats.huggingface.classes import CONFIG, with_settings
 from volt.formats.huggingface.file import Columns, TokenizerJson
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
@@ -21,7 +22,7 @@ ANY_INPUT = 1000000000000000019884624838656
 """`model_max_length` where no length is said: what transformers itself writes then."""
 LONGEST_INPUT = 2**53
 TEMPLATE = "chat_template.jinja"
-CONFIG, ADDED = "tokenizer_config.json", "added_tokens.json"
+ADDED = "added_tokens.json"
 GENERATION, OF_THE_FILE = "generation_config.json", ("_from_model_config", "transformers_version")
 PLAIN_NAME = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 """An added token that is found anywhere, as it is."""
@@ -150,9 +151,16 @@ def roles_beside(
     return as_usual(roles, unknown, special), told
 
 
-def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """A `tokenizer.json` with the added tokens that only the files beside it have, which
-    `transformers` adds; and what to say of them."""
+def with_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """A `tokenizer.json` as `transformers` uses it with the files beside it, and what they change:
+    added tokens, and settings that its class applies."""
+    data, told = with_settings(data, settings_of(folder, CONFIG))
+    data, more = _with_names_beside(data, folder)
+    return data, [*told, *more]
+
+
+def _with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """With the added tokens that only the files beside it have."""
     listed = data.get("added_tokens") or []
     known = {one["content"] for one in listed}
     vocab = data["model"]["vocab"]
@@ -173,11 +181,11 @@ def with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, Any
 def read_beside(
     found: TokenizerJson, folder: Path | None
 ) -> tuple[dict[str, Any], Columns | None, list[str]]:
-    """The value of a file, its columns, and what to say: with the added tokens that only the files
-    beside it have. If there are some, all of it is read, and there are no columns."""
-    if folder is None or not with_names_beside(found.head, folder)[1]:
+    """The value of a file, its columns, and what to say: as the files beside it change it. If they
+    do, all of it is read, and there are no columns."""
+    if folder is None or not with_beside(found.head, folder)[1]:
         return found.head, found.columns, []
-    head, told = with_names_beside(found.whole, folder)
+    head, told = with_beside(found.whole, folder)
     return head, None, told
 
 
