@@ -96,7 +96,8 @@ def test_words_are_those_between_added_tokens(name, flags, tmp_path):
     path = tmp_path / "tokenizer.json"
     path.write_text(made.to_str())
     engine = open_engine(path, native=False).engine
-    for text in ("lather the  the, other", " Foo bar\n\n foo bar Foo bars", "fe\u0302te ê \t the \n"):
+    texts = ("lather the  the, other", " Foo bar\n\n foo bar Foo bars", "fe\u0302te ê \t the \n")
+    for text in texts:
         ids = [one.id for word in engine.words(text) for one in made.model.tokenize(word)]
         assert ids == [i for i in made.encode(text, add_special_tokens=False).ids
                        if i not in engine.named], text  # fmt: skip

@@ -133,7 +133,8 @@ def test_flags_of_a_special_token_beside_two_files(file, tmp_path):
     number = data["model"]["vocab"]["<mask>"] = len(data["model"]["vocab"])
     write_pair(tmp_path, json.dumps(data))
     for name in ("tokenizer_config.json", file):
-        config = {"tokenizer_class": "GPT2Tokenizer"} | ({"mask_token": MASK} if name == file else {})
+        config = {"tokenizer_class": "GPT2Tokenizer"}
+        config |= {"mask_token": MASK} if name == file else {}
         (tmp_path / name).write_text(json.dumps(config))
     engine = open_engine(tmp_path).engine
     assert engine.encode("a  <mask>b") == [*engine.encode("a"), number, *engine.encode("b")]

@@ -363,3 +363,16 @@ def test_random_word_pieces(tmp_path_factory, data, text, other):
     )
     if before.unknown_id not in before.encode(text):
         assert len(after.encode(text)) <= len(before.encode(text))
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])
+def test_no_new_token_has_a_nul(kind, tmp_path):
+    """SentencePiece reads no model with one."""
+    path = tmp_path / "a.model"
+    options = {"byte_fallback": False} if kind == "bpe" else {}
+    path.write_bytes(sentencepiece_model(kind, **options))
+    number = 2 if kind == "char" else 4
+    result = volt.extend(path, [["x\0y \0\0\0 ʬʬʬ x\0y ʬʬʬ", "ʭʭʭ ʭ ʬ"] * 9], number)
+    result.save(tmp_path / "out")
+    assert open_engine(tmp_path / "out" / "a.model", native=False).engine.encode("x\0y ʬʬʬ")
+    assert not any("\0" in one.text for one in result.added)

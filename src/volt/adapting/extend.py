@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from volt.adapting.matching import matched_rows
 from volt.adapting.own_candidates import look_up_for, own_merges, restrict, token_frequencies
 from volt.adapting.refit import Changed, RefitResult, Subject
-from volt.adapting.whole_words import kept_tokens, new_tokens, what_is_new
+from volt.adapting.whole_words import NUL, kept_tokens, new_tokens, what_is_new
 from volt.adapting.words import FittingText
 from volt.base.checks import check_at_least
 from volt.base.errors import InputError, SettingsError
@@ -245,7 +245,7 @@ def new_characters(old: Vocabulary, counts: WordCounts, min_frequency: int) -> l
     usual = sorted((c for c, n in found.items() if n >= min_frequency * counts.unit),
                    key=lambda c: (-found[c], c))  # fmt: skip
     marked = old.marks in (WORD_END, INNER)
-    tokens = [form for c in usual if c != SPACE_MARK
+    tokens = [form for c in usual if c not in (SPACE_MARK, NUL)
               for form in (old.marks.spell(c) if marked else [c])]  # fmt: skip
     return [token for token in tokens if token not in old.ids]
 

@@ -12,6 +12,10 @@ from volt.base.errors import InputError, SettingsError
 from volt.foreign.base import Added, Engine
 
 
+NUL = "\0"
+"""The end of a text to SentencePiece, which reads no file with a token that contains it."""
+
+
 def kept_tokens(
     engine: Engine, used: Counter[str], pinned: frozenset[int], size: int | None
 ) -> set[int]:
@@ -33,7 +37,8 @@ def kept_tokens(
 def new_tokens(engine: Engine, used: Counter[str], add: int, min_frequency: int) -> list[Added]:
     """The most frequent words or characters that the tokenizer lacks."""
     known = {*engine.names}
-    found = [word for word, number in used.items() if number >= min_frequency and word not in known]
+    found = [word for word, number in used.items()
+             if number >= min_frequency and word not in known and NUL not in word]  # fmt: skip
     if len(found) < add:
         raise InputError(
             f"the text has only {len(found):,} {kinds_of(engine)} that the tokenizer lacks and "
