@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from volt.adapting.extend import extend as extend
     from volt.adapting.join import Joined as Joined
     from volt.adapting.join import join as join
-    from volt.adapting.refit import RefitResult as RefitResult
     from volt.adapting.refit import refit as refit
+    from volt.adapting.subject import RefitResult as RefitResult
     from volt.base.errors import InputError as InputError
     from volt.base.errors import SettingsError as SettingsError
     from volt.base.errors import TransportError as TransportError
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "adapting.extend": ("extend",),
     "adapting.join": ("Joined", "join"),
-    "adapting.refit": ("RefitResult", "refit"),
+    "adapting.refit": ("refit",),
+    "adapting.subject": ("RefitResult",),
     "base.errors": ("InputError", "SettingsError", "TransportError", "VoltError", "VoltWarning"),
     "comparison": ("Comparison", "compare"),
     "counting.count": ("count",),

@@ -16,7 +16,7 @@ import volt
 from interop.samples import learned, sample_lines
 from volt import InputError, Tokenizer
 from volt.adapting.checkpoint import NewRows, _to_bfloat16, open_checkpoint
-from volt.adapting.refit import open_model
+from volt.adapting.subject import open_model
 from volt.foreign.original import Original
 from volt.proposing.tokens import Token
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from volt.adapting.matching import matched_rows
 from volt.adapting.own_candidates import look_up_for, own_merges, restrict, token_frequencies
-from volt.adapting.refit import Changed, RefitResult, Subject
+from volt.adapting.subject import Changed, RefitResult, Subject
 from volt.adapting.whole_words import NUL, kept_tokens, new_tokens, what_is_new
 from volt.adapting.words import FittingText
 from volt.base.checks import check_at_least

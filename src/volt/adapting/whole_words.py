@@ -11,7 +11,6 @@ from collections import Counter
 from volt.base.errors import InputError, SettingsError
 from volt.foreign.base import Added, Engine
 
-
 NUL = "\0"
 """The end of a text to SentencePiece, which reads no file with a token that contains it."""
 

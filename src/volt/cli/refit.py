@@ -19,7 +19,7 @@ from volt.cli.console import print_json, progress_for, say, say_lines
 from volt.settings import ChoiceSettings, ReadSettings
 
 if TYPE_CHECKING:
-    from volt.adapting.refit import RefitResult
+    from volt.adapting.subject import RefitResult
 
 
 FAR = 0.1

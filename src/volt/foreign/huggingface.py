@@ -28,10 +28,10 @@ from volt.foreign.examine import examine_tokenizer_json
 from volt.foreign.inner import Inner, looking_up, merging, word_model
 from volt.foreign.json_text import JsonText, dumped, laid_out
 from volt.foreign.settings_ids import renumbered
+from volt.formats.huggingface.classes import CONFIG
 from volt.formats.huggingface.file import tokenizer_json
 from volt.formats.huggingface.folder import (
     ADDED,
-    CONFIG,
     TOKENIZER_CONFIG,
     read_beside,
     with_beside,

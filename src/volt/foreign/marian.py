@@ -18,7 +18,8 @@ from volt.foreign.base import Added, Change, Engine, by_id
 from volt.foreign.huggingface import renumbered_beside, rewritten_table
 from volt.foreign.inner import ROUNDING, Inner, looking_up
 from volt.foreign.sentencepiece import SentencePieceModel, rewritten_model
-from volt.formats.huggingface.folder import CONFIG, settings_of
+from volt.formats.huggingface.classes import CONFIG
+from volt.formats.huggingface.folder import settings_of
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import NORMAL, UNIGRAM
 from volt.tokenizing.schemas import TOKEN_IDS

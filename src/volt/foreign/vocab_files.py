@@ -16,7 +16,8 @@ from volt.foreign.huggingface import (
     rewritten_table,
 )
 from volt.formats.gpt2 import clip_parts, pair_data
-from volt.formats.huggingface.folder import CONFIG, PLAIN_NAME, settings_of
+from volt.formats.huggingface.classes import CONFIG
+from volt.formats.huggingface.folder import PLAIN_NAME, settings_of
 from volt.formats.huggingface.parts import bert_parts, whole_file
 
 
