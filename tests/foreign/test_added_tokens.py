@@ -5,7 +5,7 @@ import json
 
 import pytest
 import tokenizers
-from published import HUGGING_FACE, corpus, hugging_face
+from published import HUGGING_FACE, corpus, hugging_face, write_ranks
 
 import volt
 from volt.foreign.check_lines import built_in
@@ -101,3 +101,40 @@ def test_words_are_those_between_added_tokens(name, flags, tmp_path):
         ids = [one.id for word in engine.words(text) for one in made.model.tokenize(word)]
         assert ids == [i for i in made.encode(text, add_special_tokens=False).ids
                        if i not in engine.named], text  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["tokenizer.model", "tiktoken.model", "some.tiktoken"])
+def test_special_tokens_beside_ranks_keep_their_ids(name, tmp_path):
+    """Models whose ranks file does not say them have them in tokenizer_config.json."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    write_ranks(folder / name)
+    special = {"<|eot|>": 420, "<|pad|>": 421}
+    listed = {str(i): {"content": text, "special": True} for text, i in special.items()}
+    config = {"added_tokens_decoder": listed, "eos_token": "<|eot|>", "chat_template": "<|eot|>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    (folder / "generation_config.json").write_text('{"eos_token_id": 420, "top_p": 0.90}')
+    pattern = "byte-level:llama3"
+    engine = open_engine(folder, pattern=pattern).engine
+    assert [engine.names[i] for i in sorted(engine.named)] == [*special] and engine.size == 422
+    text = [[*corpus()[:300]]]
+    for result in (volt.refit(folder, text, pattern=pattern),
+                   volt.extend(folder, text, 9, pattern=pattern)):  # fmt: skip
+        out = tmp_path / f"out-{len(result.added)}"
+        result.save(out)
+        now = {name: int(result.id_map[i]) for name, i in special.items()}
+        assert json.loads((out / f"{name}.json").read_text())["special_tokens"] == now
+        config = json.loads((out / "tokenizer_config.json").read_text())
+        assert [*config["added_tokens_decoder"]] == [*map(str, now.values())]
+        settings = (out / "generation_config.json").read_text()
+        assert settings == f'{{"eos_token_id": {now["<|eot|>"]}, "top_p": 0.90}}'
+        after = open_engine(out / name).engine
+        assert {after.names[i]: i for i in after.named} == now
+        assert after.size == len(result.vocabulary)
+
+
+def test_added_tokens_of_another_tokenizer_are_not_those_of_ranks(tmp_path):
+    write_ranks(tmp_path / "some.tiktoken")
+    (tmp_path / "added_tokens.json").write_text('{"<x>": 300}')
+    opened = open_engine(tmp_path / "some.tiktoken", pattern="byte-level:llama3")
+    assert not opened.engine.named and "no some.tiktoken.json: no special tokens" in opened.messages

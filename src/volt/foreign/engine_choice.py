@@ -102,7 +102,7 @@ def _library_engine(place: Path, found: Identified, pattern: str | None) -> Engi
             str(file), read_bytes(file), folder=folder if place.is_dir() else None,
             file_name=file.name,
         ),
-        "tiktoken": lambda: open_ranks(file, pattern),
+        "tiktoken": lambda: open_ranks(file, pattern, is_alone=not place.is_dir()),
         "tekken": lambda: open_tekken(file),
         "gpt2": lambda: open_pair(place if place.is_dir() else place.parent, pattern),
         "bert": lambda: BertVocabulary(file),

@@ -18,7 +18,7 @@ from volt.foreign.examine import LONGEST_PATTERN
 from volt.foreign.huggingface import renumbered_beside
 from volt.foreign.inner import Inner, merging
 from volt.foreign.json_text import JsonText, dumped, laid_out
-from volt.formats.tiktoken import EMPTY, read_ranks, settings_path
+from volt.formats.tiktoken import EMPTY, read_ranks, settings_path, special_beside
 from volt.tokenizing.schemas import MOST_TOKENS
 
 _RANK = whole(0, MOST_TOKENS - 1)
@@ -40,8 +40,10 @@ class TikToken(Engine):
     def __init__(
         self, name: str, ranks: Mapping[bytes, int], pattern: str, special: Mapping[str, int],
         kind: str = "tiktoken", file: Path | None = None, offset: int = 0,
+        folder: Path | None = None,
     ) -> None:  # fmt: skip
         self.name, self.kind, self.file, self.offset = name, kind, file, offset
+        self.folder = folder
         self.ranks, self.pattern, self.special = dict(ranks), pattern, dict(special)
         self.messages = []
         _examine(name, self.ranks, pattern, self.special)
@@ -94,8 +96,8 @@ class TikToken(Engine):
         settings = {"pat_str": self.pattern, "special_tokens": special}
         told = json.dumps(settings, ensure_ascii=False, indent=1) + "\n"
         files[settings_path(Path(name)).name] = told.encode()
-        if self.file is not None and self.file.name == "tokenizer.model":
-            files |= renumbered_beside(self.file.parent, change)
+        if self.folder is not None:
+            files |= renumbered_beside(self.folder, change)
         return files
 
     def _rewrite_tekken(self, change: Change, file: Path) -> dict[str, bytes]:
@@ -140,10 +142,15 @@ def _examine(
         raise InputError(f"{name}: a special token has no id below {MOST_TOKENS:,}")
 
 
-def open_ranks(path: Path, pattern: str | None) -> TikToken:
-    """A ranks file."""
+def open_ranks(path: Path, pattern: str | None, is_alone: bool = True) -> TikToken:
+    """A ranks file; with the files beside it, if it is that of a model's folder."""
     found = read_ranks(path, pattern)
-    engine = TikToken(str(path), found.ranks, found.pattern, found.special, file=path)
+    added = special_beside(path.parent, found.ranks)
+    alone = is_alone and path.name != "tokenizer.model" and not added
+    engine = TikToken(
+        str(path), found.ranks, found.pattern, found.special, file=path,
+        folder=None if alone else path.parent,
+    )  # fmt: skip
     engine.messages += found.messages
     return engine
 

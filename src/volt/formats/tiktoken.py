@@ -22,6 +22,8 @@ from volt.counting.words import CUSTOM, PRETOKENIZERS
 from volt.formats import reasons
 from volt.formats.assembly import MOST_UNUSED, Parsed
 from volt.formats.base import Format, Written
+from volt.formats.huggingface.classes import CONFIG
+from volt.formats.huggingface.folder import ADDED, named_beside
 from volt.formats.patterns import known_to_tiktoken, regular_expression
 from volt.tokenizing.merge_pairs import merged_by_rank
 from volt.tokenizing.schemas import TOKEN_IDS
@@ -86,7 +88,8 @@ class RanksFile:
 
 def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
     """A file with a token in base64 and its rank per line. Pattern and special tokens are beside
-    it, as volt writes them; or the pattern is given, or known by the number of ranks."""
+    it, as volt writes them; or the pattern is given, or known by the number of ranks, and special
+    tokens are the added ones of a model's folder."""
     ranks: dict[bytes, int] = {}
     for number, line in enumerate(read_lines(path), 1):
         if not line:
@@ -109,9 +112,15 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
     if cut and len(set(ranks.values())) < len(ranks):
         raise InputError(f"{path}: two tokens have the same rank{cut}")
     settings = settings_path(path)
+    added = special_beside(path.parent, ranks)
     if settings.exists():
-        return RanksFile(ranks, *_read_settings(settings), [])
+        cuts, special = _read_settings(settings)
+        more = {name: i for name, i in added.items() if i not in special.values()}
+        return RanksFile(ranks, cuts, {**more, **special}, [])
     messages = [f"no {settings.name}: no special tokens"]
+    if added:
+        some = f"{plural(len(added), 'special token')}, such as {next(iter(added))!r}"
+        messages = [f"{some}, from {CONFIG} or {ADDED}"]
     found = regular_expression(pattern)
     if found is None:
         known = BY_RANKS.get(len(ranks))
@@ -123,7 +132,14 @@ def read_ranks(path: Path, pattern: str | None = None) -> RanksFile:
             )
         found = PRETOKENIZERS[known].pattern or ""
         messages.append(f"{len(ranks):,} ranks: the pattern {known}")
-    return RanksFile(ranks, found, {}, messages)
+    return RanksFile(ranks, found, added, messages)
+
+
+def special_beside(folder: Path, ranks: Mapping[bytes, int]) -> dict[str, int]:
+    """The added tokens of the files in a folder, unless they belong to another tokenizer: then some
+    of their ids are ranks."""
+    found = {one["content"]: i for i, one in sorted(named_beside(folder).items())}
+    return {} if {*found.values()} & {*ranks.values()} else found
 
 
 def _read_settings(file: Path) -> tuple[str, dict[str, int]]:
