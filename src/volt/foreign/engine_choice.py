@@ -7,13 +7,16 @@ texts and on the text at hand. Otherwise the library runs it, and one line says 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from volt.base.errors import UnreadableError, VoltError
 from volt.base.gate import named, read_bytes
+from volt.counting.marks import SPACE_MARK
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import texts_for
 from volt.foreign.checked_text import checked_texts
@@ -36,6 +39,9 @@ from volt.tokenizing.roles import NAMED, as_usual
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
+AFTER_A_LETTER = re.compile(f"[^{SPACE_MARK}]{SPACE_MARK}")
+MOST_TRIED = 20
+"""Tokens over two words; a library ends words before all spaces or before none."""
 LONGEST_REASON = 200
 """Characters of why volt can't encode a file that are shown."""
 NO_LIBRARY = ("subword-nmt", "opennmt", "fairseq", "marian", "text")
@@ -128,12 +134,16 @@ def _checked(own: Engine, said: str, texts: Sequence[str]) -> Opened:
         else:
             native = Native(Tokenizer(vocabulary), own.kind, own)
             difference = first_difference(native, own, texts)
-            if difference is None:
+            reaching = token_over_words(vocabulary, own) if difference is None else None
+            if reaching is not None:
+                why = f"volt cuts words inside of the token {reaching[:40]!r}"
+            elif difference is None:
                 mine = "" if not texts else " and on yours"
                 line = (f"{said}, encoded by volt: the same ids as {own.library} on the built-in "
                         f"texts{mine}")  # fmt: skip
                 return Opened(native, line)
-            why = f"volt gives other ids for {difference[:60]!r}"
+            else:
+                why = f"volt gives other ids for {difference[:60]!r}"
     except UnreadableError:
         raise
     except VoltError as error:
@@ -170,6 +180,19 @@ def parse_engine(own: Engine) -> Parsed | None:
         return parsed
     if isinstance(own, TikToken):
         return tiktoken.parse(own.name, own.ranks, own.pattern, own.special, own.offset)
+    return None
+
+
+def token_over_words(vocabulary: Vocabulary, own: Engine) -> str | None:
+    """A token that goes on after a space, if the library does not end words there: texts that have
+    it may be rare."""
+    if not vocabulary.rule.mode.space_before:
+        return None
+    found = (name for name in vocabulary.of_kind("merged", "piece")
+             if AFTER_A_LETTER.search(name))  # fmt: skip
+    for name in islice(found, MOST_TRIED):
+        if any(map(AFTER_A_LETTER.search, own.words(name.replace(SPACE_MARK, " ")))):
+            return name
     return None
 
 

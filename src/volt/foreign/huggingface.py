@@ -165,7 +165,21 @@ class HuggingFace(Engine):
                     words += [word for word, _ in cut]
                 else:
                     words += cut_at_marks(rest, self.names)
-        return words
+        if self._without_unknown is None:
+            return words
+        left = ("".join(c for c in word if c in self._without_unknown) for word in words)
+        return [word for word in left if word]
+
+    @cached_property
+    def _without_unknown(self) -> frozenset[str] | None:
+        """The characters that are left of a text where all others vanish."""
+        model = self.data["model"]
+        if (self.model_type != "BPE" or model.get("byte_fallback") or self.byte_level
+                or self.unknown_id is not None):  # fmt: skip
+            return None
+        suffix = model.get("end_of_word_suffix") or ""
+        letters = (name.removesuffix(suffix) for name in model["vocab"])
+        return frozenset(letter for letter in letters if len(letter) == 1)
 
     def _normalized(self, text: str) -> str:
         normalizer = self.tokenizer.normalizer
@@ -196,12 +210,18 @@ class HuggingFace(Engine):
             listed_pairs = (one.split(" ") if isinstance(one, str) else one
                             for one in model["merges"])  # fmt: skip
             pairs = [(left, right) for left, right in listed_pairs]
-            return merging(
+            found = merging(
                 self.names, self.named, pairs=pairs, byte_level=not suffix and self.byte_level,
                 suffix=suffix, unknown_id=self.unknown_id, byte_ids=self.byte_ids,
                 fuse_unknown=bool(model.get("fuse_unk")),
                 whole_words=bool(model.get("ignore_merges")),
             )  # fmt: skip
+            if self._without_unknown is not None and found.vocabulary.unknown_id is None:
+                raise SettingsError(
+                    f"{self.name}: model.unk_token: none, and no byte or special tokens: what is "
+                    "unknown vanishes, and it can't be refitted or extended"
+                )
+            return found
         if kind == "Unigram":
             listed = [float(score) for _, score in model["vocab"]]
             scores = [*listed, *[0.0] * (self.size - len(listed))]

@@ -100,6 +100,9 @@ def merging(
             kind = "piece"
         tokens.append(Token(text, kind))
     unknown: Unknown = "byte" if byte_level or byte_ids else "unk"
+    if unknown_id is None and unknown == "unk":
+        # Unknown characters vanish, so they are not in the words, and any name will do.
+        unknown_id = next((i for i, token in enumerate(tokens) if token.kind == "special"), None)
     mode = "byte-level" if byte_level else "whitespace" if suffix else "metaspace"
     vocabulary = Vocabulary(
         rule=WordRule(mode),
