@@ -1,6 +1,7 @@
 """Compare per kind of text: tables, parity, Gini, CSV and LaTeX."""
 
 import csv
+import html
 import io
 import subprocess
 import sys
@@ -129,6 +130,23 @@ def test_kinds_of_text_have_models_of_their_own_and_a_note_says_so(tmp_path):
     assert "under a model of that kind alone" in apart.bits_note
     whole = volt.compare([tmp_path / "out"], list(found.values())).bits_note
     assert whole and "of that kind alone" not in whole
+
+
+def test_bits_per_byte_come_with_a_note_on_the_text_that_their_model_learned_from(folder):
+    """32,000 tokens looked 7% better than the answer of `volt learn` on a small test set."""
+    found = compared(folder, ("en", "en.txt"))
+    assert f"nine tenths of these {found.lines} lines" in found.bits_note
+    assert "favours large vocabularies" in found.bits_note and "volt learn" in found.bits_note
+    shown = str(found)
+    assert shown.splitlines()[: len(as_text(found))] == as_text(found)
+    assert f"note: {found.bits_note}" in shown.splitlines()
+    assert html.escape(found.bits_note) in found._repr_html_()
+
+
+def test_what_depends_on_the_text_says_so(folder):
+    """`volt info` counts residues on the text that was learned from, `compare` on its own."""
+    heads = as_text(compared(folder, ("en", "en.txt")), 1000)[0]
+    assert "unused here" in heads and "residues here" in heads
 
 
 def test_the_page_says_what_every_figure_means(tmp_path):

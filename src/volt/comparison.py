@@ -37,11 +37,12 @@ MODEL_ORDER = 3
 HELD_OUT = 10
 """One line in this many is held out."""
 BITS_NOTE = (
-    "bits per byte are measured over lines here and word by word in volt learn: compare them "
-    "within this table only"
+    "bits per byte: a small model learns from nine tenths of these {lines} and nothing else. With "
+    "little text it favours large vocabularies, so choose a size by the quality that volt learn "
+    "prints. Compare figures within this table only: volt learn measures word by word"
 )
 KINDS_NOTE = (
-    "; those of a kind of text are under a model of that kind alone, so those of all kinds "
+    ". Those of a kind of text are under a model of that kind alone, so those of all kinds "
     "together can lie above each of them"
 )
 
@@ -115,13 +116,24 @@ class Comparison:
         """What to know about bits per byte; empty where there are none."""
         if all(row.bits_per_byte is None for row in self.rows):
             return ""
-        return BITS_NOTE + (KINDS_NOTE if self.rows[0].kinds else "")
+        note = BITS_NOTE.format(lines=plural(self.lines, "line"))
+        return note + (KINDS_NOTE if self.rows[0].kinds else "")
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know about the tables."""
+        of_rows = [f"{row.name}: {message}" for row in self.rows for message in row.messages]
+        return [*self.messages, *filter(None, [self.bits_note]), *of_rows]
 
     def summary(self) -> dict[str, Any]:
         return {**asdict(self), "bits_note": self.bits_note}
 
+    def __str__(self) -> str:
+        """The tables and notes, as the terminal shows them."""
+        return "\n".join([*as_text(self), *(f"note: {note}" for note in self.notes)])
+
     def _repr_html_(self) -> str:
-        """In a notebook: the tables."""
+        """In a notebook: the tables and notes."""
         from volt.report.notebook import comparison_html
 
         return comparison_html(self)
@@ -412,12 +424,13 @@ COLUMNS = (
         "Share of the tokens that are only a part of a character.",
     ),
     Column(
-        "unused", "unused", ".1%", "unused",
+        "unused", "unused here", ".1%", "unused on this text",
         "Share of the vocabulary that the text does not use; special and byte tokens apart.",
     ),
     Column(
-        "residues", "residues", ",d", "residues",
-        "Tokens that the text makes and always merges on, so that it never shows them.",
+        "residues", "residues here", ",d", "residues on this text",
+        "Tokens that the text makes and always merges on, so that it never shows them. The smaller "
+        "the text, the more there are.",
     ),
     Column(
         "overlap", "overlap", ".1%", "overlap with the first",

@@ -169,7 +169,7 @@ def test_info_says_of_a_foreign_tokenizer_what_it_says_of_a_vocabulary_of_volt(f
     assert lines["kind"] == "a tokenizer.json of Hugging Face"
     assert lines["special tokens"] == "<pad>, <s>, </s>, <unk>"
     assert lines["encoding"] == "merge, as BPE does"
-    assert re.fullmatch(r"\d+\.\d%", lines["share unused"])
+    assert re.fullmatch(r"\d+\.\d%", lines["share unused on this text"])
     assert re.fullmatch(r"\d+ tokens", lines["part of a character"])
 
 

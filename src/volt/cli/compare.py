@@ -63,10 +63,7 @@ def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> N
         print_json(comparison.summary())
     else:
         print(*as_text(comparison), sep="\n")
-    messages = [*comparison.messages, *filter(None, [comparison.bits_note])]
-    say(shown.quiet, *(f"note: {message}" for message in messages))
-    for row in comparison.rows:
-        say(shown.quiet, *(f"note: {row.name}: {message}" for message in row.messages))
+    say(shown.quiet, *(f"note: {message}" for message in comparison.notes))
     if asked.output is not None:
         say(shown.quiet, f"written to {asked.output}")
 

@@ -29,6 +29,12 @@ ON_TEXT = {
     "residues": "residues",
 }  # fmt: skip
 """The figures of `compare` that are about one vocabulary, and what they are called here."""
+COUNTED_ON = {
+    "share_unused": "share unused on this text", "residues": "residues on this text",
+}  # fmt: skip
+"""What depends on the text, which people may take for the same figure of another one."""
+OWN_TEXT = {"never_used": "never used on its own text", "residues": "residues on its own text"}
+"""The same, counted when it was learned."""
 RARE = ("scaffolds", "hidden", "ids_without_token")
 """Left out of the list for people where there are none."""
 
@@ -70,6 +76,7 @@ def info(asked: InfoCommand) -> None:
     if asked.json:
         print_json(facts)
         return
+    labels = {**OWN_TEXT, **COUNTED_ON} if asked.on else OWN_TEXT
     for name, value in facts.items():
         if value is None or name == "merges" or (value == 0 and name in RARE):
             continue
@@ -80,7 +87,8 @@ def info(asked: InfoCommand) -> None:
             print(name, *_filled(value.replace("|", "|\n").split("\n"), 2), sep="\n")
         else:
             head, *rest = _filled(re.split(r"(?<= )|(?<=\n)", _shown(name, value)), 28)
-            print(f"{name.replace('_', ' '):<27} {head.lstrip()}", *rest, sep="\n")
+            label = labels.get(name, name.replace("_", " "))
+            print(f"{label:<27} {head.lstrip()}", *rest, sep="\n")
 
 
 def _shown(name: str, value: Any) -> str:

@@ -60,10 +60,12 @@ def tokenizer_html(tokenizer: Tokenizer) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """A table of all text, and one per kind of text."""
+    """A table of all text, one per kind of text, and notes."""
     from volt.comparison import tables
 
-    return "".join(_table(rows, head) for head, *rows in tables(comparison))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in comparison.notes)
+    shown = "".join(_table(rows, head) for head, *rows in tables(comparison))
+    return f"{shown}{f'<ul>{notes}</ul>' if notes else ''}"
 
 
 def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
