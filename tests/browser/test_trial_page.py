@@ -39,6 +39,7 @@ def results(seeds):
         signatures={"BLEU": "nrefs:1|tok:13a"},
         runs=runs,
         p_values={"bpe:8000": [0.01] * seeds, HOSTILE: [0.2] * seeds},
+        p_values_of_bits={},
         criteria=[{"criterion": "muv", "size": 5000, "interval": None},
                   {"criterion": "mdl", "size": 1300, "interval": None}],
         messages=["3 training pairs left out"],

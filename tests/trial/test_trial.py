@@ -485,13 +485,21 @@ def compared(*runs, warmup=100):
                     timing=dict.fromkeys(("train", "train_cpu", "total", "translate",
                                           "test_sentences"), 1.0))
             for name, bits, bleu in runs
-        ], p_values={name: [0.001] for name, *_ in runs[1:]}, criteria=[], messages=[],
+        ], p_values={name: [0.001] for name, *_ in runs[1:]},
+        p_values_of_bits={name: [0.4] for name, *_ in runs[1:]}, criteria=[], messages=[],
     )  # fmt: skip
 
 
 def test_untrained_or_equal_models_give_no_verdict():
     found = compared(("a", 2.0, 9.0), ("b", 1.0, 8.0))
-    assert found.answer() == "best: a, BLEU 9.00; next: b, BLEU 8.00; b against a: p = 0.001"
+    assert found.answer() == (
+        "best: a, BLEU 9.00; next: b, BLEU 8.00; b against a: p = 0.001; bits per byte: b 1.0000, "
+        "a 2.0000, p = 0.400: too close to tell; the highest BLEU is 9.0: models that translate so "
+        "badly say little of trained ones"
+    )
+    # Compared by bits per byte, the p is that of bits per byte.
+    said = found.answer(BITS)
+    assert "b against a" not in said.partition("p = 0.400")[2] and "0.001" not in said
     early = "no verdict: the models are not trained yet"
     lowest = "; lowest so far: b, 1.0000 bits per byte"
     for untrained, reason in (
@@ -505,6 +513,19 @@ def test_untrained_or_equal_models_give_no_verdict():
     equal = compared(("a", 2.0, 8.0), ("b", 1.0, 8.0))
     assert equal.answer() == f"no verdict: a and b are equal, BLEU 8.00{lowest}"
     assert not equal.no_verdict(BITS)
+
+
+def test_a_verdict_names_both_figures():
+    """BLEU was too close to tell where bits per byte were not, and the answer said only that."""
+    close = {"p_values": {"b": [0.2]}, "p_values_of_bits": {"b": [1e-9]}}
+    found = replace(compared(("a", 1.4611, 18.21), ("b", 1.5963, 17.73)), **close)
+    assert found.answer() == (
+        "best: a, BLEU 18.21; next: b, BLEU 17.73; b against a: p = 0.200: too close to tell; "
+        "bits per byte: b 1.5963, a 1.4611, p < 0.001"
+    )
+    assert "say little of trained ones" in replace(
+        compared(("a", 1.4611, 8.21), ("b", 1.5963, 7.73)), **close
+    ).answer()
 
 
 def test_models_that_the_clock_trained_unequally_give_no_verdict():

@@ -80,6 +80,8 @@ class TrialResults:
     p_values: dict[str, list[float]]
     """For each vocabulary but the first: p of the difference to the first, by seed. Translation:
     paired bootstrap of BLEU; language models: bits of the same lines."""
+    p_values_of_bits: dict[str, list[float]]
+    """The same of bits per byte, where the task is about something else."""
     criteria: list[dict[str, Any]]
     """What each criterion chooses on the training text, for the same axis."""
     messages: list[str]
@@ -96,7 +98,10 @@ class TrialResults:
     def rows(self) -> list[dict[str, Any]]:
         """One per vocabulary: means over the seeds, and their standard deviation. Models that are
         not trained yet, or not equally, have no p."""
-        found, tested = [], {} if self.untrained() or self.uneven() else self.p_values
+        told = not (self.untrained() or self.uneven())
+        tested = self.p_values if told else {}
+        of_bits = self.p_values_of_bits if told else {}
+        found = []
         for name in self.vocabularies:
             runs = [run for run in self.runs if run.vocabulary == name]
             first = runs[0]
@@ -116,6 +121,7 @@ class TrialResults:
                 )
             row |= {
                 "p": median(tested[name]) if tested.get(name) else None,
+                "p_of_bits": median(of_bits[name]) if of_bits.get(name) else None,
                 "sentences_per_second": mean(run.sentences_per_second for run in runs),
                 "sentences_per_cpu_second": mean(run.sentences_per_cpu_second for run in runs),
                 "parameters": first.parameters,
@@ -156,10 +162,36 @@ class TrialResults:
         said += f"; next: {others[0]['vocabulary']}, {measure.said(others[0])}"
         first = self.vocabularies[0]
         judged = others[0] if best["vocabulary"] == first else best
-        if judged["p"] is None:
-            return said
-        sure = "" if judged["p"] < SURE else ": too close to tell"
-        return f"{said}; {judged['vocabulary']} against {first}: p = {judged['p']:.3f}{sure}"
+        said += self._tested(judged, measure)
+        if measure is not BITS:
+            names = [judged["vocabulary"], first]
+            here = [row for name in names for row in self.rows() if row["vocabulary"] == name]
+            figures = ", ".join(f"{row['vocabulary']} {row[BITS.name]:.4f}" for row in here)
+            said += f"; {BITS.title}: {figures}{self._tested(judged, BITS, alone=False)}"
+        return said + self._weak()
+
+    def _tested(self, row: Mapping[str, Any], measure: Measure, *, alone: bool = True) -> str:
+        """How likely its difference to the first vocabulary is by chance."""
+        p = row[self.p_name(measure)]
+        if p is None:
+            return ""
+        which = f"; {row['vocabulary']} against {self.vocabularies[0]}: " if alone else ", "
+        said = "p < 0.001" if p < 0.0005 else f"p = {p:.3f}"
+        return which + said + ("" if p < SURE else ": too close to tell")
+
+    def p_name(self, measure: Measure) -> str:
+        """The field of a row with the p of a measure."""
+        return "p" if measure is self.measure else "p_of_bits"
+
+    def _weak(self) -> str:
+        """Whether BLEU is so low that more training may turn the order."""
+        highest = max((run.bleu for run in self.runs if run.bleu is not None), default=WEAK)
+        if highest >= WEAK:
+            return ""
+        return (
+            f"; the highest BLEU is {highest:.1f}: models that translate so badly say little of "
+            "trained ones"
+        )
 
     def no_verdict(self, measure: Measure) -> str:
         """Why no vocabulary is best by a measure; empty if one is."""
@@ -240,6 +272,8 @@ SURE = 0.05
 """A difference with a smaller p is called one."""
 EVEN = 1.1
 """Updates of models that are compared differ by this factor at most."""
+WEAK = 10.0
+"""With a lower BLEU, a translation is of little use, and more training may turn the order."""
 TRANSLATES = 1.0
 """A model with a lower BLEU does not translate yet."""
 

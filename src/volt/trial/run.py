@@ -184,6 +184,7 @@ def _trial(
         signatures=scorer.signatures(next(iter(runs.values())).translated) if scorer else {},
         runs=[run.result for run in runs.values()],
         p_values=_p_values(by_seed, scorer),
+        p_values_of_bits=_p_values(by_seed, None) if scorer else {},
         criteria=criteria_choices(lines, f"{body}:{shape.width}", threads),
         messages=messages,
     )  # fmt: skip
