@@ -136,6 +136,27 @@ def test_the_notation_of_subword_nmt_and_back(whitespace, metaspace, tmp_path):
     assert other.returncode == 2 and b"learned with --pretokenizer whitespace" in other.stderr
 
 
+def test_the_notation_of_subword_nmt_has_raw_characters(tmp_path):
+    """apply-bpe cuts at U+0020 only, and fairseq's dictionary has the same tokens."""
+    from subword_nmt import apply_bpe
+
+    lines = ["“\u00a0— low \u3000lower", "new\u2028low \x0clow", r"\u{A0} low\u{41}", "low new"]
+    text = "".join(line + "\n" for line in lines * 5)
+    volt.learn([[*text.split("\n")]], pretokenizer="whitespace").save(tmp_path / "m", report=False)
+    encoded = run("encode", "-m", tmp_path / "m", "--as", "subword-nmt", input=text.encode())
+    volt.export(volt.load(tmp_path / "m").vocabulary, "fairseq", tmp_path / "dict.txt")
+    with (tmp_path / "dict.codes").open(encoding="utf-8") as stream:
+        their = apply_bpe.BPE(stream)
+    assert encoded.stdout.decode() == "".join(
+        their.process_line(line + "\n") for line in text.split("\n")[:-1]
+    )
+    listed = {line.rpartition(" ")[0] for line in
+              (tmp_path / "dict.txt").read_text(encoding="utf-8").split("\n")}  # fmt: skip
+    assert {*encoded.stdout.decode().replace("\n", " ").split(" ")} - {""} <= listed
+    back = run("decode", "-m", tmp_path / "m", "--as", "subword-nmt", input=encoded.stdout)
+    assert back.stdout.decode() == text
+
+
 def test_line_ends_of_windows_are_told(metaspace, tmp_path):
     (tmp_path / "crlf").write_bytes(b"low\r\nlower\r\n")
     told = run("encode", "-m", metaspace, tmp_path / "crlf")

@@ -46,12 +46,18 @@ def written_tokens(vocabulary: Vocabulary, form: TextForm) -> list[str]:
             "`form` 'subword-nmt' is for vocabularies learned with `pretokenizer='whitespace'`"
         )
     tokens = zip(printed, vocabulary.tokens, strict=True)
-    found = [WORD_END.joined(text) if one.kind in SPELLED else text for text, one in tokens]
+    found = [WORD_END.joined(_raw(one.text)) if one.kind in SPELLED else text
+             for text, one in tokens]  # fmt: skip
     if twice := next((text for text, count in Counter(found).items() if count > 1), None):
         raise SettingsError(
             f"`form` 'subword-nmt' writes two tokens as {twice!r}: the text has its mark itself"
         )
     return found
+
+
+def _raw(token: str) -> str:
+    """As subword-nmt writes it: only a space or a line end would end the token."""
+    return printed_token(token) if " " in token or "\n" in token else token
 
 
 def print_table(texts: Iterable[str]) -> _core.PrintTable:

@@ -517,7 +517,7 @@ class Tokenizer(Decodes):
 
     def written(self, form: TextForm = "tokens") -> list[str]:
         """What stands for every id in a line of text: the token as it is printed, the id, or the
-        token in the notation of subword-nmt, `lo@@ w`.
+        token in the notation of subword-nmt, `lo@@ w`, whose white space stays as it is.
 
         >>> tokenizer.written("ids")[:3]
         ['0', '1', '2']
