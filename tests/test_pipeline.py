@@ -740,6 +740,24 @@ def test_sizes_beyond_the_candidates_are_left_out_or_scaled_down():
     assert [step.s for step in result.steps] == [45 + (s - 45) * 400 // (10000 - 45) for s in paper]
 
 
+def test_sizes_are_those_of_the_paper_and_do_not_limit_the_answer():
+    def notes(**options):
+        return [one for one in learned(**options).messages if "`ladder`" in one]
+
+    assert ["do not limit the answer" in one for one in notes(criterion="auto")] == [True]
+    assert notes(criterion="muv") == notes(sizes=None, criterion="auto") == []
+
+
+def test_two_languages_are_a_pair_in_the_papers_setting():
+    """Named by language, two files gave another answer 'as published' than without a name."""
+    texts = {code: [TEXT] for code in ("de", "en", "fr")}
+    pair = volt.learn({code: texts[code] for code in ("de", "en")})
+    assert pair.summary()["paper_sizes"] == "pair"
+    assert volt.learn(texts).summary()["paper_sizes"] == "languages"
+    both = volt.learn({code: texts[code] for code in ("de", "en")}, multilingual=True)
+    assert both.summary()["paper_sizes"] == "languages"
+
+
 def test_fewer_candidates_than_asked_for_are_said():
     result = volt.learn([TEXT], sizes="365:605:60", candidates="bpe:90k")
     assert f"the text gives {result.candidates.merges:,} merges, not 90,000" in result.messages

@@ -119,9 +119,20 @@ def _finish(
             *pattern_notes(counts.rule.mode),
             *chat_notes(settings.chat),
             *few_pairs(counts),
+            *_sizes_of_the_paper(settings),
             *_hardly_text(counts),
         ],
     )
+
+
+def _sizes_of_the_paper(settings: LearnSettings) -> list[str]:
+    """A note where sizes are given and something else decides."""
+    if settings.sizes is None or (settings.size is None and settings.decided_by == "muv"):
+        return []
+    return [
+        "`sizes` are those at which the paper's method is tried, they do not limit the answer; "
+        "`ladder` makes a vocabulary of each size"
+    ]
 
 
 def _part_names(inputs: object, mix: object) -> dict[str, str]:

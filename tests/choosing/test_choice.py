@@ -195,7 +195,7 @@ def test_the_summary_is_plain_data(problem):
     summary = json.loads(json.dumps(choice.summary(), allow_nan=False))
     assert list(summary) == [
         "criterion", "size", "reason", "range", "splits", "mu", "price", "quality", "cost",
-        "bound", "selection", "choices", "steps", "paper_notes",
+        "bound", "selection", "choices", "steps", "paper_notes", "paper_sizes",
     ]  # fmt: skip
     assert [one["size"] for one in summary["steps"]] == [step.size for step in choice.steps]
     assert [one["s"] for one in summary["steps"]] == [step.s for step in choice.steps]

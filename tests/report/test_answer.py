@@ -168,6 +168,12 @@ def test_a_criterion_that_decided_is_named_with_its_doubts():
     assert found["auto"].startswith("would choose 11,776")
     said = "VOLT as published chooses 4,568 (`profile=paper`): the first step decided"
     assert rows(choices=doubted)["paper"] == said
+    # What is not the paper's setting for a pair is not called that.
+    one = [criterion("auto", 11776), criterion("muv", 4568)]
+    for sizes, name in (("pair", "VOLT as published chooses"),
+                        ("languages", "VOLT as published, with its sizes for many languages, "),
+                        ("given", "the paper's method, at your `sizes`, chooses")):  # fmt: skip
+        assert rows(choices=one, paper_sizes=sizes)["paper"].startswith(name)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from volt.choosing.size_problem import SizeProblem
 from volt.choosing.sizes import fitting_s, paper_s, parse_sizes
 from volt.choosing.splits import number_of_splits, split
 from volt.proposing.base import Candidates, Ids, Rank, fill, rows_of
-from volt.settings import ChoiceSettings
+from volt.settings import ChoiceSettings, PaperSizes
 
 NOT_MEASURED = "the text is too short to hold any of it out, so quality was not measured"
 
@@ -108,6 +108,8 @@ class Choice:
     messages: tuple[str, ...] = ()
     paper_notes: tuple[str, ...] = ()
     """What to know about the paper's sizes, where something else decided."""
+    paper_sizes: PaperSizes = "pair"
+    """Which sizes the paper's method was tried at."""
     multiple_of: int | None = None
     """What `auto` rounds sizes to; None: 64 rows, below 4,096 rows 8."""
     selected: Selected | None = None
@@ -178,6 +180,7 @@ class Choice:
             "choices": [asdict(verdict) for verdict in self.verdicts],
             "steps": [step.summary() for step in self.steps],
             "paper_notes": list(self.paper_notes),
+            "paper_sizes": self.paper_sizes,
         }
 
     def __repr__(self) -> str:
@@ -230,6 +233,7 @@ def choose_size(problem: SizeProblem) -> Choice:
         found, chosen, settings.size or rows_of(found, chosen),
         decided if given is None else "size", verdicts, steps, settings.length, model, quality,
         multiple_of=settings.multiple_of, paper_notes=tuple(paper_notes),
+        paper_sizes=settings.paper_sizes,
     )  # fmt: skip
     choice = replace(choice, reason=_reason(choice))
     verdict = choice.verdict

@@ -86,10 +86,13 @@ def learn(
     by_language = asked.lang or (settings.multilingual and not (asked.source or asked.target))
     texts: Any = asked.inputs
     if by_language:
+        from volt.languages.learning import are_many
+
         texts = _texts(asked, counting, settings)
         options |= {
             **vars(languages), "weights": weights_of(counting.weights),
-            "parallel": parallel_of(languages.parallel or ()), "multilingual": True,
+            "parallel": parallel_of(languages.parallel or ()),
+            "multilingual": settings.multilingual or are_many(texts),
         }  # fmt: skip
     elif given & vars(languages).keys():
         unused = ", ".join(f"`{name}`" for name in vars(languages) if name in given)

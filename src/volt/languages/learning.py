@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, cast
@@ -41,7 +41,7 @@ def learn_languages(
     >>> len(volt.learn_languages(texts, size=280).vocabulary)
     280
     """
-    options.setdefault("multilingual", True)
+    options.setdefault("multilingual", are_many(texts))
     chosen = LearnSettings.given_in(options)
     settings, about = LearnSettings.take(options), LanguageSettings.take(options)
     floor = about.min_share
@@ -77,6 +77,11 @@ def learn_languages(
             for row in raised.languages.rows]  # fmt: skip
     table = replace(raised.languages, rows=rows, min_share=floor)
     return replace(raised, languages=table, messages=[*raised.messages, _cost(rows, floor)])
+
+
+def are_many(texts: Sized) -> bool:
+    """Does the paper's setting for many languages fit? Two are a pair, as in most of its runs."""
+    return len(texts) > 2
 
 
 def _cost(rows: Sequence[Language], floor: float) -> str:

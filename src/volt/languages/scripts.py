@@ -30,6 +30,7 @@ from volt.counting.count import counted
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
 from volt.languages.balance import count_languages
+from volt.languages.learning import are_many
 from volt.languages.table import LanguageTable, language_table
 from volt.pipeline import learn
 from volt.proposing.proposal import Proposal
@@ -204,7 +205,7 @@ def learn_languages_by_script(
     about = LanguageSettings.take(options)
     if about.min_share is not None:
         raise SettingsError("`min_share` needs one vocabulary: leave out `separate_scripts`")
-    options.setdefault("multilingual", True)
+    options.setdefault("multilingual", are_many(texts))
     threads, progress = thread_count(options.pop("threads", None)), options.pop("progress", None)
     learned = LearnSettings.given_in(options)
     LearnSettings.take(options)

@@ -19,6 +19,12 @@ from volt.choosing.splits import MANY_TYPES
 CHEAPEST = "the cheapest size that costs no measurable quality"
 LITTLE = 0.1
 """How far the answers of a sample and of half of it may be apart, relative."""
+PAPER_METHOD = {
+    "pair": "VOLT as published",
+    "languages": "VOLT as published, with its sizes for many languages,",
+    "given": "the paper's method, at your `sizes`,",
+}
+"""What is said to choose, by the sizes that it was tried at."""
 SAME_BITS = 0.001
 """Bits per byte that differ by less, relative, are called the same."""
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -322,8 +328,14 @@ def _paper(found: Mapping[str, Any]) -> str | None:
     one = None if reason(found) == "muv" else verdict(found, "muv")
     if one is None or one["size"] is None:
         return None
-    said = f"VOLT as published chooses {one['size']:,} (`profile=paper`)"
+    said = f"{PAPER_METHOD[paper_sizes(found)]} chooses {one['size']:,} (`profile=paper`)"
     return f"{said}: {one['doubts'][0]}" if one["doubts"] else said
+
+
+def paper_sizes(found: Mapping[str, Any]) -> str:
+    """Which sizes the paper's method was tried at; earlier versions do not say."""
+    told = str(found.get("paper_sizes", "pair"))
+    return told if told in PAPER_METHOD else "pair"
 
 
 def notes(found: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,14 @@ import numpy as np
 from volt.base.errors import InputError, SettingsError
 from volt.base.extras import need
 from volt.choosing.cost import Model, cost
-from volt.report.answer import model_words, percent, quality_loss, quality_points, verdict
+from volt.report.answer import (
+    model_words,
+    paper_sizes,
+    percent,
+    quality_loss,
+    quality_points,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from volt.report.page import Material
@@ -166,7 +173,8 @@ def _answer_legend(figure: Any, panels: Any, choices: dict[str, Any]) -> None:
         found[label] = Patch(color=QUALITY, alpha=0.13)
     paper = verdict(choices, "muv")
     if paper and paper["size"]:
-        label = f"VOLT as published {paper['size']:,}"
+        own = paper_sizes(choices) == "given"
+        label = f"{'the paper, your sizes' if own else 'VOLT as published'} {paper['size']:,}"
         found[label] = Line2D([], [], color="0.35", linestyle=(0, (2, 3)), linewidth=1.2)
     figure.legend(
         found.values(), found.keys(), loc="outside lower center", ncols=2, fontsize="small",

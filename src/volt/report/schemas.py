@@ -105,6 +105,7 @@ _CHOICES = table(
         "selection": optional(_SELECTION),
         "messages": rows(text()),
         "paper_notes": rows(text()),
+        "paper_sizes": text(),
         "overlap_with_bpe": optional(number(0, 1)),
         "types": whole(),
         "half": optional(_HALF),

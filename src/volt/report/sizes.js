@@ -9,6 +9,7 @@ const VoltSizes = (() => {
   // Sizes that no part of the text reaches have no score.
   const scored = quality && quality.sizes.map((size, i) => [size, quality.scores[i]]).filter(([, score]) => score !== null);
   const best = quality && Math.min(...scored.map(([, score]) => score));
+  const published = learned && learned.paper_sizes === "given" ? "the paper's method, your sizes" : "VOLT as published";
   const tolerance = quality && `${Number((quality.tolerance * 100).toPrecision(3))}%`;
   const inBits = quality && !Object.keys(quality.languages || {}).length;
   const every = data.tokens && VoltChoice.everySize(data.tokens, unit);
@@ -125,7 +126,7 @@ const VoltSizes = (() => {
       rows, measured, range, domain: [first / (last / first) ** 0.015, last * (last / first) ** 0.015], size: rows[Number(find("marker").value)].size,
       chosen: size === null ? [] : [{ ...rows[nearestRow(size)], size, tip: rows[nearestRow(size)].tip }],
       lowest: rows.filter((row) => row.extra === 0).slice(0, 1),
-      paper: paper ? [{ size: paper.size, tip: `VOLT as published: ${whole(paper.size)}` }] : [],
+      paper: paper ? [{ size: paper.size, tip: `${published}: ${whole(paper.size)}` }] : [],
       ticks: splits.length > 1 ? splits.map((one, i) => ({ size: one, tip: `part ${i + 1} of the text chose ${whole(one)}` })) : [],
       // Each above its own best: their levels differ with the text that was held out.
       splits: quality ? quality.splits.flatMap((scores, i) => scores.flatMap((score, j) =>
@@ -142,7 +143,7 @@ const VoltSizes = (() => {
       key(line(colors.cost, [7, 3]), "cost"),
       marked() !== null && key(star(colors.second), !sameModel() ? "the answer for this model" : learned.criterion === "auto" ? "the answer" : "this vocabulary"),
       ticks.length && key({ tag: "path", d: "M4,0V12M13,0V12M22,0V12", stroke: colors.second, "stroke-width": 2 }, "what parts of the text chose"),
-      paper.length && key(line(colors.soft, [2, 3]), "VOLT as published"),
+      paper.length && key(line(colors.soft, [2, 3]), published),
     ].filter((one) => one));
   }
 

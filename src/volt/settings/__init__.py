@@ -58,6 +58,9 @@ InputFormat = Literal[
 ]
 TextForm = Literal["tokens", "ids", "subword-nmt"]
 Rank = Literal["frequency", "merge"]
+PaperSizes = Literal["pair", "languages", "given"]
+"""At which sizes the paper's method is tried: the paper's for a pair of languages or for many, or
+the user's own."""
 ProfileName = Literal["paper", "literal", "released"]
 Select = Literal["merges", "transport"]
 Weight = float | str | Fraction
@@ -258,8 +261,9 @@ class SizeSettings(Settings, group="Size"):
         default_words="64, below 4,096 rows 8",
     )  # fmt: skip
     sizes: str | Sequence[int] | None = option(
-        None, "Sizes at which transport is solved: START:STOP:STEP or a list.", anything("SIZES"),
-        default_words="1000:10000:1000",
+        None, "Sizes at which the paper's method is tried; they do not limit the other criteria: "
+        "START:STOP:STEP or a list.", anything("SIZES"),
+        default_words="1000:10000:1000; 40000:160000:10000 for many languages",
     )  # fmt: skip
     rank: Rank | None = option(
         None, "Which candidates come first", choice("frequency", "merge"),
@@ -283,6 +287,13 @@ class SizeSettings(Settings, group="Size"):
             raise SettingsError(
                 f"`profile` chooses by muv, not by {self.criterion}: leave one of the two out"
             )
+
+    @property
+    def paper_sizes(self) -> PaperSizes:
+        """Where the sizes of the paper's method come from."""
+        if self.sizes is not None:
+            return "given"
+        return "languages" if self.multilingual else "pair"
 
     @property
     def decided_by(self) -> str:
