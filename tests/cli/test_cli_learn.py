@@ -318,6 +318,15 @@ def test_search_prints_a_table_and_names_the_winner(folder):
     assert min(values, key=values.get) == winner[0]
 
 
+def test_search_by_auto_leaves_the_sizes_between_to_learning(folder):
+    """It said what `volt learn` says of another size, and fixed that size in the next command."""
+    code, out, err = run(folder, "search", "train.en", "--sizes", "320:560:60")
+    assert code == 0
+    said = " ".join(err.split())
+    assert f"(the cheapest of these {len(out.splitlines()) - 1} sizes that costs no" in said
+    assert err.endswith("\nnext: volt learn train.en -o out\n")
+
+
 def test_search_by_muv_and_json_is_data(folder):
     arguments = ["search", "train.en", "train.de", "--sizes", "300,350,450,5k", "--by", "muv"]
     code, out, err = run(folder, *arguments, "--json")

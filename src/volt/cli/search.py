@@ -90,15 +90,20 @@ def search(
     lines = (["*" * (row["size"] == choice.size), *map(row.get, shown)] for row in rows)
     print("\n".join(text_table(columns, lines)), flush=True)
     winner = "no size" if choice.size is None else f"{choice.size:,}"
-    say(run.quiet, f"{settings.by}: {winner} ({choice.meaning})")
-    if settings.by == "auto":
-        say(run.quiet, f"the best of {len(rows)} sizes; `volt learn` looks at those between them")
+    meaning, by_auto = choice.meaning, settings.by == "auto"
+    if by_auto:
+        meaning = meaning.replace("size that", f"of these {len(rows)} sizes that")
+    say(run.quiet, f"{settings.by}: {winner} ({meaning})")
+    if by_auto:
+        say(run.quiet, "volt learn looks at the sizes between them, too")
     if settings.by == "muv":
         say(run.quiet, "plain BPE, without transport, which `volt learn --profile paper` solves")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))
     _tell_left_out(result.left_out, run.quiet)
-    size = None if choice.doubts else choice.size
-    _tell_next(asked.files, size, given & {*vars(counting), *vars(alphabet)}, run.quiet)
+    # Between the sizes of auto may lie a better one, which learning finds.
+    size = "" if by_auto else choice.size and f"--size {choice.size} "
+    options = given & {*vars(counting), *vars(alphabet)}
+    _tell_next(asked.files, None if choice.doubts and not by_auto else size, options, run.quiet)
 
 
 def _by_training(
@@ -137,15 +142,16 @@ def _by_training(
     say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and measuring")
     _tell_left_out(found.left_out, run.quiet)
     tell_trial(found.results, output, run.quiet)
-    _tell_next(asked.files, found.size, frozenset(), run.quiet)
+    size = found.size and f"--size {found.size} "
+    _tell_next(asked.files, size, frozenset(), run.quiet)
 
 
 def _tell_next(
-    files: Sequence[str], size: int | None, options: frozenset[str], quiet: bool
+    files: Sequence[str], size: str | None, options: frozenset[str], quiet: bool
 ) -> None:
     """How to get the winner; options that learning would need, too, are the user's to repeat."""
     if size is not None and not options:
-        say(quiet, f"next: volt learn {join(map(str, files))} --size {size} -o out")
+        say(quiet, f"next: volt learn {join(map(str, files))} {size}-o out")
 
 
 def _tell_left_out(sizes: list[int], quiet: bool) -> None:
