@@ -113,6 +113,7 @@ def _finish(
         choice=choice,
         source=settings.source.name,
         messages=[
+            *counts.told,
             # That there are fewer than the default is no news.
             *(choice.candidates.messages if settings.asks_for_candidates else []),
             *choice.messages,

@@ -107,7 +107,7 @@ def test_little_and_odd_text_gets_an_answer_that_says_what_decided(folder, name,
 def test_no_text_at_all_is_a_message(folder):
     (folder / "empty").write_text("")
     code, err = run(folder, "learn", "empty", "-o", "none")
-    assert (code, err) == (2, "volt: the input has no words: there is nothing to learn from\n")
+    assert (code, err) == (2, "volt: empty has no words: there is nothing to learn from\n")
     assert not (folder / "none").exists()
 
 

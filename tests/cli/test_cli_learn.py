@@ -107,7 +107,7 @@ def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_what_to_do_next(j
     assert f" vocabulary {summary['size']} tokens (" in folded
     assert " tokens per word " in folded
     for message in summary["messages"]:
-        assert f"note: {message}" in folded
+        assert f"note: {in_flags(message)}" in folded
     lines = err.splitlines()
     (spark,) = [line for line in lines if "█" in line]
     assert {"█", "▁"} <= set(spark)
@@ -280,7 +280,7 @@ def test_few_pairs_are_told_however_they_are_named(tmp_path, arguments):
         (["train.en", "-o", "out", "--for-model", "6b"], "--for-model is one of base, big, gpt2"),
         (["train.en", "-o", "out", "--size", "9k"], "is more than the candidates of this text"),
         (["train.en", "-o", "out", "--size", "9"], "--size 9 has no room for the "),
-        (["empty", "-o", "out"], "the input has no words"),
+        (["empty", "-o", "out"], "empty has no words"),
         (["train.en", "-o", "out", "--min-count", "9999"], "--min-count leaves out every word"),
     ],
 )  # fmt: skip
@@ -316,6 +316,36 @@ def test_search_prints_a_table_and_names_the_winner(folder):
     assert err.endswith(f"\nnext: volt learn train.en --size {winner[0]} -o out\n")
     values = {row.removeprefix("*").split()[0]: float(row.split()[-1]) for row in rows}
     assert min(values, key=values.get) == winner[0]
+
+
+def test_files_without_words_and_with_line_ends_of_windows_are_told(folder, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "blank.txt").write_text("\n\n")
+    text = (folder / "train.en").read_text(encoding="utf-8")
+    (tmp_path / "crlf.en").write_bytes(text.replace("\n", "\r\n").encode())
+    empty, blank, crlf = (str(tmp_path / name) for name in ("empty.txt", "blank.txt", "crlf.en"))
+    warned = f"warning: {empty}, {blank} have no words"
+    code, _, err = run(folder, "learn", "train.en", empty, blank, crlf, "-o", tmp_path / "out")
+    said = " ".join(err.split())
+    assert code == 0 and warned in said
+    assert f"note: {crlf}: lines end in CR LF; the CR is not learned, but" in said
+    assert warned in json.loads((tmp_path / "out" / "choices.json").read_text())["messages"]
+    code, _, err = run(folder, "count", "train.en", empty, blank, "-q", "-o", tmp_path / "counts")
+    assert code == 0 and " ".join(err.split()) == warned
+    code, _, err = run(folder, "learn", "--source", "train.en", "--target", empty, "--separate",
+                       "-o", tmp_path / "both")  # fmt: skip
+    assert code == 2 and err == f"volt: {empty} has no words: there is nothing to learn from\n"
+
+
+def test_what_concerns_both_sides_is_said_once_and_first(folder, tmp_path):
+    (tmp_path / "short.en").write_text("the low lower\n" * 400)
+    code, _, err = run(folder, "learn", "--source", "train.en", "--target", tmp_path / "short.en",
+                       "--separate", "-o", tmp_path / "out")  # fmt: skip
+    assert code == 0 and " ".join(err.split()).count("they are not parallel") == 1
+    assert err.startswith("warning: ")
+    for side in ("source", "target"):
+        data = json.loads((tmp_path / "out" / side / "choices.json").read_text())
+        assert any("not parallel" in message for message in data["messages"])
 
 
 def test_search_by_auto_leaves_the_sizes_between_to_learning(folder):

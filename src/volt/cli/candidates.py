@@ -11,7 +11,7 @@ from volt.base.shown import plural
 from volt.cli.arguments import File, Inputs, Run
 from volt.cli.command import command
 from volt.cli.console import print_json, progress_for, say
-from volt.cli.count import count_summary
+from volt.cli.count import count_notes, count_summary
 from volt.settings import CandidateSettings, CountSettings
 
 
@@ -34,7 +34,8 @@ def candidates(
                     "left_out": found.left_out, "source": str(settings.source),
                     "asked": settings.source.number,
                     **found.curve.rows([len(found.curve) - 1])[0]})  # fmt: skip
-    say(run.quiet, *count_summary(counts), *candidates_summary(found), *found.messages)
+    say(run.quiet, *count_summary(counts), *count_notes(counts))
+    say(run.quiet, *candidates_summary(found), *found.messages)
 
 
 def candidates_summary(found: volt.Candidates) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import InputError, SettingsError
+from volt.base.lines import WARNING
 from volt.base.manifest import some_of
 from volt.base.options import option
 from volt.base.shown import plural
@@ -63,7 +64,7 @@ def count(
         print_json({**asdict(counts.rule), "unit": counts.unit, "types": len(counts),
                     **asdict(counts.totals),
                     **({"sample": sample.summary()} if sample else {})})  # fmt: skip
-    say(run.quiet, *count_summary(counts))
+    say(run.quiet, *count_summary(counts), *count_notes(counts))
 
 
 def _with_spark(inputs: Inputs, settings: CountSettings, spark: Spark) -> volt.WordCounts:
@@ -103,6 +104,12 @@ def _check_counts(files: Sequence[str]) -> None:
         with one.open_file() as stream:
             if stream.read(len(COUNTS_HEAD)) != COUNTS_HEAD:
                 raise InputError(f"{one.name}: not a counts file; volt count writes them")
+
+
+def count_notes(counts: volt.WordCounts | CountedFile) -> list[str]:
+    """What to know about some inputs; in the result of learning these are among its messages."""
+    told = counts.told if isinstance(counts, volt.WordCounts) else []
+    return [one if one.startswith(WARNING) else f"note: {one}" for one in told]
 
 
 def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:

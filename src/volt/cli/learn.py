@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
+from volt.base.lines import WARNING
 from volt.base.options import argument, file_list, many, option, path
 from volt.base.shown import plural
 from volt.cli.arguments import INPUTS, Folder, Run
@@ -170,6 +171,7 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
     _prepare(asked.report, run.quiet)
     source, target = (result.counts.lines_of for result in sides.values())
     notes = _side_notes(sides["source"].counts, source, target)
+    told = sides  # what concerns both sides is said once
     sides = {side: _with_notes(result, notes) for side, result in sides.items()}
     with atomic_folder(asked.output, force=asked.force) as temporary:
         for side, result in sides.items():
@@ -177,7 +179,8 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
     folder = Path(asked.output)
     if run.json:
         print_json({side: _data(result, folder / side) for side, result in sides.items()})
-    for side, result in sides.items():
+    say(run.quiet, *(one if one.startswith(WARNING) else f"note: {one}" for one in notes))
+    for side, result in told.items():
         say(run.quiet, f"{side}:", *count_summary(result.counts))
         _tell(result, folder / side, run.quiet)
         _next(result, folder / side, run.quiet)

@@ -64,6 +64,7 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
         [sample if place < SAMPLED_INPUTS else b"" for place, sample in enumerate(samples)],
         None if None in lines
         else sum((one.weight * (one.counts.weighted_lines or 0) for one in weighted), Fraction(0)),
+        told=[note for one in weighted for note in one.counts.told],
     )  # fmt: skip
     if min_count > 1:
         parts = [replace(part, counts=_listed(part.counts, counts)) for part in parts]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -20,6 +20,7 @@ from volt import _core
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import reading
+from volt.base.manifest import some_of
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
 from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
@@ -41,6 +42,7 @@ from volt.counting.reading import (
     BlockEnd,
     Reader,
     ReadingProgress,
+    ends_in_crlf,
     feed_documents,
     feed_text,
 )
@@ -95,7 +97,9 @@ def some_words(counts: WordCounts) -> WordCounts:
     if len(counts) == 0 and counts.totals.pruned_words:
         raise InputError("`min_count` leaves out every word of the input: lower it")
     if len(counts) == 0:
-        raise InputError("the input has no words: there is nothing to learn from")
+        # Several inputs are all without words, so there is no need to name each.
+        empty = f"{counts.lines_of[0][0]} has" if len(counts.lines_of) == 1 else "the input has"
+        raise InputError(f"{empty} no words: there is nothing to learn from")
     return counts
 
 
@@ -175,14 +179,23 @@ def _count_planned(
     lines_of: list[tuple[str, int]] = []
     samples: list[bytes] = []
     weighted_lines = Fraction(0)
-    told = ReadingProgress(report, rule.reads, done)
+    shown = ReadingProgress(report, rule.reads, done)
+    without_words: list[str] = []
+    with_cr: list[str] = []
+    words = 0
     for one in plan.inputs:
-        read, sample = plan.read(one, counter, partial(told.block, size=one.size))
+        read, sample = plan.read(one, counter, partial(shown.block, size=one.size))
         totals += read
+        before, words = words, counter.totals["words"]
+        if one.input.path is not None and plan.sample is None:
+            if words == before:
+                without_words.append(one.name)
+            elif rule.reads == "line" and not one.is_counts and ends_in_crlf(sample):
+                with_cr.append(one.name)
         lines_of.append((one.name, read.lines))
         weighted_lines += one.input.weight * read.lines
         samples.append(sample if len(samples) < SAMPLED_INPUTS else b"")
-        told.input(one.size, read)
+        shown.input(one.size, read)
 
     # 2. Sort, and leave out rare words.
     text, offsets, counts = counter.finish(plan.least(settings.min_count))
@@ -197,7 +210,22 @@ def _count_planned(
     return WordCounts(
         rule, text, offsets, counts, totals, plan.unit, lines_of, samples,
         None if any(one.is_counts for one in plan.inputs) else weighted_lines,
+        told=_told(without_words, with_cr),
     )  # fmt: skip
+
+
+def _told(without_words: Sequence[str], with_cr: Sequence[str]) -> list[str]:
+    """What to know about some files."""
+    told = []
+    if without_words:
+        have = "has" if len(without_words) == 1 else "have"
+        told.append(f"warning: {some_of(without_words)} {have} no words")
+    if with_cr:
+        told.append(
+            f"{some_of(with_cr)}: lines end in CR LF; the CR is not learned, but encoding writes "
+            "it as a token of every line: convert such files before (dos2unix)"
+        )
+    return told
 
 
 # --------------------------------------------------------------------------------------- the plan

@@ -123,6 +123,8 @@ class WordCounts:
     """What was read and kept, if only some of the documents were counted; not saved."""
     half: Callable[[], WordCounts] | None = field(default=None, repr=False)
     """Counts a sample of half the size, if these are the counts of a sample; not saved."""
+    told: list[str] = field(default_factory=list, repr=False)
+    """What to know about inputs: files without words, line ends of Windows; not saved."""
 
     def __len__(self) -> int:
         return len(self.counts)

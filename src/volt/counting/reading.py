@@ -299,6 +299,12 @@ def _feed_custom(reader: Reader, batch: Documents, counter: _core.Counter, weigh
     return lines
 
 
+def ends_in_crlf(block: bytes | bytearray) -> bool:
+    """Do all lines of a text end as Windows writes them?"""
+    lines = block.count(b"\n")
+    return bool(lines) and block.count(b"\r\n") == lines
+
+
 def lines_of(text: str) -> list[str]:
     """The lines of a text without their ends, LF or CR LF."""
     found = text.split("\n")

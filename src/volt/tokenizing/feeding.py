@@ -23,6 +23,7 @@ from volt.counting.reading import (
     BlockEnd,
     ReadingProgress,
     clean_documents,
+    ends_in_crlf,
     invalid_document,
     read_whole,
 )
@@ -143,8 +144,7 @@ class Feeder:
 
 def _tell_crlf(name: str, block: bytearray) -> None:
     """Learning takes the CR of Windows for a space; here it would be a token on every line."""
-    lines = block.count(b"\n")
-    if lines and block.count(b"\r\n") == lines:
+    if ends_in_crlf(block):
         warnings.warn(
             f"{name}: lines end in CR LF, and the CR is encoded, too; to leave it out, convert the "
             "file (dos2unix)",

@@ -39,8 +39,8 @@ def make_trial_page(results: TrialResults) -> bytes:
         (f"{one.title[0].upper()}{one.title[1:]} over size",
          f"Error bars: {bars}. Dashed: the sizes that the criteria choose. \"auto for this model\" "
          f"is the cheapest size for the model trained here, with {short(model['body'])} parameters "
-         f"outside the embeddings and width {model['width']}. Rows of the embedding table cost such "
-         "a small model more than the one that you chose a vocabulary for, so it takes fewer.",
+         f"outside the embeddings and width {model['width']}. Rows of the embedding table cost "
+         "such a small model more than the one that you chose a vocabulary for, so it takes fewer.",
          over_size(results, one))
         for one in (main, *others)
     ] + [
