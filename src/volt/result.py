@@ -144,6 +144,7 @@ class LearnResult:
             "overlap_with_bpe": self.overlap,
             **self.choice.summary(),
             "types": len(self.counts),
+            "characters": self.counts.characters // self.counts.unit,
             "messages": self.messages,
             **(
                 {}

@@ -176,6 +176,13 @@ def test_a_criterion_that_decided_is_named_with_its_doubts():
         assert rows(choices=one, paper_sizes=sizes)["paper"].startswith(name)
 
 
+def test_little_text_is_said_in_the_first_line():
+    said = "9,999 characters are too little text to trust this: give some hundred lines"
+    assert headline(characters=9999).endswith(f"; {said}")
+    assert "too little text" not in headline(characters=10_000)
+    assert "too little text" not in headline(characters=9999, criterion="size", reason="size")
+
+
 @pytest.mark.parametrize(
     ("splits", "said"),
     [

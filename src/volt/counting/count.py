@@ -20,6 +20,7 @@ from volt import _core
 from volt.base.checks import thread_count
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import reading
+from volt.base.lines import WARNING
 from volt.base.manifest import some_of
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
@@ -97,9 +98,8 @@ def some_words(counts: WordCounts) -> WordCounts:
     if len(counts) == 0 and counts.totals.pruned_words:
         raise InputError("`min_count` leaves out every word of the input: lower it")
     if len(counts) == 0:
-        # Several inputs are all without words, so there is no need to name each.
-        empty = f"{counts.lines_of[0][0]} has" if len(counts.lines_of) == 1 else "the input has"
-        raise InputError(f"{empty} no words: there is nothing to learn from")
+        empty = counts.told[0].removeprefix(WARNING) if counts.told else "the input has no words"
+        raise InputError(f"{empty}: there is nothing to learn from")
     return counts
 
 
@@ -219,7 +219,7 @@ def _told(without_words: Sequence[str], with_cr: Sequence[str]) -> list[str]:
     told = []
     if without_words:
         have = "has" if len(without_words) == 1 else "have"
-        told.append(f"warning: {some_of(without_words)} {have} no words")
+        told.append(f"{WARNING}{some_of(without_words)} {have} no words")
     if with_cr:
         told.append(
             f"{some_of(with_cr)}: lines end in CR LF; the CR is not learned, but encoding writes "

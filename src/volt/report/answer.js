@@ -14,7 +14,7 @@ const VoltAnswer = (() => {
       say("answer-why", sentence(answer.why));
     }
     if (answer && answer.doubt) {
-      find("doubts").append(make("div", [make("p", make("strong", "The data did not decide this size.")), make("p", sentence(answer.doubt))], { class: "doubt", role: "note" }));
+      find("doubts").append(make("div", [make("p", make("strong", answer.doubt_head)), make("p", sentence(answer.doubt))], { class: "doubt", role: "note" }));
     }
     find("answer-rows").replaceChildren(...(answer ? answer.rows : []).map(([name, sentence]) =>
       make("div", [make("dt", name), make("dd", flagged(sentence))])));

@@ -25,6 +25,8 @@ PAPER_METHOD = {
     "given": "the paper's method, at your `sizes`,",
 }
 """What is said to choose, by the sizes that it was tried at."""
+LITTLE_TEXT = 10_000
+"""Characters, a few hundred lines: with fewer, the answer says little of the text to come."""
 SAME_BITS = 0.001
 """Bits per byte that differ by less, relative, are called the same."""
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -37,9 +39,12 @@ class Answer:
     size: int
     why: str
     doubt: str
-    """Why the list of sizes decided, and not the data; empty if nothing says so."""
+    """Why not to trust it: little text, or the list of sizes decided, not the data. Empty if
+    nothing says so."""
     rows: tuple[tuple[str, str], ...]
     """Name and sentence."""
+    doubt_head: str = ""
+    """The doubt in few words."""
 
     @property
     def headline(self) -> str:
@@ -70,7 +75,18 @@ def answer(found: Mapping[str, Any]) -> Answer:
     said = tuple((name, sentence) for name, sentence in rows.items() if sentence)
     one = verdict(found, reason(found))
     doubt = one["doubts"][0] if one and one["doubts"] else ""
-    return Answer(found["size"], _why(found), doubt, said)
+    little = _little_text(found)
+    head = "There is little text." if little else "The data did not decide this size."
+    doubted = "; ".join(filter(None, [little, doubt]))
+    return Answer(found["size"], _why(found), doubted, said, head if doubted else "")
+
+
+def _little_text(found: Mapping[str, Any]) -> str:
+    """Why the text is too small for an answer; empty if it is not, or the size was given."""
+    characters = found.get("characters", LITTLE_TEXT)
+    if characters >= LITTLE_TEXT or reason(found) in ("size", "only"):
+        return ""
+    return f"{characters:,} characters are too little text to trust this: give some hundred lines"
 
 
 def reason(found: Mapping[str, Any]) -> str:

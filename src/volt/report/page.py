@@ -162,6 +162,7 @@ def answer_data(choices: dict[str, Any]) -> dict[str, Any]:
         "size": found.size,
         "why": found.why,
         "doubt": found.doubt,
+        "doubt_head": found.doubt_head,
         "rows": [[name, in_flags(sentence)] for name, sentence in found.rows],
         "notes": [in_flags(note) for note in notes(choices)],
         "criteria": [asdict(row) for row in criterion_rows(choices)],

@@ -108,6 +108,7 @@ _CHOICES = table(
         "paper_sizes": text(),
         "overlap_with_bpe": optional(number(0, 1)),
         "types": whole(),
+        "characters": whole(),
         "half": optional(_HALF),
         "sample": optional(_SAMPLE),
         "signature": text(),
