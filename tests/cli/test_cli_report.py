@@ -84,9 +84,9 @@ def test_a_figure_needs_no_report_json(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["report", "missing"], "cannot read missing"),
+        (["report", "missing"], "no such vocabulary: missing"),
         (["plot", "out", "-o", "curve.gif"], "a figure ends in .svg, .png, .pdf"),
-        (["plot", "missing", "-o", "curve.svg"], "cannot read missing"),
+        (["plot", "missing", "-o", "curve.svg"], "no such vocabulary: missing"),
         (["info", "gpt2"], "no such file or folder: gpt2; to get files of a model of that name"),
         (["import", "gpt2", "-o", "new"], "no such file or folder: gpt2; to get files"),
         (

@@ -305,7 +305,7 @@ def test_npy_has_no_eos(metaspace, tmp_path):
 
 
 def test_a_missing_or_damaged_vocabulary(tmp_path):
-    assert b"cannot read" in run("encode", "-m", tmp_path, input=b"").stderr
+    assert b"has no volt.json" in run("encode", "-m", tmp_path, input=b"").stderr
     (tmp_path / "volt.json").write_text('{"format": 1')
     result = run("encode", "-m", tmp_path, input=b"")
     assert (result.returncode, result.stdout) == (2, b"")
@@ -375,3 +375,27 @@ def test_a_line_is_decoded_in_parts_as_at_once(request, mode, form, data, block,
     if ended and form != "npy" and all(files):
         expected = [tok.decode(line, skip_special=skip) + "\n" for lines in files for line in lines]
         assert whole.decode() == "".join(expected)
+
+
+def test_a_wrong_model_says_what_is_expected(metaspace, tmp_path):
+    (tmp_path / "text").write_text("low\n")
+    swapped = run("encode", "-m", tmp_path / "text", metaspace)
+    assert swapped.returncode == 2
+    command = f"volt encode -m {metaspace} {tmp_path}/text"
+    assert f"are they swapped? {command}" in swapped.stderr.decode()
+    for model, said in (
+        ("text", "a list of tokens, not a vocabulary of volt: -m takes a folder that volt learn"),
+        ("nothing", ": name a folder that volt learn wrote"),
+        ("txt", f"no such vocabulary: {tmp_path}/txt; did you mean {tmp_path}/text?"),
+        ("", "has no volt.json: name a folder that volt learn wrote"),
+    ):
+        done = run("encode", "-m", tmp_path / model, input=b"low")
+        assert done.returncode == 2 and said in " ".join(done.stderr.decode().split())
+    done = run("import", tmp_path / "text", "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert b"learn from it (volt learn)" in done.stderr and b"--on" in done.stderr
+    with pytest.raises(volt.InputError, match="no such vocabulary"):
+        volt.load(tmp_path / "nothing")
+    (tmp_path / "text").rename(tmp_path / "text.txt")
+    with pytest.raises(volt.InputError, match=r"tekst.txt; did you mean .*/text.txt\? If"):
+        volt.learn([str(tmp_path / "tekst.txt")])

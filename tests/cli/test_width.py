@@ -70,7 +70,7 @@ def test_verify_says_whether_the_difference_is_in_your_text(folder):
 def test_a_text_among_the_vocabularies_is_named(folder):
     done = run(folder, "compare out --on sample/valid.de sample/valid.en")
     assert done.returncode == 2
-    assert "If this is a text, name it with --on, once for each text" in done.stderr
+    assert "as the text of another command name it with --on, once" in done.stderr
 
 
 def test_a_command_to_copy_stays_whole():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
 
 from volt.base.errors import SettingsError
 
@@ -33,12 +35,29 @@ def check_at_least(name: str, value: float | None, least: float) -> None:
 
 def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
     """A hint at the known name that is closest, if one is close."""
+    close = closest(name, known)
+    return f"; did you mean {quote}{close}{quote}?" if close else ""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name that is closest; empty if none is close."""
     name = name.lstrip("-").replace("_", "-")
     # Dashes make all flags alike.
     names = {one.lstrip("-").replace("_", "-"): one for one in known}
     names = {also: names[one] for also, one in ALSO_CALLED.items() if one in names} | names
     close = get_close_matches(name, names, 1) or get_close_matches(name.lower(), names, 1)
-    return f"; did you mean {quote}{names[close[0]]}{quote}?" if close else ""
+    return names[close[0]] if close else ""
+
+
+def nearest_path(path: Path) -> str:
+    """A hint at the file or folder beside it whose name is closest."""
+    try:
+        with os.scandir(path.parent) as beside:
+            names = {one.name for one in islice(beside, 10_000)}
+    except (OSError, ValueError):
+        return ""
+    close = closest(path.name, sorted(names - {path.name}))  # itself: a loop of links
+    return f"; did you mean {path.parent / close}?" if close else ""
 
 
 def thread_count(threads: int | None) -> int:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+
+import click
 
 import volt
 from volt.base.errors import InputError, VoltError
@@ -52,8 +55,27 @@ class ModelOption(Settings, group="Tokens"):
         return str(folder / "volt.json" if folder.is_dir() else folder)
 
     def load(self, threads: int | None = None) -> Tokenizer:
+        _check_not_swapped(self.model)
         check_learned(self.model)
         return volt.load(self.model, threads=threads)
+
+
+def _check_not_swapped(path: str) -> None:
+    """Refuse a text as the vocabulary where the text is a vocabulary."""
+    context = click.get_current_context(silent=True)
+    files = (context.params.get("files") if context else None) or ()
+    if context is None or not Path(path).is_file() or _is_learned(path):
+        return
+    for one in filter(_is_learned, files):
+        command = f"volt {context.info_name} -m {quote(one)} {quote(path)}"
+        raise InputError(
+            f"-m takes a vocabulary, which {one} is and {path} is not: are they swapped? {command}"
+        )
+
+
+def _is_learned(path: str) -> bool:
+    """Is it a folder of volt, or its volt.json?"""
+    return Path(path).name == "volt.json" or (Path(path) / "volt.json").exists()
 
 
 def check_learned(path: str) -> None:
@@ -68,6 +90,11 @@ def check_learned(path: str) -> None:
         found = identify(place)
     except VoltError:
         return
+    if found.kind == "text":
+        raise InputError(
+            f"{path} is {found.said}, not a vocabulary of volt: -m takes a folder that volt learn "
+            "wrote"
+        )
     if found.kind != "volt":
         raise InputError(
             f"{path} is {found.said}, not a vocabulary of volt; read it first: "

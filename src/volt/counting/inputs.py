@@ -17,11 +17,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from volt.base.checks import did_you_mean
+from volt.base.checks import did_you_mean, nearest_path
 from volt.base.errors import ArgumentTypeError, InputError, SettingsError, VoltError, VoltWarning
 from volt.base.extras import need
 from volt.base.gate import reading
@@ -379,16 +379,6 @@ def exact_weight(value: Weight) -> Fraction:
 # -------------------------------------------------------------------------------- files and folders
 
 
-def _nearest(path: Path) -> str:
-    """A hint at the file beside it whose name is closest."""
-    try:
-        with os.scandir(path.parent) as beside:
-            found = {str(path.parent / one.name) for one in islice(beside, 10_000)}
-    except (OSError, ValueError):
-        return ""
-    return did_you_mean(str(path), sorted(found - {str(path)}), "")  # itself: a loop of links
-
-
 def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]:
     if not name:  # an unset shell variable, which must not mean the current folder
         raise InputError("an input has an empty name; the current folder is .")
@@ -416,7 +406,7 @@ def _find_path(name: str, glob: str, weight: Fraction | None) -> list[TextInput]
             )
         if all(part and _exists(Path(part)) for part in parts):
             hint = f"; separate files by spaces: {' '.join(parts)[:200]}"
-        raise InputError(f"no such file: {name[:200]}{hint or _nearest(path)}")
+        raise InputError(f"no such file: {name[:200]}{hint or nearest_path(path)}")
     if not path.is_dir():
         return [TextInput(str(path), weight, path=path)]
     if (saved := saved_data_set(path)) is not None:

@@ -10,8 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Integral
+from pathlib import Path
 from typing import Any, BinaryIO
 
+from volt.base.checks import nearest_path
 from volt.base.errors import InputError
 from volt.counting.documents import (
     Batches,
@@ -59,7 +61,9 @@ def names_file(string: str, exists: Callable[[str], bool]) -> bool:
     if string == "-" or exists(string):
         return True
     if PATH_LIKE.fullmatch(string):
-        raise InputError(f"no such file: {string[:200]}; if it is text, say so: volt.Texts([...])")
+        hint = nearest_path(Path(string))
+        text = f"{' If' if hint else '; if'} it is text, say so: volt.Texts([...])"
+        raise InputError(f"no such file: {string[:200]}{hint}{text}")
     return False
 
 

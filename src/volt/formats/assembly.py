@@ -462,5 +462,6 @@ def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
     raise InputError(
         f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
         "these are not tokens of metaspace, whitespace or byte-level text. If this is a "
-        "text, name it with `on`, once for each text"
+        "text, learn from it (volt learn); as the text of another command name it with `on`, once "
+        "for each text"
     )

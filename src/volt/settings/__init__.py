@@ -504,7 +504,7 @@ def in_flags(message: str, options: Mapping[str, Option] = {}, quote: str = "") 
         name, value = match[1], match[2]
         one = options.get(name) or _every_option().get(name)
         if one is None:
-            return f"--{name.replace('_', '-')}" if name in GONE else match[0]
+            return f"--{name.replace('_', '-')}" if name in (*GONE, "on") else match[0]
         flag = one.metavar.strip("[]") if one.argument else one.flag
         words = [flag] if value in (None, "True") else [flag, value.strip("'")]
         return quote + " ".join(words) + quote

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from volt import _core
 from volt._version import __version__
 from volt.base.arguments import names_arguments
-from volt.base.errors import InputError, SettingsError
+from volt.base.checks import nearest_path
+from volt.base.errors import InputError, SettingsError, UnreadableError
 from volt.base.gate import named, parse_json, read_bytes
 from volt.base.schema import Wrong, brief, check
 from volt.counting.marks import LETTER_BYTES, NEVER_IN_UTF8, SPACE_MARK, UNKNOWN, Marks
@@ -173,7 +174,12 @@ def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> V
     file = named(path)
     if file.is_dir():
         check_single(file)
+        if not os.path.lexists(file / "volt.json"):
+            raise UnreadableError(f"{file} has no volt.json: name a folder that volt learn wrote")
         file = file / "volt.json"
+    elif not os.path.lexists(file):
+        hint = nearest_path(file) or ": name a folder that volt learn wrote"
+        raise UnreadableError(f"no such vocabulary: {file}{hint}")
     data = read_bytes(file)
     found = read_compiled(file, data) if compiled else None
     if found is not None:
