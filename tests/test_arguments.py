@@ -157,3 +157,23 @@ def test_what_fits():
     assert not fits(["a", 3], list[str])
     assert fits(TOKENIZER, "Tokenizer")
     assert not fits(3, "Tokenizer")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: volt.learn("a", separate=True), "call volt.learn once for each side"),
+        (lambda: volt.learn("a", source="b", target="c"), "files of both sides as one list"),
+        (lambda: volt.learn("a", output="b"), r"result.save\(folder\)"),
+        (lambda: volt.export(None, to="hf", output="x"), "`output` is `path` in Python"),
+    ],
+)
+def test_options_of_the_command_line_say_what_python_has_instead(call, said):
+    with pytest.raises(volt.SettingsError, match=said):
+        call()
+
+
+def test_several_texts_are_for_encode_batch():
+    tokenizer = volt.learn([["low lower lowest"] * 30], size=272).tokenizer
+    with pytest.raises(volt.SettingsError, match=r"encode_batch takes several texts"):
+        tokenizer.encode(["low"])

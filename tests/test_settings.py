@@ -100,7 +100,7 @@ def test_what_is_not_such_a_value_is_an_error_that_names_the_parameter(kind, val
         Some(thing=value)
 
 
-@pytest.mark.parametrize("text", ["", "1.5k", "1kk", "k1", "١k", "1e3", "1,000"])
+@pytest.mark.parametrize("text", ["", "1.5k", "1kk", "k1", "١k", "1e3", "1,00", "1,0000", "1,000k"])
 def test_a_size_is_digits_and_perhaps_a_k(text):
     with pytest.raises(ValueError, match="is not a size such as 32000 or 32k"):
         parse_size(text)

@@ -39,11 +39,21 @@ from volt.tokenizing.build import TokenizerPlan, build_tokenizer
 from volt.tokenizing.chat import chat_notes
 from volt.tokenizing.signature import learn_signature
 
+OF_THE_COMMAND = {
+    **dict.fromkeys(
+        ("source", "target", "separate"),
+        "is of the command line: pass the files of both sides as one list, or call volt.learn once "
+        "for each side",
+    ),
+    "lang": "is of the command line: pass {'de': 'train.de', 'en': 'train.en'}",
+    "output": "is of the command line: result.save(folder) writes the result",
+}
+"""What to do in Python instead."""
 HARDLY_TEXT = 1000
 """Words: a sample with fewer was not meant."""
 
 
-@accepts(CountSettings, LearnSettings, LanguageSettings, gone=GONE)
+@accepts(CountSettings, LearnSettings, LanguageSettings, gone=GONE | OF_THE_COMMAND)
 def learn(
     inputs: WordCounts | Text | Iterable[Text],
     *,

@@ -176,3 +176,15 @@ def test_s_is_listed_in_few_characters():
     for s in ([14, 16, 28], [5, 6], [1000, 2000, 3000]):
         assert parse_sizes(listed_s(s)) == s
     assert listed_s([]) == ""
+
+
+def test_commas_of_thousands_are_told_in_a_list():
+    """A single size may be written as volt prints it: 9,920."""
+    for sizes, number, plain in (
+        ("9,920", "9,920", "9920"), ("8,000,16,000", "8,000", "8000"),
+        ("500,16,000", "16,000", "16000"),
+    ):  # fmt: skip
+        with pytest.raises(SettingsError, match=f"for {number} write {plain}, a comma"):
+            parse_sizes(sizes)
+    assert parse_sizes("100,200,500,1000") == [100, 200, 500, 1000]
+    assert parse_sizes([9, 920]) == [9, 920]

@@ -46,6 +46,8 @@ Group = Literal["Input", "Words", "Size", "Tokens", "Training", "Output"]
 REPEATED = "; may be given several times"
 """What help texts say of options that take several values; in Python these are a sequence."""
 SIZE = re.compile(r"\s*([0-9](?:_?[0-9]){0,11})([kK]?)\s*")
+THOUSANDS = re.compile(r"\s*[0-9]{1,3}(?:,[0-9]{3}){1,3}\s*")
+"""A number as volt prints it: 9,920."""
 
 
 # ----------------------------------------------------------------------------------- kinds of value
@@ -245,14 +247,14 @@ def late(module: str, name: str) -> Callable[..., Any]:
 
 
 def parse_size(value: Any) -> int:
-    """A size as people write it: 32000, `32_000`, `32k` or `32K`, which mean the same.
+    """A size as people write it: 32000, `32_000`, `32,000`, `32k` or `32K`, which mean the same.
 
-    >>> [parse_size(size) for size in (8000, "8000", "32k", "32K")]
-    [8000, 8000, 32000, 32000]
+    >>> [parse_size(size) for size in (8000, "8000", "9,920", "32k", "32K")]
+    [8000, 8000, 9920, 32000, 32000]
     """
     if not isinstance(value, str):
         return _whole(value)
-    match = SIZE.fullmatch(value)
+    match = SIZE.fullmatch(value.replace(",", "") if THOUSANDS.fullmatch(value) else value)
     if not match:
         raise ValueError(f"{value!r} is not a size such as 32000 or 32k")
     return int(match[1]) * (1000 if match[2] else 1)

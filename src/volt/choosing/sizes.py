@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -12,6 +13,9 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import parse_size
 
 MOST = 100_000
+IN_THOUSANDS = re.compile(r"(?<![0-9])(?:[0-9]{1,3}(?:,[0-9]{3})*,0[0-9]{2}|[0-9],[0-9]{3})(?![0-9])")
+"""A number such as 9,920 or 16,000, which can't be two sizes: they would begin with 0, or have one
+digit."""
 BILINGUAL_S = (1000, 10_000, 1000)
 MULTILINGUAL_S = (40_000, 160_000, 10_000)
 """Start, stop and step of the paper's S, which counts the alphabet (METHOD 4)."""
@@ -19,9 +23,14 @@ MULTILINGUAL_S = (40_000, 160_000, 10_000)
 
 def parse_sizes(sizes: str | Sequence[int]) -> list[int]:
     """The sizes, in rising order, each once; START:STOP:STEP includes STOP."""
+    words = "sizes are START:STOP:STEP or a list such as 1000,2000"
     if not isinstance(sizes, str):
         sizes = ",".join(map(str, sizes))
-    words = "sizes are START:STOP:STEP or a list such as 1000,2000"
+    elif thousands := IN_THOUSANDS.search(sizes):
+        number = thousands[0]
+        raise SettingsError(
+            f"{words}: for {number} write {number.replace(',', '')}, a comma separates sizes"
+        )
     found: set[int] = set()
     for part in sizes.split(","):
         numbers = [_number(number, sizes, words) for number in part.split(":")]

@@ -59,7 +59,7 @@ class ExportResult:
         }
 
 
-@accepts(UseSettings)
+@accepts(UseSettings, gone={"output": "is `path` in Python."})
 def export(
     vocabulary: Vocabulary,
     to: str,

@@ -550,7 +550,9 @@ class Tokenizer(Decodes):
 
     def _normalized(self, text: str, allowed: Iterable[str] = ()) -> str:
         if not isinstance(text, str):
-            raise wrong_type("text", "a str", text)
+            several = isinstance(text, list | tuple)
+            hint = " (encode_batch takes several texts)" if several else ""
+            raise wrong_type("text", f"a str{hint}", text)
         if not self._normalizes:
             return text
         if self.vocabulary.normalizer is None:
