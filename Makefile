@@ -58,6 +58,7 @@ $(INSTALLED): $(SOURCES) $(wildcard $(VENV)/.installing)
 	@$(PREPARE) $(SPACE)
 	@echo "Building and installing volt into $(VENV) ..."
 	@$(PIP) -r requirements/build.in
+	@echo "Compiling takes about a minute and prints nothing ..."
 	@$(PIP) --no-build-isolation -e ".[report]"
 	@touch "$@"
 

@@ -53,6 +53,11 @@ def test_a_later_call_goes_on_too(tmp_path):
         assert served.asked == [("/a", "bytes=1000-")]
 
 
+def test_without_a_network_the_error_says_what_needs_none(tmp_path):
+    with pytest.raises(InputError, match=r"is there a network\? `volt data get sample` needs none"):
+        download("http://127.0.0.1:1/a", tmp_path / "a", SHA)
+
+
 def test_a_part_that_was_whole_already(tmp_path):
     """Killed between the last byte and the renaming."""
     with serve() as (served, address):

@@ -523,9 +523,10 @@ def test_a_verdict_names_both_figures():
         "best: a, BLEU 18.21; next: b, BLEU 17.73; b against a: p = 0.200: too close to tell; "
         "bits per byte: b 1.5963, a 1.4611, p < 0.001"
     )
-    assert "say little of trained ones" in replace(
-        compared(("a", 1.4611, 8.21), ("b", 1.5963, 7.73)), **close
-    ).answer()
+    assert (
+        "say little of trained ones"
+        in replace(compared(("a", 1.4611, 8.21), ("b", 1.5963, 7.73)), **close).answer()
+    )
 
 
 def test_models_that_the_clock_trained_unequally_give_no_verdict():

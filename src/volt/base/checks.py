@@ -19,6 +19,18 @@ ALSO_CALLED = {
 """What people call some of our names: those of other toolkits, with dashes."""
 
 
+def canonical(name: str, choices: Iterable[str]) -> str:
+    """The choice that a name stands for: in any case, or as other toolkits call it. A name that
+    stands for none stays as it is.
+
+    >>> canonical("HF", ["hf"]), canonical("huggingface", ["hf"]), canonical("spm", ["hf"])
+    ('hf', 'hf', 'spm')
+    """
+    choices, lower = tuple(choices), name.lower()
+    also = ALSO_CALLED.get(lower, lower)
+    return name if name in choices else next((o for o in choices if o in (lower, also)), name)
+
+
 def check_choice(name: str, value: str | None, choices: Iterable[str]) -> None:
     """Refuse a value that is none of the choices; None means "not given"."""
     choices = tuple(choices)

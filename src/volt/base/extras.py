@@ -21,13 +21,13 @@ class Library:
         return getattr(need(*self._names), name)
 
 
-def need(module: str, extra: str) -> Any:
-    """Import a library that comes with an extra of this package."""
+def need(module: str, extra: str, what: str = "this") -> Any:
+    """Import a library that comes with an extra of this package, for something that needs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         name = module.partition(".")[0]
         why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
         raise SettingsError(
-            f"this needs {PACKAGES.get(name, name)}: pip install 'volt-vocab[{extra}]'{why}"
+            f"{what} needs {PACKAGES.get(name, name)}: pip install 'volt-vocab[{extra}]'{why}"
         ) from error

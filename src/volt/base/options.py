@@ -36,7 +36,7 @@ from typing import (
 )
 
 from volt.base.arguments import PYTHONS_OWN, check_arguments, names_arguments
-from volt.base.checks import did_you_mean
+from volt.base.checks import canonical, did_you_mean
 from volt.base.errors import SettingsError
 
 GROUPS = ("Input", "Words", "Size", "Tokens", "Training", "Output")
@@ -135,11 +135,17 @@ def choice(*names: str) -> ValueKind:
 
 
 def one_of(
-    names: Callable[[], Iterable[str]], check: Callable[[str], Any] | None = None
+    names: Callable[[], Iterable[str]],
+    check: Callable[[str], Any] | None = None,
+    *,
+    aliases: bool = False,
 ) -> ValueKind:
-    """One of the names that a registry has when it is asked, or of its forms if `check` knows."""
+    """One of the names that a registry has when it is asked, or of its forms if `check` knows.
+    `aliases`: in any case, and as other toolkits call it."""
 
     def read(value: Any) -> str:
+        if aliases:
+            value = canonical(value, names())
         if check is not None:
             check(value)
         elif value not in names():

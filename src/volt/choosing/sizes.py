@@ -13,7 +13,9 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.options import parse_size
 
 MOST = 100_000
-IN_THOUSANDS = re.compile(r"(?<![0-9])(?:[0-9]{1,3}(?:,[0-9]{3})*,0[0-9]{2}|[0-9],[0-9]{3})(?![0-9])")
+IN_THOUSANDS = re.compile(
+    r"(?<![0-9])(?:[0-9]{1,3}(?:,[0-9]{3})*,0[0-9]{2}|[0-9],[0-9]{3})(?![0-9])"
+)
 """A number such as 9,920 or 16,000, which can't be two sizes: they would begin with 0, or have one
 digit."""
 BILINGUAL_S = (1000, 10_000, 1000)

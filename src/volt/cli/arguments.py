@@ -205,8 +205,9 @@ class TokenizerInput(Pattern, group="Input"):
         None, "Checkpoint that uses the tokenizer, to be changed with it.", path("DIR")
     )
     form: str | None = option(
-        None, "Format of the tokenizer", one_of(formats), flag="from", default_words="as it looks"
-    )
+        None, "Format of the tokenizer", one_of(formats, aliases=True), flag="from",
+        default_words="as it looks",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

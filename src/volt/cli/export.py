@@ -17,7 +17,7 @@ from volt.tokenizing.roles import with_roles
 
 @dataclass(frozen=True, kw_only=True)
 class ExportCommand(Settings, group="Output"):
-    to: str = option(..., "Format to write", one_of(formats))
+    to: str = option(..., "Format to write", one_of(formats, aliases=True))
     output: str = option(
         ..., "A folder for hf and gpt2, a file for the others; further files go next to it.",
         path("PATH"), short="-o",

@@ -22,8 +22,9 @@ class ImportCommand(Folder, Pattern, group="Input"):
         "folder.", path(), metavar="FILE",
     )  # fmt: skip
     form: str | None = option(
-        None, "Format of the file", one_of(formats), flag="from", default_words="as it looks"
-    )
+        None, "Format of the file", one_of(formats, aliases=True), flag="from",
+        default_words="as it looks",
+    )  # fmt: skip
 
 
 @command("volt import tokenizer.json -o out/")

@@ -84,10 +84,10 @@ def _fetch(address: str, part: Path, progress: Progress) -> None:
         failures = 0 if after > most else failures + 1
         most = max(most, after)
         if failures >= TRIES:
-            raise InputError(
-                f"cannot fetch {address}: {problem}; {after:,} bytes are kept, the next try asks "
-                "for the rest"
-            )
+            hint = f"{after:,} bytes are kept, the next try asks for the rest"
+            if not after:
+                hint = "is there a network? `volt data get sample` needs none"
+            raise InputError(f"cannot fetch {address}: {problem}; {hint}")
         sleep(PAUSE * 2**failures)
 
 

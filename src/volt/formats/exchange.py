@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from volt.base.arguments import names_arguments
-from volt.base.checks import check_choice
+from volt.base.checks import canonical, check_choice
 from volt.base.errors import SettingsError
 from volt.base.gate import named
 from volt.base.options import accepts
@@ -84,6 +84,7 @@ def export(
     >>> [file.name for file in found.files][:2]
     ['tokenizer.json', 'tokenizer_config.json']
     """
+    to = canonical(to, FORMATS)
     check_choice("to", to, FORMATS)
     form = FORMATS[to]
     learned, vocabulary = vocabulary, with_roles(vocabulary, UseSettings(**roles))
@@ -153,7 +154,7 @@ def import_vocabulary(
     True
     """
     file = named(path)
-    form = form or detect(file)
+    form = canonical(form, FORMATS) if form else detect(file)
     if form in FILE_KINDS and FILE_KINDS[form].by_engine:
         return _import_by_engine(file, form, pattern)
     check_choice("form", form, FORMATS)

@@ -48,8 +48,10 @@ ADDS = LookUp(arithmetic="float32", restart="text")
 
 
 def _proto() -> Any:
-    need("google.protobuf", "sentencepiece")  # sentencepiece alone does not bring it
-    return need("sentencepiece.sentencepiece_model_pb2", "sentencepiece")
+    # Models are protobuf messages, which sentencepiece alone does not bring.
+    what = "a SentencePiece model is a protobuf message: reading or writing one"
+    need("google.protobuf", "sentencepiece", what)
+    return need("sentencepiece.sentencepiece_model_pb2", "sentencepiece", what)
 
 
 def new_model_proto() -> Any:
