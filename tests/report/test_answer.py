@@ -61,8 +61,8 @@ def test_the_lines_of_a_choice_by_cost():
         "11,776 tokens: the cheapest size that costs no measurable quality",
         "  quality   within 0.5% of the best from 1,880 to 18,990 tokens (held-out bits per byte, "
         "best at 6,400)",
-        "  cost      lowest at 11,776, for base (44M parameters outside the embeddings, width "
-        "512); yours? `for_model`",
+        "  cost      of training, lowest at 11,776, for base (44M parameters outside the "
+        "embeddings, width 512); yours? `for_model`",
         "  again     five parts of the text chose 11,648 to 11,840",
         "  paper     VOLT as published chooses 14,329 (`profile=paper`)",
     ]
@@ -70,7 +70,7 @@ def test_the_lines_of_a_choice_by_cost():
 
 def test_a_size_that_was_rounded_says_so():
     assert rows(cost={"model": BASE, "lowest": 11761})["cost"].startswith(
-        "lowest at 11,761, rounded to 11,776, for base (44M"
+        "of training, lowest at 11,761, rounded to 11,776, for base (44M"
     )
 
 
@@ -78,7 +78,8 @@ def test_a_model_that_was_named_is_not_asked_for():
     own = {"name": "6.6B:4096", "body": 6_600_000_000, "width": 4096}
     said = rows(cost={"model": own, "lowest": 11776})["cost"]
     assert said == (
-        "lowest at 11,776, for a model of 6.6B parameters outside the embeddings, width 4,096"
+        "of training, lowest at 11,776, for a model of 6.6B parameters outside the embeddings, "
+        "width 4,096"
     )
     named = rows(cost={"model": own | {"name": "7b"}, "lowest": 11776})["cost"]
     assert "for 7b (6.6B parameters outside the embeddings, width 4,096)" in named
@@ -93,7 +94,7 @@ def test_a_quality_bound_that_decides_is_named(lowest, size, end, where):
     found = rows(reason="quality", size=size, cost=cost, splits=[size])
     said = f"{size:,} tokens: {CHEAPEST}, the {end} end of the range: "
     assert headline(reason="quality", size=size, cost=cost).startswith(said)
-    assert f"lowest at {lowest:,}, {where} that range, for base" in found["cost"]
+    assert f"of training, lowest at {lowest:,}, {where} that range, for base" in found["cost"]
     # More text helps only where the upper end decides.
     assert ("more text raises both" in found.get("text", "")) == (end == "upper")
 
@@ -112,7 +113,7 @@ def test_the_last_merge_decides():
     opened = QUALITY | {"open_upward": True}
     changes = {"reason": "merges", "size": 18944, "cost": last, "quality": opened}
     assert "the largest size that there is, at no measurable loss" in headline(**changes)
-    assert "lowest at 18,990, rounded to 18,944, for" in rows(**changes)["cost"]
+    assert "of training, lowest at 18,990, rounded to 18,944, for" in rows(**changes)["cost"]
     assert "`candidates` may raise the answer" in rows(**changes)["merges"]
     assert "from 1,880 tokens upward, measured up to 18,990 (held-out" in rows(**changes)["quality"]
 
@@ -122,7 +123,8 @@ def test_parts_of_the_text_have_fewer_merges_than_the_whole():
     opened = QUALITY | {"open_upward": True}
     changes = {"reason": "merges", "size": 18944, "cost": beyond, "quality": opened}
     assert "the largest size that could be measured" in headline(**changes)
-    assert rows(**changes)["cost"].startswith("lowest at 21,000, above that range, for base (")
+    said = "of training, lowest at 21,000, above that range, for base ("
+    assert rows(**changes)["cost"].startswith(said)
     assert "parts of the text give no more" in rows(**changes)["merges"]
 
 
@@ -195,10 +197,13 @@ def test_little_text_is_said_in_the_first_line():
         ([11776] * 5, "all five parts of the text chose 11,776"),
         ([11648, 11712],
          "two parts of the text chose 11,648 to 11,712; the answer from the whole text lies 0.55% "
-         "above"),
+         "above: close"),
         ([12032, 11840],
          "two parts of the text chose 11,840 to 12,032; the answer from the whole text lies 0.54% "
-         "below"),
+         "below: close"),
+        ([5000, 6000],
+         "two parts of the text chose 5,000 to 6,000; the answer from the whole text lies 96% "
+         "above: more text would bring them together"),
     ],
 )  # fmt: skip
 def test_what_the_parts_of_the_text_chose(splits, said):

@@ -86,6 +86,7 @@ def table_lines(table: LanguageTable | None) -> list[str]:
     where = "the parallel text" if table.parallel else (
         "the texts, if they are translations"
     )  # fmt: skip
+    lines.append("tok/word, 1-token: words are those that the pre-tokenizer cuts")
     lines.append(f"parity: tokens for each token of {table.reference}, on {where}")
     if measured:
         lines.append("best: its own best size; loss: held-out bits per byte above that")

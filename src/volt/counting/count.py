@@ -187,10 +187,11 @@ def _count_planned(
         read, sample = plan.read(one, counter, partial(shown.block, size=one.size))
         totals += read
         before, words = words, counter.totals["words"]
-        if one.input.path is not None and plan.sample is None:
+        # A counts file may be that of an empty shard, and what a sample leaves is chance.
+        if one.input.path is not None and not one.is_counts and plan.sample is None:
             if words == before:
                 without_words.append(one.name)
-            elif rule.reads == "line" and not one.is_counts and ends_in_crlf(sample):
+            elif rule.reads == "line" and ends_in_crlf(sample):
                 with_cr.append(one.name)
         lines_of.append((one.name, read.lines))
         weighted_lines += one.input.weight * read.lines

@@ -18,7 +18,8 @@ from volt.choosing.splits import MANY_TYPES
 
 CHEAPEST = "the cheapest size that costs no measurable quality"
 LITTLE = 0.1
-"""How far the answers of a sample and of half of it may be apart, relative."""
+"""How far the answers of a sample and of half of it, or of parts of the text and all of it, may be
+apart, relative."""
 PAPER_METHOD = {
     "pair": "VOLT as published",
     "languages": "VOLT as published, with its sizes for many languages,",
@@ -172,7 +173,7 @@ def _cost(found: Mapping[str, Any]) -> str | None:
         return None
     model, lowest = cost["model"], cost["lowest"]
     yours = "; yours? `for_model`" if model["name"] == "base" else ""
-    where = f"lowest at {lowest:,}"
+    where = f"of training, lowest at {lowest:,}"
     if by_auto(found) and _outside(found):
         where += ", above that range" if _beyond(found) else ", below that range"
     elif by_auto(found) and found["size"] != lowest:
@@ -325,7 +326,8 @@ def _again(found: Mapping[str, Any]) -> str | None:
         return said
     side, nearest = ("below", low) if found["size"] < low else ("above", high)
     apart = abs(found["size"] / nearest - 1)
-    return f"{said}; the answer from the whole text lies {percent(apart)} {side}"
+    much = "close" if apart <= LITTLE else "more text would bring them together"
+    return f"{said}; the answer from the whole text lies {percent(apart)} {side}: {much}"
 
 
 def _auto(found: Mapping[str, Any]) -> str | None:

@@ -68,7 +68,7 @@ def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]
         hidden = f"{len(vocabulary.hidden):,}"
         found.append(Fact("hidden", hidden, "merged on the way, never put out"))
     if report.get("residues"):
-        note = "the text makes them, but always merges them on"
+        note = "made on the way to longer tokens, never in the output"
         found.append(Fact("residues", f"{report['residues']:,}", note))
     if vocabulary.unreachable:
         unreachable = f"{len(vocabulary.unreachable):,}"
@@ -110,7 +110,7 @@ def _choice(choices: Mapping[str, Any]) -> list[Fact]:
     if mu is not None and price is not None:
         saved = f"saves {mu:,.4g} token{'s' * (mu != 1)} of text"
         work = f"{price:,.0f}" if price >= 10 else f"{price:.2g}"
-        found.append(Fact("the last token", saved, f"and costs the work of {work}"))
+        found.append(Fact("the last token", saved, f"and costs as much work as {work}"))
     step = next((one for one in choices["steps"] if one["size"] == choices["size"]), None)
     if step and "moved" in step:
         note = f"{step['iterations']} iterations, {step['dropped'] or 'no'} tokens dropped"

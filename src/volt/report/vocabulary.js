@@ -26,7 +26,7 @@ const VoltVocabulary = (() => {
     say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${named(kind)} token`)).join(", ")}. ` +
       (data.scaffolds ? `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` : "") +
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +
-      (unused ? `${whole(unused)} never appear in the text${data.residues === undefined || data.residues === null ? "" : `, ${whole(data.residues)} of them residues: the text makes them, but always merges them on`}. ` : "") +
+      (unused ? `${whole(unused)} never appear in the text${data.residues === undefined || data.residues === null ? "" : `, ${whole(data.residues)} of them residues: made on the way to longer tokens, never in the output`}. ` : "") +
       (unreachable ? `${whole(unreachable)} are unreachable: their own text is cut otherwise. ` : "") +
       `Words are cut by ${rule.pretokenizer}, ${merges ? `tokens merge by the rule ${rule.merge_rule}` : `tokens are looked up (${rule.encoding})`}. ␣ is a space, ⏎ a line end.`);
     const select = find("kind");
