@@ -95,13 +95,13 @@ def search(
         meaning = meaning.replace("size that", f"of these {len(rows)} sizes that")
     say(run.quiet, f"{settings.by}: {winner} ({meaning})")
     if by_auto:
-        say(run.quiet, "volt learn looks at the sizes between them, too")
+        say(run.quiet, "learning looks at the sizes between them, too")
     if settings.by == "muv":
         say(run.quiet, "plain BPE, without transport, which `volt learn --profile paper` solves")
     say(run.quiet, *(f"note: {doubt}" for doubt in choice.doubts))
     _tell_left_out(result.left_out, run.quiet)
     # Between the sizes of auto may lie a better one, which learning finds.
-    size = "" if by_auto else choice.size and f"--size {choice.size} "
+    size = "" if by_auto else _as_option(choice.size)
     options = given & {*vars(counting), *vars(alphabet)}
     _tell_next(asked.files, None if choice.doubts and not by_auto else size, options, run.quiet)
 
@@ -142,8 +142,12 @@ def _by_training(
     say(run.quiet, f"cost: {found.seconds / 60:.1f} minutes of training and measuring")
     _tell_left_out(found.left_out, run.quiet)
     tell_trial(found.results, output, run.quiet)
-    size = found.size and f"--size {found.size} "
+    size = _as_option(found.size)
     _tell_next(asked.files, size, frozenset(), run.quiet)
+
+
+def _as_option(size: int | None) -> str | None:
+    return None if size is None else f"--size {size} "
 
 
 def _tell_next(
