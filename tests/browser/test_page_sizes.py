@@ -33,7 +33,12 @@ def test_the_curves_have_what_the_result_has(page, learned):
     ticks = page.query_selector_all("#chart-quality svg [aria-roledescription='tick']")
     assert len(ticks) == len(result.choice.splits) > 1
     legend = page.text("#sizes-legend")
-    for words in ("within 0.5% of the best", "the answer", "parts of the text", "as published"):
+    for words in (
+        "within 0.5% of the best",
+        "the answer",
+        "parts of the text",
+        "the paper's method, your sizes",
+    ):
         assert words in legend
 
 

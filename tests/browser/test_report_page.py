@@ -585,7 +585,7 @@ def test_the_comparison_page(learned, open_page, tmp_path):
     assert [number(count) for count in tokens] == [one.tokens for one in found.rows]
     shown = [float(figure) for figure in per_word]
     assert shown == pytest.approx([one.tokens_per_word for one in found.rows], abs=5e-4)
-    assert "measured over lines here" in page.text("#notes")
+    assert "nine tenths of these 400 lines" in page.text("#notes")
     assert len(page.query_selector_all("figure svg")) == 4
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     page.check_quiet()

@@ -31,7 +31,7 @@ const VoltAnswer = (() => {
   }
 
   // Options of the command line stand out.
-  const flagged = (sentence) => sentence.split(/(--[a-z][a-z-]*(?: paper)?)/).map((part, i) => (i % 2 ? make("code", part) : part));
+  const flagged = (sentence) => sentence.split(/(--[a-z][a-z-]*(?: paper)?)/).map((part, i) => (i % 2 ? make("code", part, { class: "flag" }) : part));
 
   function criteria() {
     if (!answer) {

@@ -97,7 +97,8 @@ const VoltPlayground = (() => {
   const sample = () => {
     const words = tokens.filter((token) => token.kind !== "character" && token.length > 3 && /^␣?\p{L}+␣?$/u.test(token.shown))
       .sort((a, b) => b.frequency - a.frequency).slice(0, 40).filter((_, i) => i % 4 === 0).map((token) => token.shown.replaceAll("␣", ""));
-    return `The vocabulary that fits your text.\n${words.join(" ")} naïve 2026 🙂`;
+    // Its own words are listed: no sentence can be made of them, and a row of words looked like a broken one.
+    return `The vocabulary that fits your text: naïve, 2026 🙂\n${words.join(", ")}`;
   };
 
   function section() {
