@@ -43,6 +43,30 @@ def test_the_tokens_of_the_template_stay(chat):
     assert len(result.vocabulary) == 276
 
 
+@pytest.mark.parametrize("change", ["refit", "extend"])
+def test_what_was_refitted_or_extended_is_the_tokenizer_of_its_folder(chat, tmp_path, change):
+    """Not the volt.json beside it, which has no template."""
+    first = (volt.refit(chat, OTHER, size=278) if change == "refit"
+             else volt.extend(chat, [["slow flow glow " * 40]], add=2))  # fmt: skip
+    first.save(tmp_path / "first")
+    assert (tmp_path / "first" / "volt.json").exists()
+    second = volt.refit(tmp_path / "first", OTHER, size=277)
+    assert any("of the chat template stay" in message for message in second.messages)
+    second.save(tmp_path / "second")
+    names = ["tokenizer.json", "tokenizer_config.json", "volt.json"]
+    assert all((tmp_path / "second" / name).exists() for name in names)
+    before, after = (
+        open_engine(tmp_path / name, native=False).engine for name in ("first", "second")
+    )
+    ids = before.encode("\nuser: a")
+    assert after.encode("\nuser: a") == second.id_map[ids].tolist()
+
+
+def test_the_template_beside_a_file_counts(chat):
+    messages = volt.refit(chat / "tokenizer.json", OTHER, size=276).messages
+    assert any("of the chat template stay" in message for message in messages)
+
+
 def test_a_template_that_can_not_be_rendered_is_told(chat, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     monkeypatch.setattr("volt.adapting.conversation.can_check", lambda: False)

@@ -14,6 +14,7 @@ from typing import Any
 from volt.adapting.rendering import render
 from volt.base.gate import read_text
 from volt.base.shown import plural
+from volt.foreign.engine_choice import FOLDER_NAMES
 from volt.foreign.original import Original
 from volt.formats.huggingface.folder import TEMPLATE, settings_of
 from volt.tokenizing.chat import MOST_BYTES, can_check
@@ -32,7 +33,9 @@ def template_tokens(
     """The ids that the chat templates of the tokenizer and the model are encoded as."""
     if original.engine is None:
         return frozenset()
-    folders = [Path(one) for one in (original.path, model) if one and Path(one).is_dir()]
+    path = original.path
+    beside = path.parent if path is not None and path.name in FOLDER_NAMES else path
+    folders = [Path(one) for one in (beside, model) if one and Path(one).is_dir()]
     found: set[int] = set()
     for folder in dict.fromkeys(folders):
         settings = settings_of(folder, CONFIG)

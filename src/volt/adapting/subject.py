@@ -41,6 +41,7 @@ from volt.choosing.choice import Choice
 from volt.counting.counts import WordCounts
 from volt.foreign.base import Added, Change, Engine
 from volt.foreign.engine_choice import open_engine
+from volt.formats.detect import REFITTED
 from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.check import measure
@@ -133,7 +134,7 @@ class RefitResult:
                 messages = [*dict.fromkeys([*messages, *told])]  # both may have the same settings
             summary = {**self.summary(), "messages": [*self.messages, *messages]}
             text = json_text(summary, indent=2) + "\n"
-            (temporary / "refit.json").write_text(text, encoding="utf-8")
+            (temporary / REFITTED).write_text(text, encoding="utf-8")
         return messages
 
     def _other_forms(self, folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,8 @@ PIECE_LINE = re.compile(rb".+\t-?\d[\d.e+-]*\r?$", re.DOTALL)
 """Of the list that SentencePiece writes beside a model."""
 HF_START = re.compile(rb'\s*\{\s*"version"\s*:\s*"[^"]*"\s*,\s*"truncation"\s*:')
 """What Hugging Face's library writes first; the file need not be read for it."""
+REFITTED = "refit.json"
+"""What refit and extend write into a folder."""
 FOLDER_FILES = (
     "tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model", "vocab.txt",
     "dict.txt",
@@ -135,7 +138,17 @@ def detect(path: Path) -> str:
 
 
 def _of_folder(path: Path) -> Identified:
-    for name, kind in (("volt.json", "volt"), ("tokenizer.json", "hf"), ("tekken.json", "tekken")):
+    own = path / "volt.json"
+    if not own.exists():
+        return _of_other_folder(path)
+    if (path / REFITTED).exists():  # a tokenizer's own file, rewritten, is what is used elsewhere
+        with suppress(InputError):
+            return _of_other_folder(path)
+    return Identified("volt", own)
+
+
+def _of_other_folder(path: Path) -> Identified:
+    for name, kind in (("tokenizer.json", "hf"), ("tekken.json", "tekken")):
         if (path / name).exists():
             return Identified(kind, path / name)
     if (path / "source.spm").exists() and (path / "vocab.json").exists():
