@@ -41,8 +41,8 @@ from volt.choosing.choice import Choice
 from volt.counting.counts import WordCounts
 from volt.foreign.base import Added, Change, Engine
 from volt.foreign.engine_choice import open_engine
-from volt.formats.detect import REFITTED
 from volt.foreign.original import AnyTokenizer, Original, open_original
+from volt.formats.detect import REFITTED
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.check import measure
 from volt.tokenizing.signature import sign, words_fields
