@@ -191,6 +191,40 @@ def test_the_cost_is_that_of_the_model_to_be_cut(folder: Path, tmp_path: Path) -
     assert "its parameters can't be counted" in packed["stderr"]
 
 
+def small_model(folder: Path, rows: int, width: int = 64) -> Path:
+    """The folder of a model with two matrices of so many rows."""
+    folder.mkdir()
+    settings = {"vocab_size": rows, "architectures": ["LlamaForCausalLM"]}
+    (folder / "config.json").write_text(json.dumps(settings), encoding="utf-8")
+    length = 4 * rows * width
+    header = {
+        name: {"dtype": "F32", "shape": [rows, width], "data_offsets": [start, start + length]}
+        for name, start in (("model.embed_tokens.weight", 0), ("lm_head.weight", length))
+    }
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + bytes(2 * length)
+    (folder / "model.safetensors").write_bytes(data)
+    return folder
+
+
+def test_that_a_model_has_to_be_trained_on_is_said_where_text_gets_longer(
+    folder: Path, tmp_path: Path
+) -> None:
+    model = small_model(tmp_path / "model", 700)
+    for size, more, said in ((300, ("--model", model), True), (300, (), False),
+                             (690, ("--model", model), False)):  # fmt: skip
+        done = run("refit", folder / "hf", "--on", folder / "one.txt", "--size", str(size), *more,
+                   "--json", "--force", "-o", tmp_path / "out")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        more_tokens = f"{told['after']['tokens'] / told['before']['tokens'] - 1:.0%}"
+        note = f"the text is cut into {more_tokens} more tokens"
+        assert (note in done.stderr) == said
+        assert ("train it on before you use it" in " ".join(done.stderr.split())) == said
+        saved = json.loads((tmp_path / "out" / "refit.json").read_text(encoding="utf-8"))
+        assert any(note in message for message in saved["messages"]) == said
+
+
 def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:
     found = {"size": 4224, "reason": "cost", "splits": [5056] * 5}
     (line,) = advice(found)

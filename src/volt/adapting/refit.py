@@ -52,6 +52,9 @@ from volt.tokenizing.merge_pairs import last_pairs
 from volt.tokenizing.signature import choice_fields
 from volt.tokenizing.vocabulary import Vocabulary
 
+LONGER = 0.005
+"""By how much a text gets longer in tokens, relative, before that is said of its model."""
+
 
 @accepts(CountSettings, ChoiceSettings, gone=GONE)
 def refit(
@@ -95,9 +98,11 @@ def refit(
     if subject.whole and not residues:
         engine, documents, used = subject.used_words()
         messages.append(whole_words.what_is_lost(engine))
-        return subject.of_whole(
+        done = subject.of_whole(
             documents, whole_words.kept_tokens(engine, used, pinned, settings.size), []
         )
+        _hint_at_training(done)
+        return done
     old, counts = _with_last_pairs(subject.original.vocabulary), subject.counts()
     if residues:
         left = without_residues(old, counts, pinned, subject.threads, subject.original.idle)
@@ -131,6 +136,7 @@ def refit(
     new = Changed("refit", *restrict(old, found.kept_ids(choice.chosen), wanted), details)
     done = subject.result(old, new, counts, choice=choice)
     _hint_at_extend(done)
+    _hint_at_training(done)
     return done
 
 
@@ -157,6 +163,17 @@ def _hint_at_extend(done: RefitResult) -> None:
             f"{partial / whole:.0%} of the tokens of this text are parts of characters or unknown: "
             "the tokenizer hardly knows its script; extend adds tokens for it"
         )
+
+
+def _hint_at_training(done: RefitResult) -> None:
+    """What the choice of a size does not say: it goes by a model trained with the new tokens."""
+    before, after = done.before.tokens, done.after.tokens
+    if done.checkpoint is None or after < (1 + LONGER) * before:
+        return
+    done.messages.append(
+        f"the text is cut into {after / before - 1:.0%} more tokens, and the model was not trained "
+        "on text cut this way: train it on before you use it, or keep more tokens with `size`"
+    )
 
 
 def _of_whole_characters(vocabulary: Vocabulary, token: Token) -> bool:
