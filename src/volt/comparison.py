@@ -27,6 +27,7 @@ from volt.counting.spaces import spaced
 from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
 from volt.foreign.engine_choice import Opened, open_engine
+from volt.formats.exchange import check_pattern
 from volt.settings import InputSettings
 from volt.tokenizing.residues import find_residues
 
@@ -163,6 +164,7 @@ def compare(
     """
     if not vocabularies:
         raise SettingsError("name at least one vocabulary")
+    check_pattern(pattern, vocabularies)
     groups = read_groups(on, InputSettings(**options))
     documents = [*chain(*groups.values())]
     lines = {kind: len(one) for kind, one in _lines(groups).items()}

@@ -18,6 +18,7 @@ from volt.foreign.check_lines import built_in, texts_for
 from volt.foreign.documents import read_documents
 from volt.foreign.engine_choice import open_engine
 from volt.foreign.volt_engine import Native
+from volt.formats.exchange import check_pattern
 from volt.settings import InputSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -111,6 +112,7 @@ def verify(
     ...     volt.verify(f"{folder}/volt.json", f"{folder}/hf", [["low slow"]]).same
     True
     """
+    check_pattern(pattern, (first, second))
     documents = [] if on is None else read_documents(on, InputSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
     messages = [f"{side}: {message}" for side, opened in (("A", one), ("B", other))

@@ -191,6 +191,31 @@ def test_the_cost_is_that_of_the_model_to_be_cut(folder: Path, tmp_path: Path) -
     assert "its parameters can't be counted" in packed["stderr"]
 
 
+def test_a_pattern_for_a_tokenizer_that_says_how_it_cuts_text_is_refused(
+    folder: Path, tmp_path: Path
+) -> None:
+    said = "a tokenizer.json of Hugging Face says itself how it cuts text: leave --pattern out"
+    text = ("--on", folder / "one.txt")
+    for command in (("info",), ("compare", folder / "hf", *text), ("verify", folder / "hf"),
+                    ("refit", *text, "-o", tmp_path / "out"),
+                    ("extend", *text, "--add", "9", "-o", tmp_path / "out")):  # fmt: skip
+        name, *more = command
+        done = run(name, folder / "hf", *more, "--pattern", "qwen2")
+        assert done.returncode == 2 and done.stdout == "", done.stdout
+        assert said in " ".join(done.stderr.split()), done.stderr
+        done = run(name, folder / "hf", *more, "--pattern", "qwen")
+        assert done.returncode == 2 and "did you mean byte-level:qwen2?" in done.stderr
+    assert not (tmp_path / "out").exists()
+    volt.learn([folder / "one.txt"], size=300).save(tmp_path / "learned")
+    done = run("info", tmp_path / "learned", "--pattern", "qwen2")
+    assert done.returncode == 2 and "a vocabulary of volt says itself" in done.stderr
+    ranks = tmp_path / "ranks.tiktoken"
+    vocabulary = volt.learn([folder / "old.txt"], size=700, pretokenizer="byte-level").vocabulary
+    volt.export(vocabulary, "tiktoken", ranks)
+    done = run("compare", ranks, folder / "hf", *text, "--pattern", "gpt2")
+    assert done.returncode == 0, done.stderr
+
+
 def small_model(folder: Path, rows: int, width: int = 64) -> Path:
     """The folder of a model with two matrices of so many rows."""
     folder.mkdir()

@@ -43,6 +43,7 @@ from volt.foreign.base import Added, Change, Engine
 from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.formats.detect import REFITTED
+from volt.formats.exchange import check_pattern
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.check import measure
 from volt.tokenizing.signature import sign, words_fields
@@ -186,6 +187,8 @@ class Subject:
     ) -> Subject:
         """Whether volt encodes as the tokenizer does is checked on the text, too; what can't be
         read twice is kept."""
+        if isinstance(tokenizer, (str, os.PathLike)):
+            check_pattern(pattern, [tokenizer], form)
         original = open_original(tokenizer, form, pattern, text.look)
         if not original.exact:
             text.keep()

@@ -128,6 +128,9 @@ def _filled(parts: Sequence[str], indent: int) -> list[str]:
 
 def found_facts(path: Path, pattern: str | None) -> dict[str, Any]:
     """Of what volt wrote, or of somebody's tokenizer."""
+    from volt.formats.exchange import check_pattern
+
+    check_pattern(pattern, [path])
     if path.name == "volt.json" or (path / "volt.json").exists():
         from volt.report.page import load_material
 

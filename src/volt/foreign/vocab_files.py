@@ -19,6 +19,7 @@ from volt.formats.gpt2 import clip_parts, pair_data
 from volt.formats.huggingface.classes import CONFIG
 from volt.formats.huggingface.folder import PLAIN_NAME, settings_of
 from volt.formats.huggingface.parts import bert_parts, whole_file
+from volt.formats.patterns import CLIP
 
 
 def open_pair(folder: Path, pattern: str | None) -> HuggingFace:
@@ -107,7 +108,7 @@ AROUND = ("<|startoftext|>", "<|endoftext|>")
 def open_clip(file: Path, pattern: str | None) -> HuggingFace:
     """bpe_simple_vocab_16e6.txt.gz. The ids are places: letters, letters at the end of a word, the
     first merges, two names. How text is cleaned and cut is in CLIP's code, so it is asked for."""
-    if pattern != "clip":
+    if pattern != CLIP:
         found = "nothing tells" if pattern is None else f"{pattern!r} is another way"
         raise SettingsError(
             f"{file}: CLIP's merges do not say how text is cleaned and cut, and {found}; "

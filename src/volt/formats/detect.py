@@ -36,23 +36,25 @@ class FileKind:
     """Why it can't be converted."""
     by_engine: bool = False
     """Is it read for its engine first, and then converted?"""
+    needs_pattern: bool = False
+    """Are there files of this kind that do not say how they cut text?"""
 
 
 FILE_KINDS = {
     "volt": FileKind("a vocabulary of volt"),
     "hf": FileKind("a tokenizer.json of Hugging Face", "hf"),
     "sentencepiece": FileKind("a SentencePiece model", "sentencepiece"),
-    "tiktoken": FileKind("tiktoken ranks", "tiktoken"),
+    "tiktoken": FileKind("tiktoken ranks", "tiktoken", needs_pattern=True),
     "tekken": FileKind("a tekken.json of Mistral", by_engine=True),
-    "gpt2": FileKind("vocab.json and merges.txt", "gpt2"),
+    "gpt2": FileKind("vocab.json and merges.txt", "gpt2", needs_pattern=True),
     "bert": FileKind("a vocab.txt of BERT", by_engine=True),
     "marian-mt": FileKind(
         "an OPUS-MT folder: source.spm, target.spm and vocab.json",
         refused="two models share its ids; import source.spm or target.spm alone",
     ),
-    "clip": FileKind("bpe_simple_vocab of CLIP", by_engine=True),
+    "clip": FileKind("bpe_simple_vocab of CLIP", by_engine=True, needs_pattern=True),
     "rwkv": FileKind("an RWKV vocabulary", refused="its tokens reach over the words of any text"),
-    "gguf": FileKind("a GGUF file", by_engine=True),
+    "gguf": FileKind("a GGUF file", by_engine=True, needs_pattern=True),
     "subword-nmt": FileKind("subword-nmt codes", "subword-nmt"),
     "opennmt": FileKind("OpenNMT codes", "subword-nmt"),
     "fairseq": FileKind("a fairseq dictionary", "fairseq"),

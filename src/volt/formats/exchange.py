@@ -30,6 +30,7 @@ from volt.formats.merges import (
     differing_tokens,
     tally,
 )
+from volt.formats.patterns import CLIP, full_name
 from volt.formats.registry import FORMATS
 from volt.settings.roles import UseSettings
 from volt.tokenizing.roles import taken_places, with_roles
@@ -156,6 +157,7 @@ def import_vocabulary(
     file = named(path)
     form = canonical(form, FORMATS) if form else detect(file)
     if form in FILE_KINDS and FILE_KINDS[form].by_engine:
+        check_pattern(pattern, [path], form)
         return _import_by_engine(file, form, pattern)
     check_choice("form", form, FORMATS)
     if pattern is not None and not FORMATS[form].needs_pattern:
@@ -179,6 +181,26 @@ def _file_of(path: Path, form: str) -> Path:
         return path
     found = identify(path)
     return found.file if FILE_KINDS[found.kind].form == form else path
+
+
+def check_pattern(
+    pattern: str | None, places: Iterable[str | os.PathLike[str]], form: str | None = None
+) -> None:
+    """Refuse a pattern that is none, and one that no file would be cut by: all say it themselves.
+    What can't be read is left to who reads it."""
+    if pattern is None:
+        return
+    if pattern != CLIP:
+        full_name(pattern)
+    said = ""
+    for place in places:
+        kind = form or identify(named(place)).kind
+        if kind not in FILE_KINDS:  # a format registered by others
+            return
+        if FILE_KINDS[kind].needs_pattern:
+            return
+        said = said or f"{place}: {FILE_KINDS[kind].said} says itself how it cuts text"
+    raise SettingsError(f"{said}: leave `pattern` out")
 
 
 def _import_by_engine(path: Path, form: str, pattern: str | None) -> tuple[Vocabulary, list[str]]:

@@ -25,6 +25,8 @@ OPENAI: dict[str, str] = {
 }  # fmt: skip
 """The spellings of `tiktoken_ext.openai_public`, then and now."""
 
+CLIP = "clip"
+"""How CLIP's own file is read: its text is also cleaned."""
 
 LLAMA_CPP: dict[str, str] = {
     "byte-level": "gpt-2",
