@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import volt
-from volt.adapting.checkpoint import BYTES_OF
+from volt.adapting.checkpoint import BYTES_OF, read_header
 from volt.cli.refit import advice
 from volt.report.page import load_material, page_data
 
@@ -248,6 +248,22 @@ def test_that_a_model_has_to_be_trained_on_is_said_where_text_gets_longer(
         assert ("train it on before you use it" in " ".join(done.stderr.split())) == said
         saved = json.loads((tmp_path / "out" / "refit.json").read_text(encoding="utf-8"))
         assert any(note in message for message in saved["messages"]) == said
+
+
+def test_where_the_model_is_and_how_it_is_loaded_is_said(folder: Path, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "model", 704)
+    for command, more, rows in (("refit", ("--size", "400"), 400), ("extend", ("--add", "9"), 709)):
+        out = tmp_path / command
+        done = run(command, folder / "hf", "--on", folder / "one.txt", *more, "--model", model,
+                   "-o", out)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        said = " ".join(done.stderr.split())
+        size = 2 * 4 * 64 * rows / 1e6
+        assert f"the model: {out / 'model'} (704 -> {rows} rows, 0.4 -> {size:.1f} MB)" in said
+        assert f'next: AutoModelForCausalLM.from_pretrained("{out / "model"}")' in said
+        tensors = read_header(out / "model" / "model.safetensors").tensors
+        assert sum(one.end - one.start for one in tensors) == 2 * 4 * 64 * rows
+        assert done.stderr.splitlines()[-1].startswith("next: volt compare ")
 
 
 def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:

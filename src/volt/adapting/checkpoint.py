@@ -53,6 +53,16 @@ OUTPUT_NAMES = (
 """How tensors with a row for every token are called in the models of transformers; what stands
 before the name tells the part of the model."""
 
+AUTO_CLASSES = {
+    "ForCausalLM": "AutoModelForCausalLM", "LMHeadModel": "AutoModelForCausalLM",
+    "ForConditionalGeneration": "AutoModelForSeq2SeqLM", "MarianMTModel": "AutoModelForSeq2SeqLM",
+    "ForMaskedLM": "AutoModelForMaskedLM", "ForPreTraining": "AutoModelForPreTraining",
+    "ForSequenceClassification": "AutoModelForSequenceClassification",
+    "ForTokenClassification": "AutoModelForTokenClassification",
+    "ForQuestionAnswering": "AutoModelForQuestionAnswering",
+}  # fmt: skip
+"""What loads a model, by how the name of its class ends."""
+
 BYTES_OF = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I64": 8, "I32": 4,
     "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1,
@@ -134,6 +144,27 @@ class Checkpoint:
     """The vocabulary's size by config.json. Those after the tokenizer's tokens are padding."""
     special_ids: set[int]
     """Tokens that the settings name. They have to stay."""
+
+    @property
+    def tensor_bytes(self) -> int:
+        """Of all tensors."""
+        return sum(tensor.end - tensor.start for file in self.files for tensor in file.tensors)
+
+    @property
+    def auto_class(self) -> str:
+        """The class of transformers that loads it, by what the config says it was."""
+        named = self.config.get("architectures")
+        name = str(named[0]) if isinstance(named, list) and named else ""
+        ends = (end for end in AUTO_CLASSES if name.endswith(end))
+        return AUTO_CLASSES.get(next(ends, ""), "AutoModel")
+
+    def bytes_after(self, rows: int) -> int:
+        """Of all tensors if the tables have so many rows."""
+        less = sum(
+            (tensor.end - tensor.start) // tensor.shape[self.tables[tensor.name]]
+            for file in self.files for tensor in file.tensors if tensor.name in self.tables
+        )  # fmt: skip
+        return self.tensor_bytes + (rows - self.rows) * less
 
     @property
     def for_model(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from volt.cli.console import print_json, progress_for, say, say_lines
 from volt.settings import ChoiceSettings, ReadSettings
 
 if TYPE_CHECKING:
+    from volt.adapting.checkpoint import Checkpoint
     from volt.adapting.subject import RefitResult
 
 
@@ -134,8 +136,22 @@ def tell_refit(
         lines.append(f"unknown: {shares} of the tokens (<unk>, or bytes of a character it lacks)")
     lines += [f"note: {message}" for message in messages]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
+    ending = []
+    if result.checkpoint is not None:
+        model = Path(target.output, "model")
+        say(run.quiet, model_line(result.checkpoint, model, len(result.vocabulary)))
+        load = f"{result.checkpoint.auto_class}.from_pretrained({json.dumps(str(model))})"
+        ending.append(Line(f"next: {load}, from transformers", "bold"))
     if following:
-        say_lines(run.quiet, [Line(f"next: {following}", "bold")])
+        ending.append(Line(f"next: {following}", "bold"))
+    say_lines(run.quiet, ending)
+
+
+def model_line(checkpoint: Checkpoint, written: Path, rows: int) -> str:
+    """What became of the model."""
+    sizes = (checkpoint.tensor_bytes, checkpoint.bytes_after(rows))
+    before, after = (f"{size / 1e6:,.1f}" for size in sizes)
+    return f"the model: {written} ({checkpoint.rows:,} -> {rows:,} rows, {before} -> {after} MB)"
 
 
 def next_command(tokenizer: TokenizerInput, target: Folder) -> str:
