@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import sentencepiece
 from published import hugging_face, sentencepiece_model
@@ -61,6 +62,9 @@ def test_ids_that_were_moved_are_said_to_be(tmp_path):
     (tmp_path / "small" / "id_map.npy").write_bytes(b"")
     said = "there is an id_map.npy: tokens have new ids; compare their texts with `texts`"
     assert said in volt.verify(*pair).messages
+    for id_map, moved in (([0, 1, 2, 3], False), ([0, 1, -1, 2], True)):  # extend keeps old ids
+        np.save(tmp_path / "small" / "id_map.npy", np.array(id_map))
+        assert (said in volt.verify(*pair).messages) == moved
 
 
 def test_lines_of_a_file_are_counted(pair, tmp_path):

@@ -10,7 +10,10 @@ from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from volt.base.errors import UnreadableError, VoltError
+from volt.base.gate import open_file
 from volt.base.options import accepts
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
@@ -131,9 +134,23 @@ def _only_ids(found: Verification, *paths: str | os.PathLike[str]) -> list[str]:
     if found.same_texts and not found.same:
         return ["the tokens are the same and only their ids differ: compare them with `texts`"]
     maps = [place for path in paths for place in (Path(path) / ID_MAP, Path(path).parent / ID_MAP)]
-    if not found.same and any(place.exists() for place in maps):
+    if not found.same and any(map(_moved, maps)):
         return [f"there is an {ID_MAP}: tokens have new ids; compare their texts with `texts`"]
     return []
+
+
+def _moved(id_map: Path) -> bool:
+    """Did tokens get new ids? One that can't be read is taken for a map that moves some."""
+    if not id_map.exists():
+        return False
+    try:
+        with open_file(id_map) as stream:
+            new_ids = np.load(stream, allow_pickle=False)
+    except (VoltError, OSError, ValueError, EOFError, MemoryError):
+        return True
+    if new_ids.ndim != 1 or new_ids.dtype.kind != "i":
+        return True
+    return bool(np.any((new_ids >= 0) & (new_ids != np.arange(new_ids.size))))
 
 
 def _unlike_around(*sides: tuple[str, tuple[list[str], list[str]] | None]) -> str:
