@@ -220,6 +220,9 @@ BAD = {
     "shrink text": "there is no command 'shrink'; did you mean 'refit'?",
     "compare old --on de=text en=text": "en=text; kinds of text are one list with commas: --on "
     "NAME=FILE,en=text",
+    "export old --to hf -o x": "name the vocabulary with -m: volt export -m old ...",
+    "export old -m out --to hf -o x": "export does not take old: see volt export --help",
+    "info old other": "info does not take other: see volt info --help",
     "info -m old": "info has no option -m; TOKENIZER goes without an option: volt info out",
     "trial --train text": "; FILE... goes without an option: volt trial ",
     "count folder/../txet -o out": "no such file: folder/../txet; did you mean folder/../text?",

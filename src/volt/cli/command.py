@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from shlex import quote
 from textwrap import wrap
 from typing import Any, get_type_hints
 
@@ -55,7 +56,7 @@ class Command(click.Command):
             help=function.__doc__,
             callback=self.call,
             params=[_parameter(one) for one in self.options.values()],
-            context_settings=HELP_FLAGS,
+            context_settings={**HELP_FLAGS, "allow_extra_args": True},  # _refuse_extra() names them
         )
 
     def call(self, **values: Any) -> None:
@@ -86,9 +87,22 @@ class Command(click.Command):
             if found is not None:
                 raise SettingsError(f"{one.flag} needs {one.metavar}, and {found} is an option")
 
+    def _refuse_extra(self, context: click.Context) -> None:
+        """Of a word that no option is before."""
+        word = quote(context.args[0])
+        for one in self.options.values():
+            if one.required and one.short == "-m" and context.params.get(one.name) is None:
+                raise SettingsError(
+                    f"name the vocabulary with -m: {context.command_path} -m {word} ..."
+                )
+        raise SettingsError(f"{self.name} does not take {word}: see {context.command_path} --help")
+
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(context, args)
+            rest = super().parse_args(context, args)
+            if context.args and not context.resilient_parsing:
+                self._refuse_extra(context)
+            return rest
         except click.NoSuchOption as error:
             name = error.option_name.lstrip("-").replace("-", "_")
             if name in GONE:
