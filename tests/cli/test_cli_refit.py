@@ -266,6 +266,35 @@ def test_where_the_model_is_and_how_it_is_loaded_is_said(folder: Path, tmp_path:
         assert done.stderr.splitlines()[-1].startswith("next: volt compare ")
 
 
+def test_errors_of_model_say_what_to_name(folder: Path, tmp_path: Path) -> None:
+    model = small_model(tmp_path / "model", 700)
+    adapter, empty = tmp_path / "adapter", tmp_path / "empty"
+    for one in (adapter, empty):
+        one.mkdir()
+    (adapter / "adapter_config.json").write_text("{}")
+    for named, said in (
+        (empty, "empty is not the folder of a model: config.json is missing"),
+        (adapter, "a LoRA adapter has to be merged into its model first"),
+        (model / "model.safetensors", f"is a file: name the folder of the model, {model}"),
+        ("some/Llama-9", "no such folder: some/Llama-9; to get files of a model of that name: "
+                         "AutoModelForCausalLM.from_pretrained('some/Llama-9')"),
+    ):  # fmt: skip
+        done = run("refit", folder / "hf", "--on", folder / "one.txt", "--model", named,
+                   "-o", tmp_path / "out")  # fmt: skip
+        assert done.returncode == 2, done.stderr
+        assert said in " ".join(done.stderr.split()), done.stderr
+    for more, said in (
+        (("--init", "omp", "--donor", model), "--init omp needs --model"),
+        (("--init", "omp", "--model", model), "--init omp needs --donor"),
+        (("--init", "omp"), "--init omp needs --model and --donor"),
+        (("--donor", model), "--donor needs --init omp"),
+    ):
+        done = run("extend", folder / "hf", "--on", folder / "one.txt", "--add", "9", *more,
+                   "-o", tmp_path / "out")  # fmt: skip
+        assert done.returncode == 2 and done.stderr == f"volt: {said}\n", done.stderr
+    assert not (tmp_path / "out").exists()
+
+
 def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:
     found = {"size": 4224, "reason": "cost", "splits": [5056] * 5}
     (line,) = advice(found)

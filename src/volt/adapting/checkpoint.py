@@ -37,6 +37,7 @@ from volt.base.schema import fixed, rows, table, text, whole
 from volt.foreign.json_text import JsonText
 from volt.foreign.settings_ids import ID_KEY, renumbered
 from volt.formats import huggingface
+from volt.formats.detect import hub_hint
 from volt.formats.huggingface.folder import TEMPLATE, roles_beside
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -82,6 +83,7 @@ TOKENIZER_FILES = (
 )  # fmt: skip
 OTHER_WEIGHTS = (".bin", ".h5", ".msgpack", ".onnx", ".pt", ".pth", ".gguf", ".ckpt", ".ot")
 CONFIG, GENERATION = "config.json", "generation_config.json"
+ADAPTER = "adapter_config.json"
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 
 
@@ -288,8 +290,7 @@ def open_checkpoint(folder: str | os.PathLike[str], tokens: int) -> Checkpoint:
     `tokens` is the size of the tokenizer that the model uses.
     """
     path = Path(folder)
-    if not path.is_dir():
-        raise InputError(f"no such folder: {path}")
+    _check_folder(path)
     config = _settings(path / CONFIG)
     generation = _settings(path / GENERATION) if (path / GENERATION).exists() else None
     rows = _vocabulary_size(config, path / CONFIG)
@@ -304,6 +305,22 @@ def open_checkpoint(folder: str | os.PathLike[str], tokens: int) -> Checkpoint:
     files, index = _find_tensors(path)
     tables = _find_tables(files, rows, config)
     return Checkpoint(path, config, generation, files, index, tables, rows, special)
+
+
+def _check_folder(path: Path) -> None:
+    """Refuse what is not the folder of a model."""
+    if not path.exists():
+        raise InputError(f"no such folder: {path}{hub_hint(path, 'AutoModelForCausalLM')}")
+    if not path.is_dir():
+        raise InputError(f"{path} is a file: name the folder of the model, {path.parent}")
+    if (path / CONFIG).exists():
+        return
+    if (path / ADAPTER).exists():
+        raise InputError(
+            f"{path}: {ADAPTER} is there and no {CONFIG}: a LoRA adapter has to be merged into its "
+            "model first (merge_and_unload of peft, then save_pretrained)"
+        )
+    raise InputError(f"{path} is not the folder of a model: {CONFIG} is missing")
 
 
 def _settings(file: Path) -> dict[str, Any]:

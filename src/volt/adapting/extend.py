@@ -95,8 +95,12 @@ def extend(
     >>> len(found.vocabulary) - len(tokenizer), [one.text for one in found.added]
     (2, ['ew', 'er'])
     """
-    if (init == "omp") != (donor is not None) or (init == "omp" and model is None):
-        raise SettingsError("`init='omp'` needs `model` and `donor`; `donor` needs `init='omp'`")
+    if init == "omp":
+        given = {"model": model, "donor": donor}
+        if missing := [f"`{name}`" for name, value in given.items() if value is None]:
+            raise SettingsError(f"`init=omp` needs {' and '.join(missing)}")
+    elif donor is not None:
+        raise SettingsError("`donor` needs `init=omp`")
     check_at_least("add", add, 1)
     subject = Subject.opened(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress

@@ -96,7 +96,7 @@ class Identified:
 def identify(path: Path) -> Identified:
     """What a file or folder is."""
     if not path.exists():
-        raise InputError(f"no such file or folder: {path}{_hub_hint(path)}")
+        raise InputError(f"no such file or folder: {path}{hub_hint(path)}")
     if path.is_dir():
         return _of_folder(path)
     if path.name == "volt.json":
@@ -108,13 +108,13 @@ def identify(path: Path) -> Identified:
     return Identified(_of_file(path), path)
 
 
-def _hub_hint(path: Path) -> str:
+def hub_hint(path: Path, loader: str = "AutoTokenizer") -> str:
     """How to get files of what seems to be the name of a model or an encoding."""
     if path.suffix[1:].isalpha() or path.is_absolute() or len(path.parts) > 2:
         return ""
     name = path.as_posix()
     return (
-        f"; to get files of a model of that name: AutoTokenizer.from_pretrained({name!r})"
+        f"; to get files of a model of that name: {loader}.from_pretrained({name!r})"
         f".save_pretrained({path.name!r}), from transformers"
     )
 
