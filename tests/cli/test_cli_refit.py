@@ -295,6 +295,21 @@ def test_errors_of_model_say_what_to_name(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_model_is_not_copied_where_nothing_was_removed(folder: Path, tmp_path: Path) -> None:
+    small = volt.refit(folder / "hf", [folder / "old.txt"], residues=True)
+    small.save(tmp_path / "small")
+    model = small_model(tmp_path / "its model", len(small.vocabulary))
+    done = run("refit", tmp_path / "small", "--on", folder / "old.txt", "--residues",
+               "--model", model, "-o", tmp_path / "out")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"nothing was removed: {len(small.vocabulary)} tokens before")
+    said = f"no token came or went, so the model was not copied: {model} stays as it is"
+    assert said in " ".join(done.stderr.split()), done.stderr
+    assert "next:" not in done.stderr and "the model:" not in done.stderr
+    assert (tmp_path / "out" / "id_map.npy").exists()
+    assert not (tmp_path / "out" / "model").exists()
+
+
 def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:
     found = {"size": 4224, "reason": "cost", "splits": [5056] * 5}
     (line,) = advice(found)

@@ -90,6 +90,11 @@ class RefitResult:
     def dropped(self) -> int:
         return int((self.id_map < 0).sum())
 
+    @property
+    def changes_model(self) -> bool:
+        """Is there a model, and does it get other rows? One that does not is not copied."""
+        return self.checkpoint is not None and bool(self.dropped or self.parts)
+
     def summary(self) -> dict[str, Any]:
         """What refit.json contains: plain data, the same for the same input."""
         vocabulary = self.vocabulary
@@ -110,8 +115,8 @@ class RefitResult:
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[str]:
         """Write id_map.npy, refit.json, signature.txt, the tokenizer in the format it came in,
-        volt.json if volt encodes as it does, and below model/ the checkpoint; all or nothing. What
-        to know about the files."""
+        volt.json if volt encodes as it does, and below model/ the checkpoint, if tokens came or
+        went; all or nothing. What to know about the files."""
         with atomic_folder(folder, force=force) as temporary:
             if self.original.exact:
                 self.vocabulary.save(temporary / "volt.json")
@@ -126,7 +131,12 @@ class RefitResult:
                 (temporary / "parts.json").write_text(text, encoding="utf-8")
             messages = self.original.files(self.vocabulary, self.change, temporary)
             messages = [*messages, *self._other_forms(temporary)]
-            if self.checkpoint is not None:
+            if self.checkpoint is not None and not self.changes_model:
+                messages.append(
+                    f"no token came or went, so the model was not copied: {self.checkpoint.folder} "
+                    "stays as it is"
+                )
+            elif self.checkpoint is not None:
                 files = {}
                 if self.original.form == "hf" or not self.original.exact:
                     files = self.original.rewritten(self.vocabulary, self.change)

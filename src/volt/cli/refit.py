@@ -137,7 +137,7 @@ def tell_refit(
     lines += [f"note: {message}" for message in messages]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
     ending = []
-    if result.checkpoint is not None:
+    if result.changes_model and result.checkpoint is not None:
         model = Path(target.output, "model")
         say(run.quiet, model_line(result.checkpoint, model, len(result.vocabulary)))
         load = f"{result.checkpoint.auto_class}.from_pretrained({json.dumps(str(model))})"
