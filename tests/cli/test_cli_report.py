@@ -98,6 +98,11 @@ def test_a_figure_needs_no_report_json(folder, tmp_path):
             ["refit", "train.en", "--on", "train.en", "-o", "new"],
             "looks like text, not a tokenizer; --on is for text",
         ),
+        (["info", "train.en"], "train.en: this looks like text, not a tokenizer; --on is for text"),
+        (
+            ["compare", "out", "train.en", "--on", "train.en"],
+            "train.en: this looks like text, not a tokenizer; --on is for text",
+        ),
         (["compare", "out", "--on", "missing"], "no such file: missing"),
         (["compare", "out", "--on", "train.en", "--on", "missing"], "no such file: missing"),
         (["compare", "out", "--on", "en=train.en,de=missing"], "no such file: missing"),

@@ -459,9 +459,19 @@ def guess_pretokenizer(name: str, texts: Sequence[str]) -> str:
     used = marks_used(texts)
     if used[SPACE] or used[WORD_END]:
         return "metaspace" if used[SPACE] > used[WORD_END] else "whitespace"
+    if looks_like_text(texts):
+        raise InputError(
+            f"{name}: this looks like text, not a tokenizer; `on` is for text, once per text; "
+            "or learn from it (volt learn)"
+        )
     raise InputError(
-        f"{name}: no token has a mark (`▁`, `</w>`), and not all 256 byte letters are there: "
-        "these are not tokens of metaspace, whitespace or byte-level text. If this is a "
-        "text, learn from it (volt learn); as the text of another command name it with `on`, once "
-        "for each text"
+        f"{name}: if this is a text, name it with `on`, once per text, or learn from it (volt "
+        "learn). As a list of tokens it is not known to volt: no token has a mark (`▁`, `</w>`), "
+        "and not all 256 byte letters are there"
     )
+
+
+def looks_like_text(lines: Sequence[str]) -> bool:
+    """Do most lines have spaces inside? Tokens in a list have none."""
+    some = lines[:100]
+    return sum(" " in line.strip() for line in some) > len(some) / 2
