@@ -513,7 +513,7 @@ def test_weighted_inputs_keep_their_order_and_their_samples(tmp_path):
     paths = write(tmp_path, a="a\n", b="b\nb\n", c="c\n", d="d\n")
     counts = volt.count(paths, weights=[2, "1/3", 2, 1])
     assert counts.lines_of == list(zip(map(str, paths), [1, 2, 1, 1], strict=True))
-    assert counts.samples == [b"a\n", b"b\nb\n", b"c\n", b"d\n"]
+    assert [one.text for one in counts.excerpts] == [b"a\n", b"b\nb\n", b"c\n", b"d\n"]
     assert counts.weighted_lines == 2 + Fraction(2, 3) + 2 + 1
 
 

@@ -216,24 +216,38 @@ def test_lines_of_a_sample_are_not_parallel_and_parts_of_a_mixture_have_their_na
     assert shown["tokens per word"].note == "600 words between spaces"
 
 
-def test_a_sample_is_the_first_lines_of_a_text(tmp_path, monkeypatch):
-    monkeypatch.setattr("volt.counting.reading.SAMPLE", 1000)
-    lines = corpus(1)
-    text = "".join(f"{line}\n" for line in lines)
-    (tmp_path / "text").write_text(text, encoding="utf-8")
-    (tmp_path / "short").write_text("no line end", encoding="utf-8")
-    counts = volt.count([tmp_path / "text", tmp_path / "short"])
+def test_files_are_measured_on_lines_from_all_over(tmp_path, monkeypatch):
+    monkeypatch.setattr("volt.counting.excerpts.EXCERPT", 4000)
+    lines = ["a cat sat on a mat"] * 1000 + ["der Hund im Haus"] * 1000
+    (tmp_path / "text").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "short").write_text("no line end")
+    records = "".join(json.dumps({"text": line}) + "\n" for line in lines)
+    (tmp_path / "rows.jsonl").write_text(records)
+    counts = volt.count([tmp_path / "text", tmp_path / "short", tmp_path / "rows.jsonl"])
     counts.save(tmp_path / "counts")
     again = volt.count([tmp_path / "counts", tmp_path / "short"])
-    long, short = counts.samples
-    assert text.encode().startswith(long)
-    assert len(long) <= 1000
-    assert long.endswith(b"\n")
-    assert short == b"no line end"
-    assert again.samples == [b"", b"no line end"]
+    long, short, rows = counts.excerpts
+    assert 1000 < len(long.text) <= 4000
+    assert long.lines == [f"{lines[number]}\n".encode() for number in long.numbers.tolist()]
+    assert 0.3 < long.lines.count(b"der Hund im Haus\n") / len(long.lines) < 0.7
+    assert rows.lines == long.lines
+    assert short.text == b"no line end"
+    assert [one.text for one in again.excerpts] == [b"", b"no line end"]
     assert [one["name"] for one in file_figures(again, volt.Tokenizer(learned().vocabulary))] == [
         "short"
     ]
+
+
+def test_parity_of_long_files_is_that_of_the_same_lines(tmp_path, monkeypatch):
+    monkeypatch.setattr("volt.counting.excerpts.EXCERPT", 4000)
+    lines = [f"{line} {i}" for i, line in enumerate(corpus(1))]
+    double = [f"{line} {line}" for line in lines]
+    paths = [tmp_path / name for name in ("one", "two")]
+    for path, some in zip(paths, (lines, double), strict=True):
+        path.write_text("".join(f"{line}\n" for line in some), encoding="utf-8")
+    first, second = file_figures(volt.count(paths), volt.Tokenizer(learned().vocabulary))
+    assert 0 < first["sampled_lines"] == second["sampled_lines"] < len(lines)
+    assert second["parity"] == 2
 
 
 def test_folders_do_not_show_in_names(tmp_path):

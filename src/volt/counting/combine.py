@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.errors import InputError, SettingsError
 from volt.counting.counts import CountTotals, Part, WordCounts, common_unit
+from volt.counting.excerpts import Excerpt
 
-SAMPLED_INPUTS = 40
-"""Only the first inputs have a sample."""
+SHOWN_INPUTS = 40
+"""Only the first inputs have an excerpt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +58,11 @@ def combine(weighted: Sequence[Weighted], *, min_count: int = 1, threads: int = 
     totals += CountTotals(words=kept, pruned_words=counter.totals["words"] - kept)
     totals.check()
     lines = [one.counts.weighted_lines for one in weighted]
-    samples = [sample for one in weighted for sample in one.counts.samples]
+    excerpts = [excerpt for one in weighted for excerpt in one.counts.excerpts]
     counts = WordCounts(
         rule, text, offsets, numbers, totals, unit,
         [line for one in weighted for line in one.counts.lines_of],
-        [sample if place < SAMPLED_INPUTS else b"" for place, sample in enumerate(samples)],
+        [one if place < SHOWN_INPUTS else Excerpt() for place, one in enumerate(excerpts)],
         None if None in lines
         else sum((one.weight * (one.counts.weighted_lines or 0) for one in weighted), Fraction(0)),
         told=[note for one in weighted for note in one.counts.told],

@@ -24,7 +24,7 @@ from volt.base.lines import WARNING
 from volt.base.manifest import some_of
 from volt.base.options import accepts
 from volt.base.progress import Progress, Report
-from volt.counting.combine import SAMPLED_INPUTS, Weighted, combine
+from volt.counting.combine import SHOWN_INPUTS, Weighted, combine
 from volt.counting.counts import (
     COUNTS_HEAD,
     LARGEST,
@@ -35,9 +35,9 @@ from volt.counting.counts import (
 )
 from volt.counting.decoding import BLOCK, Cleaner, OnInvalid
 from volt.counting.documents import Documents
+from volt.counting.excerpts import Excerpt
 from volt.counting.inputs import Text, TextInput, find_inputs, total_size
 from volt.counting.reading import (
-    SAMPLE,
     START,
     AfterBlock,
     BlockEnd,
@@ -55,7 +55,7 @@ from volt.settings import CountSettings, WordSettings
 
 CANDIDATES_HEAD = b"# volt candidates "
 LONGEST_HEADER = 1 << 16
-SMALL_BLOCK = 2 * SAMPLE
+SMALL_BLOCK = 1 << 21
 """How much is read at a time from smaller files. Compressed ones contain more than their size."""
 
 
@@ -149,7 +149,7 @@ def _count_weighted(
     return replace(
         counts,
         lines_of=[counts.lines_of[place] for place in order],
-        samples=[counts.samples[place] for place in order],
+        excerpts=[counts.excerpts[place] for place in order],
     )
 
 
@@ -177,25 +177,25 @@ def _count_planned(
     counter = rule.counter(threads, min(settings.max_types or 0, LARGEST))
     totals = CountTotals()
     lines_of: list[tuple[str, int]] = []
-    samples: list[bytes] = []
+    excerpts: list[Excerpt] = []
     weighted_lines = Fraction(0)
     shown = ReadingProgress(report, rule.reads, done)
     without_words: list[str] = []
     with_cr: list[str] = []
     words = 0
     for one in plan.inputs:
-        read, sample = plan.read(one, counter, partial(shown.block, size=one.size))
+        read, excerpt = plan.read(one, counter, partial(shown.block, size=one.size))
         totals += read
         before, words = words, counter.totals["words"]
         # A counts file may be that of an empty shard, and what a sample leaves is chance.
         if one.input.path is not None and not one.is_counts and plan.sample is None:
             if words == before:
                 without_words.append(one.name)
-            elif rule.reads == "line" and ends_in_crlf(sample):
+            elif rule.reads == "line" and ends_in_crlf(excerpt.text):
                 with_cr.append(one.name)
         lines_of.append((one.name, read.lines))
         weighted_lines += one.input.weight * read.lines
-        samples.append(sample if len(samples) < SAMPLED_INPUTS else b"")
+        excerpts.append(excerpt if len(excerpts) < SHOWN_INPUTS else Excerpt())
         shown.input(one.size, read)
 
     # 2. Sort, and leave out rare words.
@@ -209,7 +209,7 @@ def _count_planned(
     )
     totals.check()
     return WordCounts(
-        rule, text, offsets, counts, totals, plan.unit, lines_of, samples,
+        rule, text, offsets, counts, totals, plan.unit, lines_of, excerpts,
         None if any(one.is_counts for one in plan.inputs) else weighted_lines,
         told=_told(without_words, with_cr),
     )  # fmt: skip
@@ -268,8 +268,8 @@ class CountPlan:
         after_block: AfterBlock,
         *,
         start: BlockEnd = START,
-    ) -> tuple[CountTotals, bytes]:
-        """Count one input (a text from `start` on): its totals, and the first lines of a text."""
+    ) -> tuple[CountTotals, Excerpt]:
+        """Count one input (a text from `start` on): its totals, and an excerpt of a text."""
         weight = int(one.input.weight * self.unit / one.file_unit)
         cleaner = Cleaner(
             self.on_invalid, self.rule.normalize, one.input.normalizer,
@@ -283,7 +283,8 @@ class CountPlan:
                     return feed_documents(reader, documents, counter, after_block)
                 with one.stream() as stream:
                     if one.is_counts:
-                        return _read_counts(one, stream, counter, weight, self, after_block), b""
+                        totals = _read_counts(one, stream, counter, weight, self, after_block)
+                        return totals, Excerpt()
                     return feed_text(reader, stream, counter, after_block, start)
         except OverflowError:
             raise InputError(f"{one.name}: the counts do not fit into 63 bits") from None

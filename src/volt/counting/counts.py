@@ -25,6 +25,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.gate import parse_json
 from volt.base.output import atomic_write
 from volt.base.schema import check, table, whole
+from volt.counting.excerpts import Excerpt
 from volt.counting.words import READS, RULE, WordRule, read_rule
 from volt.settings import MOST
 
@@ -111,8 +112,8 @@ class WordCounts:
     unit: int = 1
     lines_of: list[tuple[str, int]] = field(default_factory=list, repr=False)
     """Each input's name and lines, in order; not saved."""
-    samples: list[bytes] = field(default_factory=list, repr=False)
-    """The first lines of each input of `lines_of`, as counted, for what the report says of files;
+    excerpts: list[Excerpt] = field(default_factory=list, repr=False)
+    """Lines from all over each input of `lines_of`, as counted, for what the report says of files;
     empty for counts files and after the first 40 inputs; not saved."""
     weighted_lines: Fraction | None = None
     """Lines, each times its weight; not saved. None if counts files are among the inputs, because

@@ -16,11 +16,10 @@ from volt.base.errors import InputError
 from volt.base.progress import Report
 from volt.counting.counts import CountTotals
 from volt.counting.decoding import BLOCK, Cleaner, CleanText, invalid_utf8
-from volt.counting.documents import Documents, as_lines, documents_of, one_document
+from volt.counting.documents import Documents, documents_of, one_document
+from volt.counting.excerpts import Excerpt, Excerpting
 from volt.counting.words import Pretokenizer, Unit, WordRule
 
-SAMPLE = 1 << 20
-"""Bytes of a text that are kept as its sample, at most."""
 LONGEST_CUSTOM = 1 << 28
 """Bytes of the longest document that a custom pattern can cut."""
 WORDS_AT_ONCE = 1 << 17
@@ -101,9 +100,9 @@ def feed_text(
     counter: _core.Counter,
     after_block: AfterBlock,
     start: BlockEnd = START,
-) -> tuple[CountTotals, bytes]:
-    """Feed a text to the counter, block by block. Where blocks end depends on the text alone. The
-    first lines are returned as a sample."""
+) -> tuple[CountTotals, Excerpt]:
+    """Feed a text to the counter, block by block. Where blocks end depends on the text alone. An
+    excerpt is returned, too."""
     head = cast(io.BufferedReader, stream).peek(3)[:3]
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{reader.name}: this is UTF-16; convert it first (iconv -t UTF-8)")
@@ -113,13 +112,13 @@ def feed_text(
     if clean is not None:
         stream = clean.reader(reader.block)
     if reader.rule.mode.custom:
-        totals, sample = _read_custom(reader, stream, counter)
+        totals, excerpt = _read_custom(reader, stream, counter)
     else:
         _skip(stream, start.offset, reader.name)
-        totals, sample = _read_blocks(reader, stream, counter, after_block, start, skip)
+        totals, excerpt = _read_blocks(reader, stream, counter, after_block, start, skip)
     if clean is not None:
         totals = replace(totals, skipped_lines=clean.skipped_lines, replaced=clean.replaced)
-    return totals, sample
+    return totals, excerpt
 
 
 def _read_blocks(
@@ -129,24 +128,23 @@ def _read_blocks(
     after_block: AfterBlock,
     start: BlockEnd,
     skip: int,
-) -> tuple[CountTotals, bytes]:
+) -> tuple[CountTotals, Excerpt]:
     buffer = reader.buffer
     documents = reader.rule.reads == "document"
     have, offset, lines = 0, start.offset, start.lines
     open_line = False  # does what was fed so far end in the middle of a line?
-    sample: bytes | None = None
+    excerpting = Excerpting(lines)
     while True:
         got = stream.readinto(memoryview(buffer)[have:])  # type: ignore[attr-defined]
         have += got
         if got and have < len(buffer):
             continue
-        if sample is None:
-            sample = _sample(buffer, have, got == 0)
         consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, reader.weight)
         if invalid >= 0:
             line = lines + buffer.count(b"\n", 0, invalid) + 1
             raise invalid_utf8(reader.name, line, skip + offset + invalid, buffer[invalid])
         lines += ends
+        excerpting.block(memoryview(buffer)[:consumed])
         if consumed:
             open_line = buffer[consumed - 1] != 0x0A
         if not got:
@@ -160,15 +158,7 @@ def _read_blocks(
         have = rest
         inside = not counter.between_texts if documents else open_line
         after_block(BlockEnd(offset, lines, in_line=inside))
-    return CountTotals(lines=lines + open_line, documents=int(documents)), sample or b""
-
-
-def _sample(buffer: bytes | bytearray, have: int, whole: bool) -> bytes:
-    """Whole lines, unless all of the text is kept."""
-    end = have
-    if not whole or have > SAMPLE:
-        end = buffer.rfind(b"\n", 0, min(have, SAMPLE)) + 1
-    return bytes(memoryview(buffer)[:end])
+    return CountTotals(lines=lines + open_line, documents=int(documents)), excerpting.done()
 
 
 def _skip(stream: BinaryIO, size: int, name: str) -> None:
@@ -191,10 +181,10 @@ def feed_documents(
     batches: Iterator[Documents],
     counter: _core.Counter,
     after_block: AfterBlock,
-) -> tuple[CountTotals, bytes]:
+) -> tuple[CountTotals, Excerpt]:
     """Feed batches of whole documents to the counter. If lines are read, a document ends like a
     line, and an empty one is an empty line."""
-    totals, sample = CountTotals(), b""
+    totals, excerpting = CountTotals(), Excerpting()
     number, offset = 1, 0
     for batch in batches:
         number = batch.first or number
@@ -214,22 +204,13 @@ def feed_documents(
             totals += CountTotals(lines=lines + int((fed.sizes() == 0).sum()))
         else:
             totals += CountTotals(lines=lines, documents=documents)
-        if not offset:
-            sample = _first_documents(fed)
+        excerpting.documents(fed)
         number += documents
         offset += len(memoryview(batch.text).cast("B"))
         position = getattr(batches, "position", None)
         at = offset if position is None else position
         after_block(BlockEnd(at, totals.lines, totals.documents, in_line=True))
-    return totals, sample
-
-
-def _first_documents(batch: Documents) -> bytes:
-    """A sample of some documents, each of which ends like a line."""
-    view = memoryview(batch.text).cast("B")
-    number = int(np.searchsorted(batch.ends, min(SAMPLE, len(view)), "right"))
-    first = Documents(view[: int(batch.ends[number - 1])] if number else b"", batch.ends[:number])
-    return b"".join(as_lines([first]))
+    return totals, excerpting.done()
 
 
 def invalid_document(name: str, first: int, batch: Documents, invalid: int) -> InputError:
@@ -258,7 +239,7 @@ def clean_documents(cleaner: Cleaner, name: str, batch: Documents) -> tuple[Docu
 
 def _read_custom(
     reader: Reader, stream: BinaryIO, counter: _core.Counter
-) -> tuple[CountTotals, bytes]:
+) -> tuple[CountTotals, Excerpt]:
     """A file whose words a pattern of the user finds: all of it is in memory, or one line."""
     data = read_whole(stream, reader.name)
     if (invalid := _core.find_invalid_utf8(data)) >= 0:
@@ -267,7 +248,9 @@ def _read_custom(
     documents = one_document(data)
     lines = _feed_custom(reader, documents, counter, reader.weight)
     totals = CountTotals(lines=lines, documents=int(reader.rule.reads == "document"))
-    return totals, _sample(data, len(data), True)
+    excerpting = Excerpting()
+    excerpting.block(data)
+    return totals, excerpting.done()
 
 
 def read_whole(stream: BinaryIO, name: str) -> bytes:

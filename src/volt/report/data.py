@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from volt.base.output import write_file
 from volt.base.schema import check, table, whole
 from volt.base.shown import json_text
 from volt.counting.counts import WordCounts
+from volt.counting.excerpts import Excerpt
 from volt.counting.marks import SPACE_MARK
 from volt.counting.reading import lines_of
 from volt.counting.spaces import has_spaces, spaced, unspaced_places
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 FORMAT = 3
 SHOWN_FORMATS = (2, 3)
 """Format 2 has no `tokens`: its page shows no choice for another model."""
-SAMPLE_BYTES = 1 << 20
+EXCERPT_BYTES = 1 << 20
 """Text that is encoded for the figures of all files together."""
 SHOWN_TOKENS = 48
 SHOWN_CHARACTERS = 28
@@ -295,22 +297,26 @@ def bpe_sizes(candidates: MergeCandidates, vocabulary: Vocabulary) -> dict[str, 
 def file_figures(
     counts: WordCounts, tokenizer: Tokenizer, part_names: Mapping[str, str] = {}
 ) -> list[dict[str, Any]]:
-    """Figures of each text, measured on its first lines. Parity is tokens against those of the
-    first file on the same lines; None if the files differ in their number of lines."""
+    """Figures of each text, measured on its excerpt. Parity is tokens against those of the first
+    file on the same lines; None if the files differ in their number of lines."""
     texts = [
-        (name, lines, sample)
-        for (name, lines), sample in zip(counts.lines_of, counts.samples, strict=False)
-        if sample
+        (name, lines, excerpt)
+        for (name, lines), excerpt in zip(counts.lines_of, counts.excerpts, strict=False)
+        if excerpt.lines
     ]
     if not texts:
         return []
-    room = max(SAMPLE_BYTES // len(texts), 1 << 14)
-    sampled = [_first_lines(sample, room) or [""] for _, _, sample in texts]
     # Lines of a sample are chosen in each file by itself.
     parallel = len({lines for _, lines, _ in texts}) == 1 and counts.sample is None
-    common = min(map(len, sampled))
+    excerpts = [excerpt for _, _, excerpt in texts]
+    levels = [excerpt.level(_room(texts)) for excerpt in excerpts]
     if parallel:
-        sampled = [lines[:common] for lines in sampled]
+        levels = [max(levels)] * len(texts)
+    excerpts = [one.at(level) for one, level in zip(excerpts, levels, strict=True)]
+    if parallel:
+        common = reduce(np.intersect1d, (one.numbers for one in excerpts))
+        excerpts = [one.where(np.isin(one.numbers, common)) for one in excerpts]
+    sampled = [_lines_of(one) or [""] for one in excerpts]
     figures: list[dict[str, Any]] = []
     for (name, all_lines, _), lines in zip(texts, sampled, strict=True):
         shown = part_names.get(name, PurePath(name).name)
@@ -322,10 +328,13 @@ def file_figures(
     return figures
 
 
-def _first_lines(sample: bytes, room: int) -> list[str]:
-    if len(sample) > room:
-        sample = sample[: sample.rfind(b"\n", 0, room) + 1]
-    return lines_of(sample.decode(errors="replace").removeprefix("\ufeff"))
+def _room(texts: Sequence[object]) -> int:
+    """Bytes of each text that are encoded."""
+    return max(EXCERPT_BYTES // max(1, len(texts)), 1 << 14)
+
+
+def _lines_of(excerpt: Excerpt) -> list[str]:
+    return lines_of(excerpt.text.decode(errors="replace").removeprefix("\ufeff"))
 
 
 def typical_tokens(result: LearnResult) -> dict[str, list[int]]:
@@ -338,14 +347,14 @@ def typical_tokens(result: LearnResult) -> dict[str, list[int]]:
             found = tokenizer.usage(part.counts)[0]
             used[part.language] = used.get(part.language, 0) + found
     if not used:
-        texts = zip(counts.lines_of, counts.samples, strict=False)
+        texts = zip(counts.lines_of, counts.excerpts, strict=False)
         names = result.part_names
-        sampled = [
-            (names.get(name, PurePath(name).name), sample) for (name, _), sample in texts if sample
+        shown = [
+            (names.get(name, PurePath(name).name), one) for (name, _), one in texts if one.lines
         ]
-        room = max(SAMPLE_BYTES // max(1, len(sampled)), 1 << 14)
-        for name, sample in sampled if len(sampled) <= TYPICAL_FILES else []:
-            ids = tokenizer.encode_batch(_first_lines(sample, room))
+        for name, excerpt in shown if len(shown) <= TYPICAL_FILES else []:
+            lines = _lines_of(excerpt.at(excerpt.level(_room(shown))))
+            ids = tokenizer.encode_batch(lines)
             used[name] = np.bincount(
                 np.fromiter(chain.from_iterable(ids), np.int64), minlength=len(tokenizer)
             )

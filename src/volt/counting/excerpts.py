@@ -1,0 +1,149 @@
+"""Excerpts: lines from all over a text, for what the report says of files.
+
+A line is taken by a hash of its number, so the files of a translation give the same lines. The hash
+has levels, each with half the lines of the one below: the excerpt rises until it is small enough.
+It depends on the text alone, and no second reading is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from volt.counting.documents import Documents
+
+EXCERPT = 1 << 20
+"""Bytes of an excerpt, at most. A longer line is in none."""
+MOST_LINES = 1 << 16
+"""Lines of an excerpt, at most: each takes memory, even if it is empty."""
+SLICE = 1 << 20
+"""Bytes that are searched for line ends at a time: they stay in the cache."""
+LEVELS = 63
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Lines of a text, or documents that end like lines, in order."""
+
+    lines: list[bytes] = field(default_factory=list, repr=False)
+    numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64), repr=False)
+    """Which of the text each is, from 0."""
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(self.lines)
+
+    def at(self, level: int) -> Excerpt:
+        """The part of it at a level."""
+        return self.where(is_at(self.numbers, level))
+
+    def where(self, kept: NDArray[np.bool_]) -> Excerpt:
+        lines = [self.lines[i] for i in np.flatnonzero(kept).tolist()]
+        return Excerpt(lines, self.numbers[kept])
+
+    def level(self, room: int) -> int:
+        """The lowest level at which it fits."""
+        sizes = np.fromiter(map(len, self.lines), np.int64, len(self.lines))
+        return next(
+            level for level in range(LEVELS + 1)
+            if level == LEVELS or sizes[is_at(self.numbers, level)].sum() <= room
+        )  # fmt: skip
+
+
+def is_at(numbers: NDArray[np.uint64], level: int) -> NDArray[np.bool_]:
+    """Which lines are taken at a level. The hash is the finalizer of SplitMix64."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.asarray((mixed & np.uint64((1 << level) - 1)) == 0)
+
+
+class Excerpting:
+    """Takes an excerpt of a text that passes by once."""
+
+    def __init__(self, first: int = 0) -> None:
+        self._next = first
+        self._level = 0
+        self._size = 0
+        self._lines: list[bytes] = []
+        self._numbers: list[int] = []
+        self._open: bytes | None = None
+        """The start of a line that goes on in the next block."""
+
+    def block(self, text: bytes | bytearray | memoryview) -> None:
+        """A part of a text, which may begin and end in a line."""
+        view, ends = memoryview(text).cast("B"), _line_ends(text)
+        if not len(ends):
+            if len(view):
+                self._open = _cut((self._open or b"") + bytes(view[: EXCERPT + 1]))
+            return
+        starts, rest = np.concatenate([[0], ends[:-1]]), int(ends[-1])
+        if self._open is not None:
+            line = _cut(self._open + bytes(view[: min(int(ends[0]), EXCERPT + 1)]))
+            self._take([line], np.array([len(line)]))
+            starts, ends = starts[1:], ends[1:]
+        self._take(_Parts(view, starts, ends), ends - starts)
+        self._open = bytes(view[rest : rest + EXCERPT + 1]) if rest < len(view) else None
+
+    def documents(self, found: Documents) -> None:
+        """Whole documents."""
+        view = memoryview(found.text).cast("B")
+        ends, sizes = found.ends.astype(np.int64), found.sizes()
+        self._take(_Parts(view, ends - sizes, ends, b"\n"), sizes + 1)
+
+    def done(self) -> Excerpt:
+        if self._open is not None:
+            self._take([self._open], np.array([len(self._open)]))
+            self._open = None
+        return Excerpt(self._lines, np.array(self._numbers, np.uint64))
+
+    def _take(self, lines: list[bytes] | _Parts, sizes: NDArray[np.int64]) -> None:
+        """Lines that follow those before."""
+        numbers = np.arange(self._next, self._next + len(sizes), dtype=np.uint64)
+        self._next += len(sizes)
+        fits = np.flatnonzero(is_at(numbers, self._level) & (sizes <= EXCERPT))
+        while self._is_too_much(sizes[fits]):
+            self._level += 1
+            fits = fits[is_at(numbers[fits], self._level)]
+            kept = Excerpt(self._lines, np.array(self._numbers, np.uint64)).at(self._level)
+            self._lines, self._numbers = kept.lines, kept.numbers.tolist()
+            self._size = sum(map(len, self._lines))
+        self._lines += [lines[i] for i in fits.tolist()]
+        self._numbers += numbers[fits].tolist()
+        self._size += int(sizes[fits].sum())
+
+    def _is_too_much(self, more: NDArray[np.int64]) -> bool:
+        return self._size + int(more.sum()) > EXCERPT or len(self._lines) + len(more) > MOST_LINES
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Parts of a text, copied when they are asked for."""
+
+    view: memoryview
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    end: bytes = b""
+    """What each ends with."""
+
+    def __getitem__(self, i: int) -> bytes:
+        found = bytes(self.view[self.starts[i] : self.ends[i]])
+        return found if found.endswith(self.end) else found + self.end
+
+
+def _line_ends(text: bytes | bytearray | memoryview) -> NDArray[np.int64]:
+    """Where lines end, after the line feed."""
+    data = np.frombuffer(text, np.uint8)
+    found = [
+        np.flatnonzero(data[start : start + SLICE] == 0x0A) + (start + 1)
+        for start in range(0, len(data), SLICE)
+    ]
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _cut(line: bytes) -> bytes:
+    """So much of a line that is too long that it is known to be."""
+    return line[: EXCERPT + 1]
