@@ -290,6 +290,17 @@ def test_a_tokenizer_of_another_toolkit_is_to_be_imported_first(metaspace, tmp_p
             assert result.stderr.decode() == f"volt: {said}\n"
 
 
+def test_without_eos_the_way_out_is_an_option_that_there_is(tmp_path):
+    (tmp_path / "text").write_text("low low\n")
+    learned = ["learn", tmp_path / "text", "--special", "<pad>", "--size", "262", "--splits", "1"]
+    assert run(*learned, "-o", tmp_path / "out").returncode == 0
+    arguments = ["encode", "-m", tmp_path / "out", tmp_path / "text", "--as", "bin"]
+    result = run(*arguments, "-o", tmp_path / "ids.bin")
+    assert result.returncode == 2
+    assert "learn with --eos, or use --no-document-eos\n" in result.stderr.decode()
+    assert run(*arguments, "-o", tmp_path / "ids.bin", "--no-document-eos").returncode == 0
+
+
 def test_npy_has_no_eos(metaspace, tmp_path):
     """It is plain: asking for eos is refused, and `token_bytes.npy` is not written."""
     (tmp_path / "text").write_text("low\n\nlow\n")

@@ -506,6 +506,8 @@ def in_flags(message: str, options: Mapping[str, Option] = {}, quote: str = "") 
         if one is None:
             return f"--{name.replace('_', '-')}" if name in (*GONE, "on") else match[0]
         flag = one.metavar.strip("[]") if one.argument else one.flag
+        if value == "False" and one.default is True:
+            flag, value = f"--no-{flag[2:]}", None
         words = [flag] if value in (None, "True") else [flag, value.strip("'")]
         return quote + " ".join(words) + quote
 

@@ -370,7 +370,7 @@ def _eos(tokenizer: Tokenizer, kind: TrainingForm, wanted: bool | None) -> int |
     name = tokenizer.vocabulary.role("eos")
     if name is None:
         raise SettingsError(
-            "the vocabulary has no eos to put after documents: learn with `eos`, or set "
+            "the vocabulary has no eos to put after documents: learn with `eos`, or use "
             "`document_eos=False`"
         )
     return tokenizer.vocabulary.ids[name]
