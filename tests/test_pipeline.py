@@ -329,6 +329,25 @@ def test_special_tokens_symbols_coverage_and_unknown_characters():
     assert len(vocabulary.of_kind("byte")) == 256
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"special": ["<|endoftext|>"]}, "`eos='<|endoftext|>'`"),
+        ({"special": ["<pad>"]}, "`eos`"),
+        ({"special": ["<|endoftext|>"], "eos": "<|endoftext|>"}, None),
+        ({"special": []}, None),
+        ({}, None),
+        ({"special": ["<|endoftext|>"], "pretokenizer": "metaspace"}, None),
+    ],
+)
+def test_a_language_model_without_eos_is_told(options, named):
+    """`volt encode --as bin` needs one, hours later."""
+    result = volt.learn([TEXT], size=320, splits=1, **{"pretokenizer": "byte-level"} | options)
+    told = [one for one in result.messages if one.startswith("no eos")]
+    said = "no eos: `volt encode --as bin` puts one after each document; name it with "
+    assert told == ([said + named] if named else [])
+
+
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 @pytest.mark.parametrize("length", ["types", "occurrences"])
 def test_entropy_of_a_step_is_that_of_its_mass(epsilon, length):

@@ -3,6 +3,7 @@ order."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -38,6 +39,7 @@ from volt.settings.roles import DEFAULT_SPECIAL
 from volt.tokenizing.build import TokenizerPlan, build_tokenizer
 from volt.tokenizing.chat import chat_notes
 from volt.tokenizing.signature import learn_signature
+from volt.tokenizing.vocabulary import Vocabulary
 
 OF_THE_COMMAND = {
     **dict.fromkeys(
@@ -51,6 +53,9 @@ OF_THE_COMMAND = {
 """What to do in Python instead."""
 HARDLY_TEXT = 1000
 """Words: a sample with fewer was not meant."""
+
+ENDS = re.compile(r"end.?of.?(text|doc|seq)|eos|^<\|end\|>$", re.IGNORECASE)
+"""Usual names of the special token after a document."""
 
 
 @accepts(CountSettings, LearnSettings, LanguageSettings, gone=GONE | OF_THE_COMMAND)
@@ -129,11 +134,22 @@ def _finish(
             *choice.messages,
             *pattern_notes(counts.rule.mode),
             *chat_notes(settings.chat),
+            *_no_eos(tokenizer.vocabulary),
             *few_pairs(counts),
             *_sizes_of_the_paper(settings),
             *_hardly_text(counts),
         ],
     )
+
+
+def _no_eos(vocabulary: Vocabulary) -> list[str]:
+    """A note where a language model's vocabulary has special tokens, and none ends a document."""
+    names = list(vocabulary.special_ids)
+    if not vocabulary.rule.mode.byte_level or not names or vocabulary.role("eos"):
+        return []
+    usual = next((name for name in names if ENDS.search(name)), None)
+    named = f"`eos={usual!r}`" if usual else "`eos`"
+    return [f"no eos: `volt encode --as bin` puts one after each document; name it with {named}"]
 
 
 def _sizes_of_the_paper(settings: LearnSettings) -> list[str]:

@@ -172,6 +172,10 @@ def test_flags_of_other_commands_are_known_and_other_words_are_left_alone():
     )
 
 
+def test_values_in_flags_can_be_pasted_into_a_shell():
+    assert in_flags("name it with `eos='<|end|>'`") == "name it with --eos '<|end|>'"
+
+
 # --------------------------------------------------------------------------- programs around volt
 
 

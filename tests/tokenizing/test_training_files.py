@@ -329,7 +329,7 @@ def test_a_vocabulary_without_eos(tmp_path):
     file = tmp_path / "text.txt"
     file.write_text("low\nnew\n")
     tok = tokenizer(special=("<pad>",))
-    with pytest.raises(SettingsError, match="no eos to put .*, or use `document_eos=False`"):
+    with pytest.raises(SettingsError, match=r"no eos to put .*, or use `document_eos=False`"):
         encode_to_files(tok, file, tmp_path / "x.bin")
     found = encode_to_files(tok, file, tmp_path / "x.bin", document_eos=False)
     ids = np.fromfile(tmp_path / "x.bin", found.dtype)

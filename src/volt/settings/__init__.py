@@ -7,6 +7,7 @@ options of samples, special tokens and training are in files of their own.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -508,7 +509,7 @@ def in_flags(message: str, options: Mapping[str, Option] = {}, quote: str = "") 
         flag = one.metavar.strip("[]") if one.argument else one.flag
         if value == "False" and one.default is True:
             flag, value = f"--no-{flag[2:]}", None
-        words = [flag] if value in (None, "True") else [flag, value.strip("'")]
+        words = [flag] if value in (None, "True") else [flag, shlex.quote(value.strip("'"))]
         return quote + " ".join(words) + quote
 
     return PARAMETER.sub(spelled, message)
