@@ -197,8 +197,15 @@ GOOD = '{"text": "good"}'
         (*jsonl(GOOD, '{"text": 3}'), "record 2: 'text' is a number, not text", 1),
         (*jsonl(GOOD, '{"content": "x"}'), "record 2: no field 'text'; it has: content", 1),
         (*jsonl(GOOD, "[1]"), "record 2: a list, not an object", 1),
-        (*jsonl(GOOD, r'{"text": "\ud800"}'), "record 2: not a complete JSON object", 1),
-        ("a.jsonl", b'{"text": "good"}\n{"text": "\xff"}\n', "record 2: not a complete JSON", 1),
+        (*jsonl(GOOD, '{"text": '), r"object \([a-z ]* at character [0-9]+\); fix the file", 1),
+        (*jsonl(GOOD, r'{"text": "\ud800"}'), r"record 2: a lone surrogate \(U\+D800\)", 1),
+        (
+            "a.jsonl",
+            b'{"text": "good"}\n{"text": "\xff"}\n',
+            r"record 2: invalid UTF-8 \(byte 0xFF at offset 10 of the record\); fix the file, "
+            "replace what is not UTF-8 with `on_invalid='replace'`, or leave such records out",
+            1,
+        ),
         ("a.jsonl", b"", "a.jsonl: the file is empty", 0),
         ("a.csv", b"", "a.csv: the file is empty", 0),
         ("a.csv", b"id,text\n1,good\n2,x,y\n", "record 2: 3 fields, not 2", 1),
@@ -433,3 +440,17 @@ def test_of_several_named_fields_a_file_has_some(tmp_path):
     problem = r"e\.jsonl, record 1: no field 'text' and no field 'body'; did you mean 'bodi'"
     with pytest.raises(volt.InputError, match=problem):
         volt.count(tmp_path, field=asked)
+
+
+def test_invalid_utf8_in_a_json_array(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_bytes(b'[{"text": "good"},\n{"text": "b\xffd"}]')
+    with pytest.raises(volt.InputError, match=r"a\.json, line 2: invalid UTF-8 \(byte 0xFF at"):
+        volt.count(path)
+    assert volt.count(path, on_invalid="replace").totals.words == 4  # good b \ufffd d
+
+
+def test_what_python_writes_for_no_number_is_no_reason_to_stop(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "good", "score": 1}\n{"text": "bad", "score": NaN}\n')
+    assert volt.count(path).totals.words == 2

@@ -17,9 +17,10 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from volt import _core
 from volt.base.errors import InputError
 from volt.base.extras import Library
-from volt.counting.decoding import position_of
+from volt.counting.decoding import invalid_utf8, position_of
 from volt.counting.documents import (
     BATCH,
     LONGEST_RECORD,
@@ -82,7 +83,8 @@ def texts_of_lines(
         try:
             record = _parsed(line, reading, loads)
         except (ValueError, RecursionError) as error:
-            reading.bad(place, f"not a complete JSON object ({error})")
+            if not reading.invalid(place, line):
+                reading.bad(place, f"not a complete JSON object ({_why(error)})")
         else:
             texts += reading.text_of(record, paths, place)
     return texts
@@ -112,10 +114,17 @@ def _parsed(line: bytes, reading: Reading, loads: Callable[[bytes], Any]) -> Any
     try:
         return loads(line)
     except ValueError:
-        if reading.on_invalid != "replace":
-            raise
-        # The standard library keeps lone surrogates, which are replaced later.
-        return json.loads(line.decode(errors="replace"))
+        # The standard library keeps lone surrogates, which are met or replaced later.
+        return json.loads(
+            line.decode(errors="replace" if reading.on_invalid == "replace" else "strict")
+        )
+
+
+def _why(error: Exception) -> str:
+    """What a parser says, and where."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1:,}"
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _lines(stream: BinaryIO, reading: Reading) -> Iterator[list[bytes]]:
@@ -155,9 +164,12 @@ def read_json_array(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
             "convert it to JSON Lines, one object per line"
         )
     try:
-        records = loads(data)
-    except ValueError as error:
-        raise InputError(f"{reading.name}: not complete JSON ({error})") from None
+        records = _parsed(data, reading, loads)
+    except (ValueError, RecursionError) as error:
+        if (offset := _core.find_invalid_utf8(data)) >= 0:
+            line = data.count(b"\n", 0, offset) + 1
+            raise invalid_utf8(reading.name, line, offset, data[offset]) from None
+        raise InputError(f"{reading.name}: not complete JSON ({_why(error)})") from None
     paths = _fields_of(records[0], 1, reading)
     texts = [
         text

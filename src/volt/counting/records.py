@@ -34,6 +34,7 @@ FORM_OF = {
 """The form of a file by the end of its name, compressed or not. All else is text."""
 COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd|deflate|snappy|lz4)$", re.IGNORECASE)
 """How the names of compressed files end."""
+REPLACED = ", replace what is not UTF-8 with `on_invalid='replace'`"
 SURROGATE = re.compile("[\ud800-\udfff]")
 PAIR = re.compile(rb"[^\t\n]+\t[0-9]{1,18}\r?")
 """A line of SentencePiece's TSV."""
@@ -189,17 +190,26 @@ class Reading:
     part: bool = False
     """Is it only a part of a file, which may have no record?"""
 
-    def error(self, record: int, problem: str) -> InputError:
+    def error(self, record: int, problem: str, more: str = "") -> InputError:
+        """`more`: another way out."""
         skipped = "" if self.on_invalid == "skip-line" else (
-            ", or leave such records out with `on_invalid='skip-line'`"
+            f"{more}, or leave such records out with `on_invalid='skip-line'`"
         )  # fmt: skip
         return InputError(f"{self.name}, record {record:,}: {problem}; fix the file{skipped}")
 
-    def bad(self, record: int, problem: str) -> None:
+    def bad(self, record: int, problem: str, more: str = "") -> None:
         """A record that is not text: an error, or skipped."""
         if self.on_invalid != "skip-line":
-            raise self.error(record, problem)
+            raise self.error(record, problem, more)
         self.skipped += 1
+
+    def invalid(self, record: int, data: bytes, of: str = "record") -> bool:
+        """Is it invalid UTF-8? Then it is an error, or skipped."""
+        offset = _core.find_invalid_utf8(data)
+        if offset >= 0:
+            byte = f"byte 0x{data[offset]:02X} at offset {offset} of the {of}"
+            self.bad(record, f"invalid UTF-8 ({byte})", REPLACED)
+        return offset >= 0
 
     def nothing(self) -> None:
         """A file without a single record."""
@@ -237,7 +247,8 @@ class Reading:
                         texts.append(SURROGATE.sub("\ufffd", found).encode())
                         continue
                     code = ord(error.object[error.start])
-                    self.bad(number, f"a lone surrogate (U+{code:04X}) in {shown!r} is not text")
+                    problem = f"a lone surrogate (U+{code:04X}) in {shown!r} is not text"
+                    self.bad(number, problem, REPLACED)
                     return []
         return texts
 
@@ -252,13 +263,9 @@ class Reading:
             return found
         kept: list[bytes] = []
         for place, one in enumerate(found.split()):
-            offset = _core.find_invalid_utf8(one)
-            if offset >= 0 and self.on_invalid == "replace":
+            if self.on_invalid == "replace":
                 kept.append(one.decode(errors="replace").encode())
-            elif offset >= 0:
-                byte = f"byte 0x{one[offset]:02X} at offset {offset} of the text"
-                self.bad(numbers(place), f"invalid UTF-8 ({byte})")
-            else:
+            elif not self.invalid(numbers(place), one, "text"):
                 kept.append(one)
         return documents_of(kept)
 
