@@ -454,3 +454,50 @@ def test_what_python_writes_for_no_number_is_no_reason_to_stop(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "good", "score": 1}\n{"text": "bad", "score": NaN}\n')
     assert volt.count(path).totals.words == 2
+
+
+def test_the_first_record_decides_which_of_several_fields_are_read(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a"}\n{"content": "b"}\n')
+    said = "record 2: no field 'text'; it has: content; the first record decides which are read: "
+    for field in (["text", "content"], []):
+        with pytest.raises(volt.InputError, match=f"{said}text; fix the file"):
+            volt.count(path, field=field)
+    with pytest.raises(volt.InputError, match="it has: content; fix the file"):
+        volt.count(path, field="text")
+
+
+def test_several_fields_of_each_record_are_told(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"lang": "de", "text": "ein Haus"}\n')
+    (tmp_path / "b.jsonl").write_text('{"text": "a house"}\n')
+    pq.write_table(pa.table({"lang": ["en"], "text": ["a cat"]}), tmp_path / "c.parquet")
+    paths = [tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.parquet")]
+    said = f"{paths[0]}, {paths[2]}: 2 fields per record: lang, text"
+    assert volt.count(paths, field=["lang", "text"]).told == [said]
+    assert volt.count(paths, field=["lang", "text"], sample="1k").told == [said]
+    assert volt.count(paths, field="text").told == []
+
+
+def test_lists_are_not_read_and_not_proposed(tmp_path):
+    path, table = tmp_path / "chat.jsonl", tmp_path / "chat.parquet"
+    messages = [{"role": "user", "content": "hi"}]
+    path.write_text(json.dumps({"messages": messages, "body": "x"}) + "\n")
+    pq.write_table(pa.table({"messages": [messages], "body": ["x"]}), table)
+    flatten = "lists are not read: flatten them first, to one text per record"
+    for file in (path, table):
+        with pytest.raises(volt.InputError, match=f"no field 'messages.content': .*; {flatten}"):
+            volt.count(file, field="messages.content")
+        with pytest.raises(volt.InputError, match=f"'messages' is .*, not text; {flatten}"):
+            volt.count(file, field="messages")
+        with pytest.raises(volt.InputError, match="no field 'message'; there are: messages, body"):
+            volt.count(file, field="message")
+
+
+@pytest.mark.parametrize("text", ['[{"text": "a"}]', '[\n{"text": "a"},\n{"text": "b"}\n]\n'])
+def test_an_array_named_as_lines(tmp_path, text):
+    path = tmp_path / "a.jsonl"
+    path.write_text(text)
+    for on_invalid in ("error", "skip-line"):
+        with pytest.raises(volt.InputError, match=r"a JSON array, .* use `input_format='json'`"):
+            volt.count(path, on_invalid=on_invalid)
+    assert "▁a" in volt.count(path, input_format="json").words

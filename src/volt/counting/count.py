@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -211,11 +211,13 @@ def _count_planned(
     return WordCounts(
         rule, text, offsets, counts, totals, plan.unit, lines_of, excerpts,
         None if any(one.is_counts for one in plan.inputs) else weighted_lines,
-        told=_told(without_words, with_cr),
+        told=_told(without_words, with_cr, plan.fields),
     )  # fmt: skip
 
 
-def _told(without_words: Sequence[str], with_cr: Sequence[str]) -> list[str]:
+def _told(
+    without_words: Sequence[str], with_cr: Sequence[str], fields: Mapping[str, Sequence[str]]
+) -> list[str]:
     """What to know about some files."""
     told = []
     if without_words:
@@ -226,6 +228,9 @@ def _told(without_words: Sequence[str], with_cr: Sequence[str]) -> list[str]:
             f"{some_of(with_cr)}: lines end in CR LF; the CR is not learned, but encoding writes "
             "it as a token of every line: convert such files before (dos2unix)"
         )
+    for listed in dict.fromkeys(map(tuple, fields.values())):
+        files = [name for name, found in fields.items() if tuple(found) == listed]
+        told.append(f"{some_of(files)}: {len(listed)} fields per record: {', '.join(listed)}")
     return told
 
 
@@ -244,6 +249,8 @@ class CountPlan:
     """How much text is read at a time."""
     sample: Sample | None = None
     """What was chosen of the text, if not all of it is counted."""
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    """Of each input of records of which several fields are read: which. Known once it was read."""
 
     @cached_property
     def buffer(self) -> bytearray:
@@ -280,7 +287,11 @@ class CountPlan:
         try:
             with reading(one.name):
                 if (documents := one.documents()) is not None:
-                    return feed_documents(reader, documents, counter, after_block)
+                    found = feed_documents(reader, documents, counter, after_block)
+                    names = getattr(documents, "fields", [])
+                    if len(names) > 1:
+                        self.fields[one.name] = names
+                    return found
                 with one.stream() as stream:
                     if one.is_counts:
                         totals = _read_counts(one, stream, counter, weight, self, after_block)

@@ -77,6 +77,11 @@ class Batches:
         """How many records can't be read as text, and how many fields are null."""
         return 0, 0
 
+    @property
+    def fields(self) -> list[str]:
+        """The fields that are read of each record, if these are records and were read."""
+        return []
+
 
 def tell_left_out(name: str, skipped: int, nulls: int) -> None:
     """A warning about records that are not text."""

@@ -30,7 +30,7 @@ from volt.counting.documents import (
 )
 from volt.counting.inputs import TextInput
 from volt.counting.objects import read_pairs
-from volt.counting.records import Reading, RecordBatches, fields_of_record, find_fields
+from volt.counting.records import NO_LISTS, Reading, RecordBatches, fields_of_record, find_fields
 
 EXTRA = "records"
 arrow, tables = Library("pyarrow", EXTRA), Library("pyarrow.csv", EXTRA)
@@ -52,6 +52,7 @@ def read_json_lines(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
     number = 1
     for lines in _lines(stream, reading):
         if not paths:  # the first record decides which fields are read
+            _check_lines(lines, number, reading)
             first = _first_record(lines, number, reading, loads)
             paths = _fields_of(*first, reading) if first else []
         texts = texts_of_lines(lines, paths, number, reading, loads)
@@ -60,6 +61,15 @@ def read_json_lines(stream: BinaryIO, reading: Reading) -> Iterator[Documents]:
         number += len(lines)
     if number == 1:
         reading.nothing()
+
+
+def _check_lines(lines: list[bytes], number: int, reading: Reading) -> None:
+    """Refuse an array."""
+    start = next((line.lstrip() for line in lines if line.strip()), b"")
+    if number == 1 and not reading.part and start.startswith(b"["):
+        raise InputError(
+            f"{reading.name}: a JSON array, not an object per line: use `input_format='json'`"
+        )
 
 
 def texts_of_lines(
@@ -107,7 +117,8 @@ def _fields_of(record: Any, number: int, reading: Reading) -> list[tuple[str, ..
     where = f"{reading.name}, record {number:,}"
     if not isinstance(record, dict):
         raise InputError(f"{where}: not an object with fields; this is not a file of records")
-    return fields_of_record(reading.fields, record, where)
+    paths = reading.paths = fields_of_record(reading.fields, record, where)
+    return paths
 
 
 def _parsed(line: bytes, reading: Reading, loads: Callable[[bytes], Any]) -> Any:
@@ -187,7 +198,7 @@ def _read_table(stream: BinaryIO, reading: Reading, delimiter: str) -> Iterator[
     names = _names(stream, reading, delimiter)
     if names is None:
         return
-    paths = find_fields(
+    paths = reading.paths = find_fields(
         reading.fields, lambda path: len(path) == 1 and path[0] in names, names,
         f"{reading.name}, line 1",
     )  # fmt: skip
@@ -308,14 +319,19 @@ def _fields_of_schema(schema: Any, reading: Reading) -> list[tuple[str, ...]]:
     def has(path: tuple[str, ...]) -> bool:
         return _type_at(schema, path) is not None
 
-    paths = find_fields(reading.fields, has, schema.names, reading.name)
+    def is_list(path: tuple[str, ...]) -> bool:
+        kind = _type_at(schema, path)
+        return kind is not None and (arrow.types.is_list(kind) or arrow.types.is_large_list(kind))
+
+    paths = find_fields(reading.fields, has, schema.names, reading.name, is_list)
     for path in paths:
         kind = _type_at(schema, path)
         if not _is_text(kind):
+            hint = NO_LISTS if is_list(path) else "`field` names the text"
             raise InputError(
-                f"{reading.name}: field {'.'.join(path)!r} is {kind}, not text; `field` names the "
-                "text"
+                f"{reading.name}: field {'.'.join(path)!r} is {kind}, not text; {hint}"
             )
+    reading.paths = paths
     return paths
 
 

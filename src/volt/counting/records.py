@@ -35,6 +35,7 @@ FORM_OF = {
 COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd|deflate|snappy|lz4)$", re.IGNORECASE)
 """How the names of compressed files end."""
 REPLACED = ", replace what is not UTF-8 with `on_invalid='replace'`"
+NO_LISTS = "lists are not read: flatten them first, to one text per record"
 SURROGATE = re.compile("[\ud800-\udfff]")
 PAIR = re.compile(rb"[^\t\n]+\t[0-9]{1,18}\r?")
 """A line of SentencePiece's TSV."""
@@ -127,7 +128,11 @@ def member_of(record: Any, path: Sequence[str]) -> Any:
 
 
 def find_fields(
-    asked: Sequence[str], has: Callable[[tuple[str, ...]], bool], there: Sequence[str], where: str
+    asked: Sequence[str],
+    has: Callable[[tuple[str, ...]], bool],
+    there: Sequence[str],
+    where: str,
+    is_list: Callable[[tuple[str, ...]], bool] = lambda path: False,
 ) -> list[tuple[str, ...]]:
     """The paths of the fields to read: of the names asked for, those that are there.
 
@@ -149,7 +154,13 @@ def find_fields(
     paths = [path for name in asked if (path := find(name))]
     if paths:
         return paths
-    named = " and no field ".join(f"{name!r}{did_you_mean(name, there)}" for name in asked)
+    for path in (tuple(name.split(".")) for name in asked):
+        for parts in range(1, len(path)):
+            if is_list(path[:parts]):
+                inner, outer = ".".join(path), ".".join(path[:parts])
+                raise InputError(f"{where}: no field {inner!r}: {outer!r} is a list; {NO_LISTS}")
+    likely = [name for name in there if not is_list((name,))]
+    named = " and no field ".join(f"{name!r}{did_you_mean(name, likely)}" for name in asked)
     raise InputError(
         f"{where}: no field {named}; there are: {_listed(there)}; if files differ, name the field "
         "of each with `field`"
@@ -160,8 +171,14 @@ def fields_of_record(
     asked: Sequence[str], record: Mapping[Any, Any], where: str
 ) -> list[tuple[str, ...]]:
     """The paths of the fields to read in records like this one."""
-    names = list(map(str, record))
-    return find_fields(asked, lambda path: member_of(record, path) is not MISSING, names, where)
+
+    def has(path: tuple[str, ...]) -> bool:
+        return member_of(record, path) is not MISSING
+
+    def is_list(path: tuple[str, ...]) -> bool:
+        return isinstance(member_of(record, path), list)
+
+    return find_fields(asked, has, list(map(str, record)), where, is_list)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -189,6 +206,11 @@ class Reading:
     """Share of the records that were read, if the file says how many there are."""
     part: bool = False
     """Is it only a part of a file, which may have no record?"""
+    paths: Sequence[tuple[str, ...]] = ()
+    """The fields that are read of each record, once they were found."""
+
+    def named(self) -> str:
+        return ", ".join(map(".".join, self.paths))
 
     def error(self, record: int, problem: str, more: str = "") -> InputError:
         """`more`: another way out."""
@@ -234,10 +256,14 @@ class Reading:
             if found is None:
                 self.nulls += 1
             elif found is MISSING:
-                self.bad(number, f"no field {shown!r}; it has: {_listed(list(record))}")
+                problem = f"no field {shown!r}; it has: {_listed(list(record))}"
+                if len(self.fields) != 1 and self.paths:
+                    problem += f"; the first record decides which are read: {self.named()}"
+                self.bad(number, problem)
                 return []
             elif not isinstance(found, str):
-                self.bad(number, f"{shown!r} is {_kind(found)}, not text")
+                hint = f"; {NO_LISTS}" if isinstance(found, list) else ""
+                self.bad(number, f"{shown!r} is {_kind(found)}, not text{hint}")
                 return []
             else:
                 try:
@@ -280,6 +306,10 @@ class RecordBatches(Batches):
 
     def left_out(self) -> tuple[int, int]:
         return self._reading.skipped, self._reading.nulls
+
+    @property
+    def fields(self) -> list[str]:
+        return list(map(".".join, self._reading.paths))
 
 
 def _kind(value: Any) -> str:

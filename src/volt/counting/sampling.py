@@ -133,6 +133,10 @@ class Units(Batches):
     def expected(self) -> int | None:  # type: ignore[override]
         return self._input.expected()
 
+    @property
+    def fields(self) -> list[str]:
+        return getattr(self._source, "fields", [])
+
     def read(self) -> Iterator[Documents]:
         self._source = self._input.documents()
         batches = self._source if self._source is not None else self._file()

@@ -174,9 +174,10 @@ class _LineReading(Reading):
 
     lines: list[bytes] = field(default_factory=list)
 
-    def error(self, record: int, problem: str) -> InputError:
-        line = self.lines[record - 1][:80]
-        return InputError(f"{problem}, in the line {line!r}; `field` names the text")
+    def error(
+        self, record: int, problem: str, more: str = "; `field` names the text"
+    ) -> InputError:
+        return InputError(f"{problem}, in the line {self.lines[record - 1][:80]!r}{more}")
 
 
 def _check_text(found: Documents) -> None:
