@@ -38,7 +38,7 @@ def test_case_does_not_matter_and_a_bare_number_lacks_a_width():
     assert parse_model("1B") == parse_model("1b")
     with pytest.raises(SettingsError, match="not '100M'; it lacks the width: 100M:768"):
         parse_model("100M")
-    for bare, width in (("1.3b", 2048), ("8B", 4096), ("60m", 512)):
+    for bare, width in (("1.3b", 2048), ("3b", 3072), ("8B", 4096), ("13b", 5120), ("60m", 512)):
         with pytest.raises(SettingsError, match=f"{bare}:{width}, for instance"):
             parse_model(bare)
 

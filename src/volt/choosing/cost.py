@@ -1,7 +1,8 @@
 """What a size costs to train with (METHOD 6), and the table of models.
 
 `C(V) = tokens(V) * (body + V * width)`: the multiplications that a model needs to process the
-corpus once. A larger vocabulary makes the text shorter and the model larger.
+corpus once. A larger vocabulary makes the text shorter and the model larger. One table of V rows is
+counted, that of the output: at the input a row is looked up, and nothing is multiplied.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ MODELS: Registry[Model] = Registry(
         Model("70b", 69_000_000_000, 8192),
     ],
 )
+WIDTHS = {
+    44e6: 512, 100e6: 768, 300e6: 1024, 1e9: 2048, 3e9: 3072, 7e9: 4096, 13e9: 5120, 30e9: 6656,
+    70e9: 8192, 400e9: 16384,
+}  # fmt: skip
+"""Usual embedding widths by parameters, for examples."""
 DEFAULT_MODEL = "base"
 LARGE_BODY = 1_000_000_000
 """From here on twice as many merges are learned (METHOD 1)."""
@@ -62,13 +68,13 @@ def parse_model(text: str) -> Model:
         if 0 < body <= 10**15 and width > 0:
             return Model(text.strip(), body, width)
     hint = ""
-    if bare := _OWN.fullmatch(f"{name}:1"):  # with the width of the nearest model of the table
+    if bare := _OWN.fullmatch(f"{name}:1"):  # with the usual width of a model of that size
         size = max(1.0, float(bare[1]) * _FACTORS[bare[2].upper()])
-        nearest = min(MODELS.values(), key=lambda model: abs(np.log(model.body / size)))
-        hint = f"; it lacks the width: {text}:{nearest.width}, for instance"
+        nearest = min(WIDTHS, key=lambda body: abs(np.log(body / size)))
+        hint = f"; it lacks the width: {text}:{WIDTHS[nearest]}, for instance"
     raise SettingsError(
         f"`for_model` is one of {', '.join(MODELS)}, or PARAMS:WIDTH such as 300M:1024 (parameters "
-        f"outside the embeddings, and embedding width), not {text!r}{hint}"
+        f"outside the embeddings of input and output, and embedding width), not {text!r}{hint}"
     )
 
 

@@ -307,8 +307,8 @@ class QualitySettings(Settings, group="Size"):
     """How the quality and the cost of a size are measured."""
 
     for_model: str = option(
-        "base", "Model that the vocabulary is for: parameters outside the embeddings and embedding "
-        "width; from 1B on 200,000 candidates are looked at, not 100,000",
+        "base", "Model that the vocabulary is for: parameters outside the embeddings of input and "
+        "output, and embedding width; from 1B on 200,000 candidates are looked at, not 100,000",
         form_of(model_forms, read_model), metavar="MODEL",
     )  # fmt: skip
     tolerance: float = option(
