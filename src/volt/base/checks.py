@@ -15,6 +15,11 @@ ALSO_CALLED = {
     "huggingface": "hf", "transformers": "hf", "tokenizers": "hf", "spm": "sentencepiece",
     "nanogpt": "bin", "vocab-size": "size", "special-tokens": "special", "model-type": "candidates",
     "character-coverage": "coverage", "model-prefix": "output", "sample": "dropout",
+    "llama3": "byte-level:llama3", "qwen2": "byte-level:qwen2", "deepseek": "byte-level:deepseek",
+    "starcoder": "byte-level:starcoder", "cl100k": "byte-level:cl100k",
+    "o200k": "byte-level:o200k", "gpt2": "byte-level", "byte-level:gpt2": "byte-level",
+    "gpt4": "byte-level:cl100k", "byte-level:gpt4": "byte-level:cl100k",
+    "gpt4o": "byte-level:o200k", "byte-level:gpt4o": "byte-level:o200k",
 }  # fmt: skip
 """What people call some of our names: those of other toolkits, with dashes."""
 

@@ -7,17 +7,19 @@ from dataclasses import asdict, dataclass
 from shlex import quote
 
 import volt
-from volt.base.options import Settings, file_list, one_of, option, path
+from volt.base.options import Settings, file_list, late, one_of, option, path
 from volt.cli.arguments import REPLACE, ModelOption, Printing, formats
 from volt.cli.command import command
 from volt.cli.console import print_json, say
 from volt.settings.roles import UseSettings
 from volt.tokenizing.roles import with_roles
 
+check_target = late("volt.formats.exchange", "check_target")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExportCommand(Settings, group="Output"):
-    to: str = option(..., "Format to write", one_of(formats, aliases=True))
+    to: str = option(..., "Format to write", one_of(formats, check_target, aliases=True))
     output: str = option(
         ..., "A folder for hf and gpt2, a file for the others; further files go next to it.",
         path("PATH"), short="-o",

@@ -61,6 +61,15 @@ class ExportResult:
 
 
 @accepts(UseSettings, gone={"output": "is `path` in Python."})
+def check_target(to: str) -> None:
+    """Refuse what is not a format to write."""
+    if to.lower() in ("gguf", "llama.cpp"):
+        raise SettingsError(
+            f"`to`: no {to}; for llama.cpp `to='hf'`, then its convert_hf_to_gguf.py"
+        )
+    check_choice("to", to, FORMATS)
+
+
 def export(
     vocabulary: Vocabulary,
     to: str,
@@ -86,7 +95,7 @@ def export(
     ['tokenizer.json', 'tokenizer_config.json']
     """
     to = canonical(to, FORMATS)
-    check_choice("to", to, FORMATS)
+    check_target(to)
     form = FORMATS[to]
     learned, vocabulary = vocabulary, with_roles(vocabulary, UseSettings(**roles))
     if reason := form.refuse(vocabulary, checked=check is not None):

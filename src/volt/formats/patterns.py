@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 
+from volt.base.checks import did_you_mean
 from volt.base.errors import SettingsError
 from volt.counting.words import CUSTOM, PRETOKENIZERS, Pretokenizer
 
@@ -67,8 +67,7 @@ def full_name(pattern: str) -> str:
     name = short.get(pattern, pattern)
     if name in byte_level or name.startswith(CUSTOM) or not re.fullmatch(r"[\w:-]+", name):
         return name.removeprefix(CUSTOM)
-    close = get_close_matches(name, [*short, *byte_level], 1)
-    hint = f"; did you mean {short.get(close[0], close[0])}?" if close else ""
+    hint = did_you_mean(name, byte_level, "")
     raise SettingsError(
         f"`pattern` must be one of {', '.join(short)}, or a regular expression, not {name!r}{hint}"
     )
