@@ -265,9 +265,10 @@ def test_progress_in_a_pipe_is_a_plain_line_every_ten_seconds(capsys):
     with Steady(lambda: now).stage("Quality", 3, "part") as report:
         now = 41.0
         report(1)
+        now = 61.0
+        report(3)  # a stage that is done says nothing
     assert capsys.readouterr().err.splitlines() == [
         "Reading: 20.0 MB of 40.0 MB, 2.0 MB/s, 10 s left, 5 documents",
-        "Reading: 40.0 MB of 40.0 MB, 2.0 MB/s, 0 s left",
         "Merging: 22,000 merges, 2,000 merges/s",
         "Quality: part 1 of 3 done, 20 s left",
     ]

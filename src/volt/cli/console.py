@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import sys
 import time
@@ -94,8 +95,8 @@ class Lines(Progress):
             tenth = 10 * done // total if total else 0
             if tenth > told:
                 told = tenth
-                left = (time.monotonic() - begun) * max(0, (total or 0) / done - 1)
-                after = (f", {note}" if note else "") + f", {left:,.0f} s left"
+                seconds = (time.monotonic() - begun) * max(0, (total or 0) / done - 1)
+                after = (f", {note}" if note else "") + _left(seconds)
                 line = f"{name}: {min(done, total or 0):,} of {total:,} {unit}{after}"
                 print(line, file=sys.stderr, flush=True)
 
@@ -103,7 +104,8 @@ class Lines(Progress):
 
 
 class Steady(Progress):
-    """A plain line every ten seconds, with rate and time left: for logs of everything else."""
+    """A plain line every ten seconds, with rate and time left: for logs of everything else. A stage
+    that is done needs none."""
 
     SECONDS = 10.0
 
@@ -117,7 +119,7 @@ class Steady(Progress):
         def report(done: int, note: str = "") -> None:
             nonlocal told
             now = self._clock()
-            if now - told < self.SECONDS or not done:
+            if now - told < self.SECONDS or not done or done >= (total or math.inf):
                 return
             told = now
             rate = done / (now - begun)
@@ -125,11 +127,14 @@ class Steady(Progress):
             if unit == "part":
                 parts = [f"part {done} of {total} done"]
             parts += [] if unit in ("s", "part") else [f"{_amount(rate, unit)}/s"]
-            parts += [f"{max(total - done, 0) / rate:,.0f} s left"] if total else []
-            parts += [note] if note else []
-            print(shown_line(f"{name}: {', '.join(parts)}"), file=sys.stderr, flush=True)
+            line = f"{name}: {', '.join(parts)}{_left((total - done) / rate) if total else ''}"
+            print(shown_line(line + (f", {note}" if note else "")), file=sys.stderr, flush=True)
 
         yield report
+
+
+def _left(seconds: float) -> str:
+    return f", {seconds:,.0f} s left" if seconds >= 0.5 else ""
 
 
 def _amount(number: float, unit: str) -> str:
