@@ -188,8 +188,10 @@ def test_files_that_become_one_are_told(metaspace, tmp_path):
     files = [tmp_path / "a", tmp_path / "b"]
     done = run("encode", "-m", metaspace, *files, "-o", tmp_path / "both")
     told = " ".join(done.stderr.decode().split())
-    assert told == f"wrote 2 files to {tmp_path / 'both'}, one after the other"
-    assert run("encode", "-m", metaspace, *files[:1], "-o", tmp_path / "one").stderr == b""
+    assert told == f"wrote {tmp_path / 'both'}: 2 lines of 2 files, one after the other"
+    one = ["encode", "-m", metaspace, files[0], "-o", tmp_path / "one"]
+    assert run(*one).stderr.decode().split() == f"wrote {tmp_path / 'one'}: 1 line".split()
+    assert run(*one, "--force", "--quiet").stderr == b""
 
 
 def test_documents_that_run_on_are_counted(byte_level):

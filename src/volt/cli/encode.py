@@ -77,10 +77,11 @@ def encode(
     tokenizer = model.load(run.threads)
     options = {**vars(settings), "progress": progress_for(run.quiet)}
     if form.form in TEXT_FORMS:
-        _write_text(tokenizer, inputs, options, cast(TextForm, form.form), target)
-        if target.output and len(inputs.files) > 1:
-            files = plural(len(inputs.files), "file")
-            say(run.quiet, f"wrote {files} to {target.output}, one after the other")
+        lines = _write_text(tokenizer, inputs, options, cast(TextForm, form.form), target)
+        if target.output:
+            files = len(inputs.files)
+            said = f" of {plural(files, 'file')}, one after the other" if files > 1 else ""
+            say(run.quiet, f"wrote {target.output}: {plural(lines, 'line')}{said}")
     else:
         wanted = form.document_eos if "document_eos" in given else None
         options |= {"form": form.form, "document_eos": wanted, "resume": form.resume}
@@ -133,9 +134,15 @@ def _write_files(
 
 def _write_text(
     tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], form: TextForm, target: File
-) -> None:
+) -> int:
+    """How many lines were written."""
+    lines = 0
+
     def write(stream: BinaryIO) -> None:
+        nonlocal lines
         for block in tokenizer.encode_to_text(inputs.files, form, **options):
             stream.write(block)
+            lines += block.count(b"\n")
 
     target.write(write)
+    return lines
