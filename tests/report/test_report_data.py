@@ -20,7 +20,9 @@ from volt.report.page import (
     load_material,
     make_page,
     page_data,
+    token_files,
     unicode_ranges,
+    uses,
 )
 from volt.tokenizing.build import build_vocabulary
 
@@ -425,3 +427,14 @@ def test_a_hundred_thousand_tokens_fit():
     assert len(result.vocabulary) == 99_000
     page = make_page(Material(result.vocabulary, result.summary(), collect(result)))
     assert len(page) < MOST_BYTES
+
+
+def test_token_files_are_named_for_a_language_model():
+    (one,) = token_files(learned("byte-level").vocabulary)
+    assert one["command"] == "volt encode -m . TEXT --as bin -o train.bin"
+    assert one["then"] == 'np.memmap("train.bin", "uint16", "r")'
+    bare = learned("byte-level", special=["<pad>"]).vocabulary
+    assert token_files(bare)[0]["command"].endswith(" --no-document-eos")
+    assert not any("train.de" in use["then"] for use in uses(bare))
+    assert token_files(learned().vocabulary) == []
+    assert any("train.de" in use["then"] for use in uses(learned().vocabulary))

@@ -29,6 +29,7 @@ from volt.report.data import load_report
 from volt.report.facts import facts, never_used
 from volt.report.schemas import CURVE, JOINED_CHOICES, choices_schema
 from volt.settings import in_flags
+from volt.tokenizing.training_files import TRAINING_FORMS
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
@@ -150,7 +151,7 @@ def page_data(material: Material) -> dict[str, Any]:
         **{name: report.get(name) for name in AS_REPORTED},
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
         "unused": never_used(material.vocabulary),
-        "uses": uses(material.vocabulary),
+        "uses": [*token_files(material.vocabulary), *uses(material.vocabulary)],
         "shortened": None,
     }
 
@@ -182,6 +183,19 @@ def unicode_ranges() -> list[str]:
     return (FILES / "unicode.txt").read_text(encoding="ascii").split()
 
 
+def token_files(vocabulary: Vocabulary) -> list[dict[str, str]]:
+    """How to write token files, for a vocabulary that a language model may be trained with."""
+    if not vocabulary.rule.mode.byte_level:
+        return []
+    dtype = TRAINING_FORMS["bin"].dtype(len(vocabulary))
+    bare = "" if vocabulary.role("eos") else " --no-document-eos"
+    return [{
+        "name": "token files for training",
+        "command": f"volt encode -m . TEXT --as bin -o train.bin{bare}",
+        "then": f'np.memmap("train.bin", "{dtype}", "r")', "refused": "",
+    }]  # fmt: skip
+
+
 def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
     """How to use the folder with other toolkits, run inside it: a command for every format, how to
     go on, and why the format refuses the vocabulary, if it does. Those that refuse it are last.
@@ -194,6 +208,8 @@ def uses(vocabulary: Vocabulary) -> list[dict[str, str]]:
         path, then = form.example
         if (written := form.encoded_as(vocabulary)) != "tokens":
             then = then.replace("encode", f"encode --as {written}")
+        if vocabulary.rule.mode.byte_level:  # of a language model, which has no sides
+            then = then.replace(".de", ".txt")
         if name == "marian" and model:
             name, path, then = MARIAN
         found.append({
