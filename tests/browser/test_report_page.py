@@ -417,6 +417,10 @@ def test_typing_shows_the_tokens(page, learned):
     ]
     assert shown == expected
     assert f"{sum(map(len, expected))} tokens" in panels[0].inner_text()
+    page.fill("#text", "badathe" * 200)  # lines end between tokens only
+    spans = "[...document.querySelectorAll('#cuts .line > span')]"
+    pieces = page.evaluate(f"{spans}.map((one) => one.getClientRects().length)")
+    assert len(pieces) > 100 and set(pieces) == {1}
 
 
 # ---------------------------------------------------------------------------- hostile text, layouts
@@ -585,7 +589,7 @@ def test_the_comparison_page(learned, open_page, tmp_path):
     assert [number(count) for count in tokens] == [one.tokens for one in found.rows]
     shown = [float(figure) for figure in per_word]
     assert shown == pytest.approx([one.tokens_per_word for one in found.rows], abs=5e-4)
-    assert "nine tenths of these 400 lines" in page.text("#notes")
+    assert "a small model learns from nine tenths of these 400 lines" in page.text("#notes")
     assert len(page.query_selector_all("figure svg")) == 4
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390
     page.check_quiet()
