@@ -102,9 +102,28 @@ Array<uint64_t> hash_documents(nb::handle data, const ArrayIn<uint64_t>& ends, u
   return to_numpy(std::move(hashes));
 }
 
+Array<uint64_t> line_ends(nb::handle data) {
+  BufferView buffer(data);
+  std::vector<uint64_t> ends;
+  {
+    Released release;
+    const uint8_t* const begin = buffer.data();
+    const uint8_t* const end = begin + buffer.size();
+    for (const uint8_t* p = begin; p < end;) {
+      p = volt::next_line_end(p, end);
+      if (p[-1] != '\n') break;  // the last one has no end
+      ends.push_back(static_cast<uint64_t>(p - begin));
+      if (ends.size() % 4096 == 0) volt::poll_now();
+    }
+  }
+  return to_numpy(std::move(ends));
+}
+
 }  // namespace
 
 void register_counting(nb::module_& m) {
+  m.def("line_ends", &line_ends, "data"_a, "Where lines end, after the line feed.");
+
   m.def("words_of", [](std::string_view text, const std::string& pretokenizer) {
     return volt::words_of(pretokenizer_of(pretokenizer), text);
   }, "text"_a, "pretokenizer"_a, "The words of one text, in which a line end is text like any other.");

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from volt import _core
 from volt.counting.documents import Documents
 
 EXCERPT = 1 << 20
 """Bytes of an excerpt, at most. A longer line is in none."""
 MOST_LINES = 1 << 16
 """Lines of an excerpt, at most: each takes memory, even if it is empty."""
-SLICE = 1 << 20
-"""Bytes that are searched for line ends at a time: they stay in the cache."""
 LEVELS = 63
 
 
@@ -75,7 +74,7 @@ class Excerpting:
 
     def block(self, text: bytes | bytearray | memoryview) -> None:
         """A part of a text, which may begin and end in a line."""
-        view, ends = memoryview(text).cast("B"), _line_ends(text)
+        view, ends = memoryview(text).cast("B"), _core.line_ends(text).view(np.int64)
         if not len(ends):
             if len(view):
                 self._open = _cut((self._open or b"") + bytes(view[: EXCERPT + 1]))
@@ -132,16 +131,6 @@ class _Parts:
     def __getitem__(self, i: int) -> bytes:
         found = bytes(self.view[self.starts[i] : self.ends[i]])
         return found if found.endswith(self.end) else found + self.end
-
-
-def _line_ends(text: bytes | bytearray | memoryview) -> NDArray[np.int64]:
-    """Where lines end, after the line feed."""
-    data = np.frombuffer(text, np.uint8)
-    found = [
-        np.flatnonzero(data[start : start + SLICE] == 0x0A) + (start + 1)
-        for start in range(0, len(data), SLICE)
-    ]
-    return np.concatenate(found) if found else np.zeros(0, np.int64)
 
 
 def _cut(line: bytes) -> bytes:
