@@ -310,6 +310,32 @@ def test_a_model_is_not_copied_where_nothing_was_removed(folder: Path, tmp_path:
     assert not (tmp_path / "out" / "model").exists()
 
 
+def test_a_size_and_what_would_choose_one_do_not_go_together(folder: Path) -> None:
+    for option, value in (("criterion", "knee"), ("profile", "paper"), ("sizes", "310,360")):
+        done = run("refit", folder / "hf", "--on", folder / "one.txt", "--size", "400",
+                   f"--{option}", value, "-o", folder / "none")  # fmt: skip
+        said = f"volt: --size is the answer, so --{option} chooses nothing: leave one of the two"
+        assert done.returncode == 2 and done.stderr.startswith(said), done.stderr
+    assert not (folder / "none").exists()
+
+
+def test_add_may_be_written_as_a_size(folder: Path) -> None:
+    assert len(volt.extend(folder / "hf", [folder / "one.txt"], "20").added) == 20
+    with pytest.raises(volt.InputError, match="lower `add`, which is 1,000"):
+        volt.extend(folder / "hf", [folder / "one.txt"], "1k")
+    for wrong in ("1x", "", "k"):
+        with pytest.raises(volt.SettingsError, match="`add` must be a whole number such as 2000"):
+            volt.extend(folder / "hf", [folder / "one.txt"], wrong)
+    with pytest.raises(volt.SettingsError, match="`add` must be at least 1"):
+        volt.extend(folder / "hf", [folder / "one.txt"], "0")
+
+
+def test_loading_the_tokenizer_of_another_toolkit_says_what_reads_it(folder: Path) -> None:
+    for place in (folder / "hf", folder / "hf" / "tokenizer.json"):
+        with pytest.raises(volt.VoltError, match=r"another toolkit: .*volt\.import_vocabulary\(\)"):
+            volt.load(place)
+
+
 def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:
     found = {"size": 4224, "reason": "cost", "splits": [5056] * 5}
     (line,) = advice(found)

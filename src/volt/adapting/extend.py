@@ -32,7 +32,7 @@ from volt.adapting.whole_words import NUL, kept_tokens, new_tokens, what_is_new
 from volt.adapting.words import FittingText
 from volt.base.checks import check_at_least
 from volt.base.errors import InputError, SettingsError
-from volt.base.options import accepts
+from volt.base.options import accepts, parse_size
 from volt.base.progress import Progress
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -64,7 +64,7 @@ LAST_SYMBOL = 0x10FFFF
 def extend(
     tokenizer: AnyTokenizer,
     on: WordCounts | Text | Iterable[Text],
-    add: int,
+    add: int | str,
     *,
     model: str | os.PathLike[str] | None = None,
     form: str | None = None,
@@ -101,6 +101,7 @@ def extend(
             raise SettingsError(f"`init=omp` needs {' and '.join(missing)}")
     elif donor is not None:
         raise SettingsError("`donor` needs `init=omp`")
+    add = _number(add)
     check_at_least("add", add, 1)
     subject = Subject.opened(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress
@@ -122,6 +123,18 @@ def extend(
             "of characters: tokens per line and nats per character do not compare with those after"
         )
     return done if init == "mean" else with_rows(done, Path(str(donor)), subject.progress)
+
+
+def _number(add: int | str) -> int:
+    """How many tokens, also as people write it: 2k."""
+    if not isinstance(add, str):
+        return add
+    try:
+        return parse_size(add)
+    except ValueError:
+        raise SettingsError(
+            f"`add` must be a whole number such as 2000 or 2k, not {add[:40]!r}"
+        ) from None
 
 
 def _extended(

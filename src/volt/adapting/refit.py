@@ -90,6 +90,12 @@ def refit(
         )
     if residues:
         _check_no_choice(settings)
+    if settings.size is not None:
+        for name in ("profile", "sizes", "criterion"):
+            if getattr(settings, name) is not None:
+                raise SettingsError(
+                    f"`size` is the answer, so `{name}` chooses nothing: leave one of the two out"
+                )
     # 1. The tokenizer, the model that uses it, the words of the text.
     subject = Subject.opened(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress

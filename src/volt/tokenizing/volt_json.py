@@ -160,6 +160,19 @@ def check_single(folder: Path) -> None:
         )
 
 
+OF_OTHERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
+"""Files of other toolkits, by names that volt never gives its own."""
+
+
+def _of_others(file: Path) -> str:
+    """What to do with such a file."""
+    return (
+        f"{file} is a tokenizer of another toolkit: volt import, in Python "
+        "volt.import_vocabulary(), makes a vocabulary of it; compare, verify, refit and extend "
+        "take it as it is"
+    )
+
+
 @names_arguments
 def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> Vocabulary:
     """Read a folder's `volt.json`, or the file itself. The file is not trusted. `compiled`: use the
@@ -175,11 +188,17 @@ def load_vocabulary(path: str | os.PathLike[str], *, compiled: bool = True) -> V
     if file.is_dir():
         check_single(file)
         if not os.path.lexists(file / "volt.json"):
-            raise UnreadableError(f"{file} has no volt.json: name a folder that volt learn wrote")
+            other = next((name for name in OF_OTHERS if (file / name).exists()), None)
+            hint = "" if other is None else f". {_of_others(file / other)}"
+            raise UnreadableError(
+                f"{file} has no volt.json: name a folder that volt learn wrote{hint}"
+            )
         file = file / "volt.json"
     elif not os.path.lexists(file):
         hint = nearest_path(file) or ": name a folder that volt learn wrote"
         raise UnreadableError(f"no such vocabulary: {file}{hint}")
+    elif file.name in OF_OTHERS:
+        raise InputError(_of_others(file))
     data = read_bytes(file)
     found = read_compiled(file, data) if compiled else None
     if found is not None:
