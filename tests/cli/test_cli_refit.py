@@ -336,6 +336,24 @@ def test_loading_the_tokenizer_of_another_toolkit_says_what_reads_it(folder: Pat
             volt.load(place)
 
 
+def test_a_text_that_the_tokenizer_hardly_knows_is_warned_of_first(
+    folder: Path, tmp_path: Path
+) -> None:
+    text = tmp_path / "am.txt"
+    text.write_text(
+        "\u12ad\u134d\u120d \u1290\u1308\u122d \u1230\u120b\u121d\n" * 50, encoding="utf-8"
+    )
+    said = "of the tokens of this text are parts of characters or unknown: the tokenizer hardly"
+    for quiet in ((), ("-q",)):
+        done = run("refit", folder / "hf", "--on", text, "--size", "400", *quiet, "--force",
+                   "-o", tmp_path / "out")  # fmt: skip
+        assert done.returncode == 0 and done.stderr.startswith("warning: "), done.stderr
+        assert " ".join(done.stderr.split()).count(said) == 1
+        assert ("400 tokens" in done.stderr) == (not quiet)
+    saved = json.loads((tmp_path / "out" / "refit.json").read_text(encoding="utf-8"))
+    assert said in saved["messages"][0]
+
+
 def test_the_size_of_the_parts_is_offered_where_it_is_far_off() -> None:
     found = {"size": 4224, "reason": "cost", "splits": [5056] * 5}
     (line,) = advice(found)

@@ -35,6 +35,7 @@ from volt.adapting.residues import without_residues
 from volt.adapting.subject import Changed, RefitResult, Subject
 from volt.adapting.words import FittingText
 from volt.base.errors import InputError, SettingsError
+from volt.base.lines import WARNING
 from volt.base.options import accepts, options_of
 from volt.base.progress import Progress
 from volt.base.shown import plural
@@ -165,9 +166,10 @@ def _hint_at_extend(done: RefitResult) -> None:
                   if not _of_whole_characters(vocabulary, token))  # fmt: skip
     whole = sum(token.frequency for token in vocabulary.tokens)
     if 2 * partial > whole:
-        done.messages.append(
-            f"{partial / whole:.0%} of the tokens of this text are parts of characters or unknown: "
-            "the tokenizer hardly knows its script; extend adds tokens for it"
+        done.messages.insert(
+            0,
+            f"{WARNING}{partial / whole:.0%} of the tokens of this text are parts of characters or "
+            "unknown: the tokenizer hardly knows its script; extend adds tokens for it",
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import volt
 from volt.base.errors import SettingsError
-from volt.base.lines import Line
+from volt.base.lines import WARNING, Line
 from volt.base.options import Settings, option
 from volt.base.shown import plural
 from volt.cli.arguments import Folder, Run, TokenizerInput
@@ -122,7 +122,8 @@ def tell_refit(
     if run.json:
         print_json({**result.summary(), "messages": messages, "files": names})
     before, after = result.before, result.after
-    lines = [*head]
+    warned = [message for message in messages if message.startswith(WARNING)]
+    lines = [*warned, *head]
     if before.tokens_per_line is not None and after.tokens_per_line is not None:
         lines.append(
             f"tokens per line: {before.tokens_per_line:.2f} -> {after.tokens_per_line:.2f}"
@@ -134,7 +135,7 @@ def tell_refit(
         # Unknown text looks cheap: without this line the figures above would flatter.
         shares = f"{before.unknown:.3%} -> {after.unknown:.3%}"
         lines.append(f"unknown: {shares} of the tokens (<unk>, or bytes of a character it lacks)")
-    lines += [f"note: {message}" for message in messages]
+    lines += [f"note: {message}" for message in messages if message not in warned]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
     ending = []
     if result.changes_model and result.checkpoint is not None:
