@@ -70,7 +70,7 @@ def test_verify_says_whether_the_difference_is_in_your_text(folder):
 def test_a_text_among_the_vocabularies_is_named(folder):
     done = run(folder, "compare out --on sample/valid.de sample/valid.en")
     assert done.returncode == 2
-    assert "as the text of another command name it with --on, once" in done.stderr
+    assert "this looks like text, not a tokenizer; --on is for text, once per" in done.stderr
 
 
 def test_a_command_to_copy_stays_whole():
