@@ -15,6 +15,7 @@ from volt.foreign.engine_choice import NO_LIBRARY, open_engine
 from volt.foreign.huggingface import GENERATION, renumbered_ids
 from volt.foreign.volt_engine import Native
 from volt.formats import FORMATS, detect, export, import_vocabulary
+from volt.formats.assembly import looks_like_text
 from volt.formats.detect import identify
 from volt.formats.huggingface.folder import config
 from volt.formats.huggingface.write import as_json
@@ -129,7 +130,7 @@ def read_tokenizer(
         return Original(load_vocabulary(path))
     form = form if form and path.exists() else detect(path)
     if not lists and FORMATS[form].merge_rule is None:
-        if form == "text" and _is_prose(path):
+        if form == "text" and looks_like_text(read_lines(path)):
             raise SettingsError(f"{path}: this looks like text, not a tokenizer; `on` is for text")
         raise SettingsError(
             f"{path}: a list of tokens (format {form}), without how text is cut into them; name "
@@ -137,9 +138,3 @@ def read_tokenizer(
         )
     vocabulary, messages = import_vocabulary(path, form)
     return Original(vocabulary, path, form, messages)
-
-
-def _is_prose(path: Path) -> bool:
-    """Do most lines of a file have spaces inside? Tokens in a list have none."""
-    lines = read_lines(path)[:100]
-    return sum(" " in line.strip() for line in lines) > len(lines) / 2
