@@ -39,8 +39,8 @@ class CharacterMap {
 
   std::vector<uint32_t> units_;
   std::string texts_;
-  // Notable is a character that is a rule by itself, or the second one of a rule: others are passed over by
-  // one look here. By code point up to U+FFFF; all or none of the others.
+  // Notable are characters that are a rule by themselves, and those that come second in a rule: others are
+  // passed over by one look here. By code point up to U+FFFF; all or none of the others.
   std::array<uint64_t, 1024> notable_{};
   bool beyond_ = false;
   size_t looked_ = 0;  // places of the trie, to find these characters
