@@ -344,7 +344,7 @@ def test_a_language_model_without_eos_is_told(options, named):
     """`volt encode --as bin` needs one, hours later."""
     result = volt.learn([TEXT], size=320, splits=1, **{"pretokenizer": "byte-level"} | options)
     told = [one for one in result.messages if one.startswith("no eos")]
-    said = "no eos: `volt encode --as bin` puts one after each document; name it with "
+    said = "no eos: token files have one after each document; name it with "
     assert told == ([said + named] if named else [])
 
 

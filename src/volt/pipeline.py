@@ -149,7 +149,7 @@ def _no_eos(vocabulary: Vocabulary) -> list[str]:
         return []
     usual = next((name for name in names if ENDS.search(name)), None)
     named = f"`eos={usual!r}`" if usual else "`eos`"
-    return [f"no eos: `volt encode --as bin` puts one after each document; name it with {named}"]
+    return [f"no eos: token files have one after each document; name it with {named}"]
 
 
 def _sizes_of_the_paper(settings: LearnSettings) -> list[str]:

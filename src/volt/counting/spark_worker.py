@@ -174,10 +174,9 @@ class _LineReading(Reading):
 
     lines: list[bytes] = field(default_factory=list)
 
-    def error(
-        self, record: int, problem: str, more: str = "; `field` names the text"
-    ) -> InputError:
-        return InputError(f"{problem}, in the line {self.lines[record - 1][:80]!r}{more}")
+    def error(self, record: int, problem: str, more: str = "") -> InputError:
+        line = self.lines[record - 1][:80]
+        return InputError(f"{problem}, in the line {line!r}{more}; `field` names the text")
 
 
 def _check_text(found: Documents) -> None:

@@ -60,7 +60,6 @@ class ExportResult:
         }
 
 
-@accepts(UseSettings, gone={"output": "is `path` in Python."})
 def check_target(to: str) -> None:
     """Refuse what is not a format to write."""
     if to.lower() in ("gguf", "llama.cpp"):
@@ -70,6 +69,7 @@ def check_target(to: str) -> None:
     check_choice("to", to, FORMATS)
 
 
+@accepts(UseSettings, gone={"output": "is `path` in Python."})
 def export(
     vocabulary: Vocabulary,
     to: str,
