@@ -389,7 +389,9 @@ def test_a_killed_language_trial_goes_on_and_tells_it_plainly_in_a_pipe(corpus, 
     whole = volt(*call(tmp_path / "whole"))
     assert whole.returncode == 0, whole.stderr
     assert "bpe:300, seed 0: 0 of 20 updates\n" in whole.stderr
-    assert re.search(r"bpe:300, seed 0: 4 of 20 updates, loss .*(, \d+ s left)?\n", whole.stderr)
+    told = r"bpe:300, seed 0: 4 of 20 updates, loss [\d.]+, [\d,]+ \w+/s(, [1-9]\d* s left)?\n"
+    assert re.search(told, whole.stderr), whole.stderr
+    assert "0 s left" not in re.findall(r"\b\d+ s left", whole.stderr)
     assert "\x1b" not in whole.stderr + whole.stdout
     assert "\r" not in whole.stderr + whole.stdout
     head, *rows = whole.stdout.split("\n\n")[0].splitlines()  # what is too wide goes on below
