@@ -23,6 +23,7 @@ from volt.proposing.tokens import Token
 torch = pytest.importorskip("torch", reason="needs torch: make large")
 transformers = pytest.importorskip("transformers")
 safetensors = pytest.importorskip("safetensors.torch")
+sentencepiece = pytest.importorskip("sentencepiece")
 
 ON = [sample_lines()[:200]]
 SMALL: dict[str, Any] = {"sizes": "300,340,380,420"}  # 260 always stay
@@ -321,6 +322,15 @@ def of_sentencepiece(folder: Path, **settings: Any) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
 
 
+def around(tokenizer: Any, text: str) -> tuple[list[str], list[str]]:
+    """What the tokenizer adds before a text and after it."""
+    plain = tokenizer.tokenize(text)
+    found = tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"])
+    first = found.index(plain[0])
+    assert found[first : first + len(plain)] == plain
+    return found[:first], found[first + len(plain) :]
+
+
 @pytest.mark.parametrize(
     ("settings", "before", "after"),
     [
@@ -334,15 +344,34 @@ def test_what_settings_add_around_a_text_stays(
     settings: dict[str, Any], before: list[str], after: list[str], tmp_path: Path
 ) -> None:
     of_sentencepiece(tmp_path / "old", **settings)
+    old = transformers.AutoTokenizer.from_pretrained(tmp_path / "old")
+    added = around(old, "bade deba")
+    if "add_bos_token" in settings:  # without it, that depends on the version
+        assert added == (before, after)
     for place in ("old", "old/tokenizer.model"):  # the tokenizer may be named by itself
         result = volt.refit(tmp_path / place, ON, model=tmp_path / "old", size=500)
         result.save(tmp_path / "out", force=True)
         fast = transformers.AutoTokenizer.from_pretrained(tmp_path / "out" / "model")
-        plain = fast.tokenize("bade deba")
-        found = fast.convert_ids_to_tokens(fast("bade deba")["input_ids"])
-        assert plain and found == [*before, *plain, *after]
+        assert around(fast, "bade deba") == added
     imported, _ = volt.import_vocabulary(tmp_path / "old")
     assert (imported.roles.add_bos, imported.roles.add_eos) == (bool(before), bool(after))
+
+
+def test_a_sentencepiece_model_and_its_settings_stay_what_they_are(tmp_path: Path) -> None:
+    settings = {"tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": True,
+                "added_tokens_decoder": {"0": {"content": "<unk>", "special": True}}}  # fmt: skip
+    of_sentencepiece(tmp_path / "old", **settings)
+    result = volt.refit(tmp_path / "old", ON, model=tmp_path / "old", size=500)
+    result.save(tmp_path / "out")
+    model = tmp_path / "out" / "model"
+    assert json.loads((model / "tokenizer_config.json").read_text(encoding="utf-8")) == settings
+    assert not (model / "tokenizer.json").exists()
+    rewritten = (tmp_path / "out" / "tokenizer.model").read_bytes()
+    assert (model / "tokenizer.model").read_bytes() == rewritten
+    processor = sentencepiece.SentencePieceProcessor(model_proto=rewritten)
+    fast = transformers.AutoTokenizer.from_pretrained(model)
+    for text in ("bade deba", "a bade"):
+        assert fast(text, add_special_tokens=False)["input_ids"] == processor.encode(text)
 
 
 def test_generation_settings_of_the_model_stay(tmp_path: Path) -> None:

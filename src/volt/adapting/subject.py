@@ -137,9 +137,8 @@ class RefitResult:
                     "stays as it is"
                 )
             elif self.checkpoint is not None:
-                files = {}
-                if self.original.form == "hf" or not self.original.exact:
-                    files = self.original.rewritten(self.vocabulary, self.change)
+                old = self.checkpoint.folder
+                files = self.original.model_files(self.vocabulary, self.change, old)
                 new = NewRows(self.id_map, self.parts, self.init)
                 told = self.checkpoint.write(temporary / "model", self.vocabulary, new, files)
                 messages = [*dict.fromkeys([*messages, *told])]  # both may have the same settings

@@ -12,11 +12,12 @@ from volt.base.errors import SettingsError
 from volt.base.gate import named, read_lines
 from volt.foreign.base import Change, Engine
 from volt.foreign.engine_choice import NO_LIBRARY, open_engine
-from volt.foreign.huggingface import GENERATION, renumbered_ids
+from volt.foreign.huggingface import GENERATION, renumbered_beside, renumbered_ids
 from volt.foreign.volt_engine import Native
 from volt.formats import FORMATS, detect, export, import_vocabulary
 from volt.formats.assembly import looks_like_text
 from volt.formats.detect import identify
+from volt.formats.huggingface.classes import CONFIG
 from volt.formats.huggingface.folder import config
 from volt.formats.huggingface.write import as_json
 from volt.tokenizing.tokenizer import Tokenizer
@@ -78,10 +79,25 @@ class Original:
             settings_of_model = self.path / GENERATION
             if settings_of_model.exists():
                 files[GENERATION] = renumbered_ids(settings_of_model, change)
-        if "tokenizer.json" in files and "tokenizer_config.json" not in files:
+        if "tokenizer.json" in files and CONFIG not in files:
             settings = {"tokenizer_class": "PreTrainedTokenizerFast"}
-            files["tokenizer_config.json"] = as_json(config(vocabulary) if self.exact else settings)
+            files[CONFIG] = as_json(config(vocabulary) if self.exact else settings)
         return files
+
+    def model_files(
+        self, vocabulary: Vocabulary, change: Change, model: Path
+    ) -> dict[str, bytes]:
+        """The rewritten files, for the folder of the model that was in `model`; none where volt
+        has to write a tokenizer.json, because its library reads no such files."""
+        if self.engine is None or self.path is None:
+            return {}
+        files = self.rewritten(vocabulary, change)
+        if self.form == "sentencepiece" and (model / "tokenizer.model").exists():
+            place = self.path if self.path.is_dir() else self.path.parent
+            if place.resolve() == model.resolve():  # its own tokenizer, with the settings beside it
+                files = {**renumbered_beside(model, change), **files}
+        whole = self.form == "sentencepiece" and CONFIG in files
+        return files if whole or self.form == "hf" or not self.exact else {}
 
     def changed(self, change: Change) -> Engine:
         """The engine that runs the rewritten files."""
