@@ -84,9 +84,7 @@ class Original:
             files[CONFIG] = as_json(config(vocabulary) if self.exact else settings)
         return files
 
-    def model_files(
-        self, vocabulary: Vocabulary, change: Change, model: Path
-    ) -> dict[str, bytes]:
+    def model_files(self, vocabulary: Vocabulary, change: Change, model: Path) -> dict[str, bytes]:
         """The rewritten files, for the folder of the model that was in `model`; none where volt
         has to write a tokenizer.json, because its library reads no such files."""
         if self.engine is None or self.path is None:
