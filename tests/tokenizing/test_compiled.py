@@ -6,6 +6,7 @@ import pickle
 import stat
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,6 +52,11 @@ def folder(tmp_path):
     with atomic_folder(tmp_path / "m") as draft:
         learned(pretokenizer="metaspace").save(draft / "volt.json")
     return tmp_path / "m"
+
+
+def cache_of(data, vocabulary):
+    """The cache of a volt.json with these bytes."""
+    return b"".join(compiled.compiled_parts(compiled.digest([data]), vocabulary))
 
 
 def is_used(folder):
@@ -190,21 +196,13 @@ def test_a_forged_cache_that_contradicts_itself_is_not_used(folder):
         vocabulary = replace(good)
         native = good.native
         if column == "pairs":
-            native = replace(native, pairs=volt.tokenizing.encoder.native_encoder(good).pairs())
+            native = replace(native, pairs=good.encoder.pairs())
         array = getattr(native, column).copy()
         array[len(array) // 2] = wrong
         vocabulary.__dict__["native"] = replace(native, **{column: array})
-        with pytest.MonkeyPatch.context() as patch:
-            if column == "pairs":
-
-                class Encoder:
-                    def pairs(self, found=array):
-                        return found
-
-                patch.setattr(compiled, "native_encoder", lambda _: Encoder())
-            else:
-                patch.setattr(compiled, "native_encoder", lambda _: volt.Tokenizer(good)._encoder)
-            (folder / "volt.cache").write_bytes(compiled.compiled_bytes(data, vocabulary))
+        pairs = array if column == "pairs" else good.encoder.pairs()
+        vocabulary.__dict__["encoder"] = SimpleNamespace(pairs=lambda pairs=pairs: pairs)
+        (folder / "volt.cache").write_bytes(cache_of(data, vocabulary))
         assert volt.load(folder).encode("low lowest") == ids
 
 
@@ -214,7 +212,7 @@ def test_any_damage_under_a_right_checksum_does_no_harm(folder, data):
     """It is refused, or used as what it says; the program goes on."""
     file = folder / "volt.cache"
     known = Path(folder, "volt.json").read_bytes()
-    rest = bytearray(compiled.compiled_bytes(known, load_vocabulary(folder, compiled=False))[48:])
+    rest = bytearray(cache_of(known, load_vocabulary(folder, compiled=False))[48:])
     for _ in range(data.draw(st.integers(1, 4))):
         at = data.draw(st.integers(32, len(rest) - 1))
         rest[at] = data.draw(st.integers(0, 255))

@@ -46,6 +46,20 @@ nb::tuple letter_bytes(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& of
   return nb::make_tuple(to_numpy(std::move(found.text)), to_numpy(std::move(found.offsets)));
 }
 
+nb::list texts_of(const ArrayIn<uint8_t>& text, const ArrayIn<uint64_t>& offsets) {
+  const volt::PackedTexts tokens = packed(text, offsets);
+  nb::object texts = nb::steal(PyList_New(static_cast<Py_ssize_t>(tokens.size)));
+  if (!texts.is_valid()) throw nb::python_error();
+  for (size_t i = 0; i < tokens.size; ++i) {
+    const auto* begin = reinterpret_cast<const char*>(text.data() + offsets.data()[i]);
+    const uint64_t bytes = offsets.data()[i + 1] - offsets.data()[i];
+    PyObject* made = PyUnicode_DecodeUTF8(begin, static_cast<Py_ssize_t>(bytes), "strict");
+    if (made == nullptr) throw nb::python_error();
+    PyList_SetItem(texts.ptr(), static_cast<Py_ssize_t>(i), made);  // takes the reference
+  }
+  return nb::borrow<nb::list>(texts);
+}
+
 nb::object split_tokenizer_json(nb::bytes data) {
   std::optional<volt::TokenizerJson> found;
   {
@@ -70,6 +84,7 @@ void register_tokens(nb::module_& m) {
         "The first token that is not its two parents joined, or the number of tokens.");
   m.def("letter_bytes", &letter_bytes, "text"_a, "offsets"_a, "spelled"_a,
         "Tokens in byte letters as bytes; those that are not spelled stay.");
+  m.def("texts_of", &texts_of, "text"_a, "offsets"_a, "The texts, which must be valid UTF-8, as strings.");
   m.def("split_tokenizer_json", &split_tokenizer_json, "data"_a,
         "A tokenizer.json: the rest of it, tokens, offsets, ids, and merges as (left, right, made). None if it\n"
         "is laid out in another way.");

@@ -194,10 +194,11 @@ def atomic_write(path: Place) -> Iterator[BinaryIO]:
         yield streams[0]
 
 
-def write_file(path: Place, data: bytes | memoryview) -> None:
+def write_file(path: Place, *data: bytes | memoryview) -> None:
     """Write a whole file, or nothing."""
     with atomic_write(path) as stream:
-        stream.write(data)
+        for part in data:
+            stream.write(part)
 
 
 @contextmanager

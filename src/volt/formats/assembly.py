@@ -59,6 +59,8 @@ class Parsed:
     pretokenizer: str
     texts: list[str]
     """By id."""
+    packed: tuple[NDArray[np.uint8], NDArray[np.uint64]] | None = None
+    """The texts, packed, if it is known that none is empty, there twice, too long or not valid."""
     kinds: dict[str, Kind] = field(default_factory=dict)
     """The kinds of special tokens and symbols; `assemble` finds those of the others."""
     pairs: list[Pair] | None = None
@@ -155,10 +157,13 @@ def assemble(parsed: Parsed) -> Vocabulary:
         plain = np.zeros(len(texts), bool), frequencies[part], np.zeros(len(texts))
         return Tokens(texts, kinds[part].astype(np.uint8), parents[part], ranks[part], *plain)
 
+    tokens = columns(slice(size))
+    if parsed.packed is not None:
+        tokens.know_packed(parsed.packed)
     return _checked(
         parsed,
         compress(listed, (ranks >= 0).tolist()),
-        tokens=columns(slice(size)),
+        tokens=tokens,
         hidden=columns(slice(size, None)),
         encoding="split" if parsed.hidden else "merge",
         merge_rule=rule,
@@ -224,7 +229,7 @@ def _word_ends(parsed: Parsed, texts: Iterable[str]) -> WordEnds:
 def _check_texts(parsed: Parsed, listed: list[str]) -> None:
     if len(listed) > MOST_TOKENS:
         raise parsed.fail(f"more than {MOST_TOKENS:,} tokens")
-    if (
+    if (parsed.packed is not None and not parsed.hidden) or (
         all(listed)
         and len(set(listed)) == len(listed)
         and max(map(len, listed), default=0) <= LONGEST_TOKEN

@@ -34,7 +34,7 @@ from volt.base.errors import InputError
 from volt.base.manifest import read_manifest
 from volt.base.output import record, write_file
 from volt.proposing.tokens import KINDS, Tokens, character_offsets
-from volt.tokenizing.encoder import NO_PAIRS, NativeColumns, native_encoder
+from volt.tokenizing.encoder import NO_PAIRS, NativeColumns
 from volt.tokenizing.vocabulary import Vocabulary
 
 NAME = "volt.cache"
@@ -86,8 +86,16 @@ def _offsets(lengths: NDArray[Any]) -> NDArray[np.uint64]:
 # ------------------------------------------------------------------------------------------- write
 
 
-def write_compiled(file: Path, data: bytes, vocabulary: Vocabulary) -> None:
-    """Write the cache of the `volt.json` with these bytes, if it is worth it and can be done. It
+def digest(parts: Iterable[bytes | memoryview]) -> bytes:
+    """The checksum of a file in parts."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.digest()
+
+
+def write_compiled(file: Path, of_json: bytes, vocabulary: Vocabulary) -> None:
+    """Write the cache of the `volt.json` with this checksum, if it is worth it and can be done. It
     becomes one of volt's own files where the folder has a list of them. Other people's files of
     that name stay."""
     place = file.with_name(NAME)
@@ -96,7 +104,7 @@ def write_compiled(file: Path, data: bytes, vocabulary: Vocabulary) -> None:
     with suppress(InputError, OSError):
         if place.is_symlink() or (place.exists() and not _is_ours(place)):
             return
-        write_file(place, compiled_bytes(data, vocabulary))
+        write_file(place, *compiled_parts(of_json, vocabulary))
         record(place.parent, NAME)
 
 
@@ -106,7 +114,7 @@ def renew_compiled(file: Path, data: bytes, vocabulary: Vocabulary) -> None:
     with suppress(InputError):  # no cache, then
         manifest = read_manifest(file.parent)
         if manifest is not None and manifest.owns(file.name):
-            write_compiled(file, data, vocabulary)
+            write_compiled(file, digest([data]), vocabulary)
 
 
 def _is_ours(place: Path) -> bool:
@@ -116,14 +124,14 @@ def _is_ours(place: Path) -> bool:
         return stream.read(len(MAGIC))[:-1] in (MAGIC[:-1], b"")
 
 
-def compiled_bytes(data: bytes, vocabulary: Vocabulary) -> bytes:
-    """The cache of the `volt.json` with the bytes `data`."""
+def compiled_parts(of_json: bytes, vocabulary: Vocabulary) -> list[bytes]:
+    """The content of the cache of the `volt.json` with this checksum."""
     from volt.tokenizing.volt_json import head_fields
 
     pool, native = vocabulary.pool_columns, vocabulary.native
     pairs = NO_PAIRS
     if vocabulary.look_up is None and vocabulary.merge_rule == "concat":
-        pairs = native_encoder(vocabulary).pairs()
+        pairs = vocabulary.encoder.pairs()
     whole: dict[str, NDArray[Any]] = {
         "lengths": np.diff(character_offsets(*pool.packed)),
         "kinds": pool.kinds,
@@ -152,13 +160,10 @@ def compiled_bytes(data: bytes, vocabulary: Vocabulary) -> bytes:
         ensure_ascii=False,
     ).encode()
     header += b" " * (-(START + len(header)) % 8)
-    rest = [hashlib.sha256(data).digest(), struct.pack("<Q", len(header)), header]
+    rest = [of_json, struct.pack("<Q", len(header)), header]
     for column in columns.values():
         rest += [column.tobytes(), b"\0" * (-column.nbytes % 8)]
-    checksum = hashlib.sha256()
-    for part in rest:
-        checksum.update(part)
-    return b"".join([MAGIC, checksum.digest(), *rest])
+    return [MAGIC, digest(rest), *rest]
 
 
 def _narrow(column: NDArray[Any]) -> NDArray[Any]:

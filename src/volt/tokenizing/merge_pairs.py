@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from volt.counting.marks import Marks
 from volt.proposing.tokens import NO_TOKEN, Token, packed
-from volt.tokenizing.encoder import native_encoder
 from volt.tokenizing.vocabulary import Vocabulary
 
 Pair = tuple[str, str]
@@ -64,12 +63,10 @@ def last_parents(vocabulary: Vocabulary) -> NDArray[np.int64]:
     pool = vocabulary.pool_columns
     merged = np.flatnonzero(pool.are("merged"))
     pieces, flags = vocabulary.native.pieces(), vocabulary.native.flags
-    encoder = native_encoder(
-        vocabulary
-        if vocabulary.merge_rule == "concat"
-        else replace(vocabulary, merge_rule="concat")
-    )
-    found = encoder.last_pairs(*packed([pieces[i] for i in merged.tolist()]), flags[merged])
+    concat = vocabulary
+    if vocabulary.merge_rule != "concat":
+        concat = replace(vocabulary, merge_rule="concat")
+    found = concat.encoder.last_pairs(*packed([pieces[i] for i in merged.tolist()]), flags[merged])
     parents = np.full((len(pool), 2), NO_TOKEN, np.int64)
     parents[merged] = np.stack(found, axis=1).astype(np.int32)  # the native NO_TOKEN becomes -1
     return parents

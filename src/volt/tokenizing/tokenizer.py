@@ -38,7 +38,7 @@ from volt.counting.inputs import Text
 from volt.counting.normalizers import BoundNormalizer
 from volt.settings import EncodeSettings, TextForm
 from volt.tokenizing.detokenizing import Decodes
-from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate, native_encoder
+from volt.tokenizing.encoder import NameFinder, check_dropout, lone_surrogate
 from volt.tokenizing.feeding import CustomEncoder, Feeder
 from volt.tokenizing.locating import located, parts_between
 from volt.tokenizing.offsets import word_numbers
@@ -61,7 +61,7 @@ class Tokenizer(Decodes):
     def __init__(self, vocabulary: Vocabulary, *, threads: int | None = None) -> None:
         self.vocabulary = vocabulary
         self.threads = thread_count(threads)
-        self._encoder = native_encoder(vocabulary)
+        self._encoder = vocabulary.encoder
         normalize = vocabulary.rule.normalize
         self._form: Any = None if normalize == "none" else normalize.upper()
         self._normalizes = self._form is not None or vocabulary.normalizer is not None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from volt import _core
 from volt.base.output import write_file
 from volt.counting.marks import INNER, UNKNOWN, Marks, byte_of
 from volt.counting.normalizers import Normalizer
@@ -203,12 +204,19 @@ class Vocabulary:
     def with_frequencies(self, frequencies: Sequence[int] | NDArray[np.integer[Any]]) -> Vocabulary:
         return replace(self, tokens=self.columns.with_frequencies(frequencies))
 
+    @cached_property
+    def encoder(self) -> _core.Encoder:
+        """The native encoder. It never changes, so all tokenizers of the vocabulary share it."""
+        from volt.tokenizing.encoder import native_encoder
+
+        return native_encoder(self)
+
     def noted(self, **changes: Any) -> Vocabulary:
         """The same tokens, encoded in the same way, with other fields that only say something about
         them. What was computed for the encoder stays."""
         other = replace(self, **changes)
-        if "native" in self.__dict__:
-            other.__dict__["native"] = self.native
+        known = self.__dict__.keys() & {"native", "encoder"}
+        other.__dict__.update({name: self.__dict__[name] for name in known})
         return other
 
     # ------------------------------------------------------------------------------ save and load
@@ -216,19 +224,20 @@ class Vocabulary:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `volt.json`; the same vocabulary gives the same bytes. A large one gets a compiled
         cache beside it, which makes loading quick."""
-        from volt.tokenizing.compiled import write_compiled
+        from volt.tokenizing.compiled import digest, write_compiled
+        from volt.tokenizing.volt_json import vocabulary_parts
 
-        data = self.to_bytes()
-        write_file(path, data)
-        write_compiled(Path(path), data, self)
+        parts = vocabulary_parts(self)
+        write_file(path, *parts)
+        write_compiled(Path(path), digest(parts), self)
 
     def to_json(self) -> str:
         return self.to_bytes().decode()
 
     def to_bytes(self) -> bytes:
-        from volt.tokenizing.volt_json import vocabulary_bytes
+        from volt.tokenizing.volt_json import vocabulary_parts
 
-        return vocabulary_bytes(self)
+        return b"".join(vocabulary_parts(self))
 
 
 def is_text(text: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from volt import _core
 from volt.base.errors import InputError
 from volt.base.gate import decoded, parse_json
 from volt.base.schema import check, fixed, number, optional, rows, table, text, whole
-from volt.proposing.tokens import character_offsets
 from volt.tokenizing.schemas import MOST_TOKENS, TOKEN_IDS
 
 
@@ -34,9 +32,7 @@ class Columns:
     @cached_property
     def tokens(self) -> list[str]:
         """The tokens in the order of the file."""
-        joined = self.text.tobytes().decode()
-        ends = character_offsets(self.text, self.offsets).tolist()
-        return [joined[start:end] for start, end in pairwise(ends)]
+        return _core.texts_of(self.text, self.offsets)
 
     @property
     def vocab(self) -> dict[str, int]:

@@ -7,13 +7,15 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from volt.base.errors import InputError, SettingsError
 from volt.base.gate import read_bytes
 from volt.counting.marks import BYTE_TOKENS, END_MARK, INNER_MARK, SPACE_MARK
 from volt.counting.normalizers import Cut, Normalizer
 from volt.counting.words import CUSTOM, PRETOKENIZERS, Normalization
 from volt.formats import reasons
-from volt.formats.assembly import Parsed
+from volt.formats.assembly import LONGEST_TOKEN, Parsed
 from volt.formats.huggingface.file import Columns, tokenizer_json
 from volt.formats.huggingface.folder import read_beside, read_roles
 from volt.formats.huggingface.parts import (
@@ -32,9 +34,9 @@ from volt.formats.huggingface.parts import (
 )
 from volt.formats.huggingface.steps import read_step
 from volt.formats.reasons import INSTEAD
-from volt.proposing.tokens import Kind
+from volt.proposing.tokens import Kind, packed
 from volt.tokenizing.merge_pairs import Pair
-from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp
+from volt.tokenizing.vocabulary import HIGHEST_SCORE, LookUp, is_text
 
 FLAGS = {
     "lstrip": "it takes the white space before it",
@@ -113,6 +115,13 @@ def _taken_over(parsed: Parsed, columns: Columns, added: Any, kind: str) -> bool
     )
     if fine:
         parsed.texts, parsed.joins = [*tokens, *beyond.values()], columns.joins
+        longest = max([np.diff(columns.offsets).max(initial=0), *map(len, beyond.values())])
+        if longest <= LONGEST_TOKEN and all(map(is_text, beyond.values())):
+            more, ends = packed([name.encode() for name in beyond.values()])
+            parsed.packed = (
+                np.concatenate([columns.text, more]),
+                np.concatenate([columns.offsets, columns.offsets[-1] + ends[1:]]),
+            )
     return fine
 
 
