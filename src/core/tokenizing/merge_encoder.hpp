@@ -281,12 +281,15 @@ class MergeEncoder {
     return static_cast<uint32_t>(joins_.size() - 1);
   }
 
-  // Hidden tokens are split into those they were merged from, until none is hidden.
   uint32_t* emit(uint32_t id, uint32_t from, uint32_t* out) {
-    if (id < tables_.visible) [[likely]] {
-      *out++ = id;
-      return out;
-    }
+    if (id >= tables_.visible) [[unlikely]] return emit_parts(id, from, out);
+    *out++ = id;
+    return out;
+  }
+
+  // Hidden tokens are split into those they were merged from, until none is hidden. Not inline: with it, no
+  // caller of `emit` would be.
+  [[gnu::noinline]] uint32_t* emit_parts(uint32_t id, uint32_t from, uint32_t* out) {
     stack_.assign(1, {id, from});
     while (!stack_.empty()) {
       const auto [token, made] = stack_.back();
