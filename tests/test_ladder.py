@@ -109,6 +109,17 @@ def test_the_cheapest_size_is_the_one_to_go_on_with(tmp_path):
     assert f"next: volt export -m out/{most - 60} " in done.stderr
 
 
+def test_a_cheaper_size_that_costs_quality_is_not_the_one_to_go_on_with(monkeypatch):
+    found = volt.learn([LINES], ladder=[350, 400])
+    for inside, best in [([350, 400], 400), ([350], 350), ([400], 400), ([], 400)]:
+        rows = [
+            {"size": size, "cost": cost, "in_range": size in inside}
+            for size, cost in ((350, 2.0), (400, 1.0))
+        ]
+        monkeypatch.setattr(volt.Ladder, "rows", lambda _, rows=rows: rows)
+        assert found.cheapest == best
+
+
 def test_what_results_print():
     """An answer or a table, not every figure inside."""
     found = volt.learn([["low lower lowest flow blow"] * 30], size=278)

@@ -69,6 +69,12 @@ class Ladder(dict[int, LearnResult]):
         auto = next(one for one in choice.verdicts if one.criterion == "auto")
         return None if choice.quality is None else auto.size
 
+    @property
+    def cheapest(self) -> int:
+        """The cheapest of the sizes that cost no measurable quality; of all sizes if none does."""
+        rows = self.rows()
+        return int(min(rows, key=lambda row: (not row["in_range"], row["cost"]))["size"])
+
     def __repr__(self) -> str:
         return "\n".join(["<Ladder:", *self.table(), ">"])
 

@@ -37,7 +37,7 @@ def test_the_curves_have_what_the_result_has(page, learned):
         "within 0.5% of the best",
         "the answer",
         "parts of the text",
-        "the paper's method, your sizes",
+        "the VOLT paper, your sizes",
     ):
         assert words in legend
 

@@ -112,10 +112,12 @@ def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_what_to_do_next(j
     (spark,) = [line for line in lines if "█" in line]
     assert {"█", "▁"} <= set(spark)
     files = "volt.json, curve.csv, choices.json, signature.txt, report.json, report.html"
-    assert f"written to joint: {files} look at: joint/report.html next: volt export" in folded
-    assert lines[-1] == "next: volt export -m joint --to hf -o joint-hf"
+    look = "look at: joint/report.html (the tokens, and what other sizes would lose)"
+    assert f"written to joint: {files} {look} next: volt export" in folded
+    assert lines[-2] == "next: volt export -m joint --to hf -o joint-hf"
+    assert lines[-1] == "  for other toolkits: --to sentencepiece, fairseq, marian, text"
     assert "not parallel" not in err
-    assert len(lines) <= 35
+    assert len(lines) <= 36
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in err
 
@@ -373,7 +375,7 @@ def test_search_by_muv_and_json_is_data(folder):
         err.split()
     )
     assert f"muv: {best['size']} (most entropy saved" in err
-    assert "note: the best size (450) is the last one tried" in err
+    assert "note: the best size is the last one tried (450)" in err
     assert "next:" not in err
 
 

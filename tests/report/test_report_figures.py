@@ -13,6 +13,7 @@ import volt
 from volt.base.lines import Line
 from volt.choosing.cost import cost
 from volt.cli import learn as cli_learn
+from volt.formats import FORMATS
 from volt.report import bundle, notebook
 from volt.report.answer import answer
 from volt.report.data import overview
@@ -222,15 +223,18 @@ def test_the_next_command_works(tmp_path, pretokenizer):
     result = volt.learn([LINES], pretokenizer=pretokenizer)
     folder = tmp_path / "a folder"
     result.save(folder, report=False)
-    (line,) = next_lines(result.vocabulary, folder, ["volt.json"])
+    line, others = next_lines(result.vocabulary, folder, ["volt.json"])
     program, *arguments = shlex.split(line.text.removeprefix("next: "))
     assert program == "volt"
     # In a process of its own: the program sets signals.
     done = subprocess.run([sys.executable, "-m", "volt", *arguments], capture_output=True)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "a folder-hf" / "tokenizer.json").exists()
-    look, _ = next_lines(result.vocabulary, folder, ["volt.json", "report.html"])
-    assert look.text == f"look at: {folder / 'report.html'}"
+    assert others.text.startswith("  for other toolkits: --to ")
+    for name in others.text.rpartition("--to ")[2].split(", "):
+        assert FORMATS[name].refuse(result.vocabulary) is None
+    look, *_ = next_lines(result.vocabulary, folder, ["volt.json", "report.html"])
+    assert look.text.startswith(f"look at: {folder / 'report.html'} (")
 
 
 def test_doubts_are_in_the_first_line_and_not_said_twice(tmp_path):

@@ -450,9 +450,10 @@ def _doubts(score: Score) -> list[str]:
     if score.best == last:
         size = f"{score.size:,}"
         if score.tried is not None:
-            size = f"S = {int(score.tried[last]):,}, which makes {size} rows"
+            counted = f"{int(score.tried[last]):,} tokens"
+            size = f"the paper counts {counted}, the embedding table gets {size} rows"
         return [
-            f"the best size ({size}) is the last one tried, so the list of sizes decided, not the "
+            f"the best size is the last one tried ({size}), so the list of sizes decided, not the "
             "data"
         ]
     return []

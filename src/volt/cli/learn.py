@@ -148,12 +148,15 @@ def _tell_ladder(ladder: volt.Ladder, folder: Path, run: Run) -> None:
     rows = ladder.rows()
     if any(row["in_range"] for row in rows):
         say(run.quiet, "*: no measurable loss of quality")
-    if any(row["heldout"] is None for row in rows):
+    scored = [row for row in rows if row["heldout"] is not None]
+    if not scored:
+        say(run.quiet, "note: bits/byte is -: quality was not measured")
+    elif len(scored) < len(rows):
         say(run.quiet, "note: bits/byte is - where parts of the text do not reach the size")
     if ladder.alone is not None:
         say(run.quiet, f"alone, volt would choose about {ladder.alone:,}, by one part of the text")
-    cheapest = min(rows, key=lambda row: row["cost"])
-    _next(ladder[cheapest["size"]], folder / cheapest["name"], run.quiet)
+    one = ladder.cheapest
+    _next(ladder[one], folder / ladder.names[one], run.quiet)
 
 
 def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:

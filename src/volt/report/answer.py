@@ -21,9 +21,9 @@ LITTLE = 0.1
 """How far the answers of a sample and of half of it, or of parts of the text and all of it, may be
 apart, relative."""
 PAPER_METHOD = {
-    "pair": "VOLT as published",
-    "languages": "VOLT as published, with its sizes for many languages,",
-    "given": "the paper's method, at your `sizes`,",
+    "pair": "the method of the VOLT paper",
+    "languages": "the method of the VOLT paper, with its sizes for many languages,",
+    "given": "the method of the VOLT paper, at your `sizes`,",
 }
 """What is said to choose, by the sizes that it was tried at."""
 LITTLE_TEXT = 10_000
@@ -69,9 +69,9 @@ def answer(found: Mapping[str, Any]) -> Answer:
         "mu": _entry(found),
         "held out": _beside_bpe(found),
         "sample": _sample(found),
-        "again": _again(found),
+        "repeated": _repeated(found),
         "auto": _auto(found),
-        "paper": _paper(found),
+        "published": _published(found),
     }
     said = tuple((name, sentence) for name, sentence in rows.items() if sentence)
     one = verdict(found, reason(found))
@@ -305,11 +305,11 @@ def _difference(fewer: float) -> str:
 # ----------------------------------------------------------------------------------- other answers
 
 
-def _again(found: Mapping[str, Any]) -> str | None:
+def _repeated(found: Mapping[str, Any]) -> str | None:
     """What the splits chose, if there are several."""
     quality, types = found.get("quality"), found.get("types") or 0
     if by_auto(found) and quality and len(quality["splits"]) == 1 and types > MANY_TYPES:
-        return f"not repeated: more than {MANY_TYPES:,} different words"
+        return f"no: more than {MANY_TYPES:,} different words"
     splits = found.get("splits") or []
     chose = [size for size in splits if size is not None]
     if len(splits) < 2 or reason(found) in ("size", "only"):
@@ -338,11 +338,14 @@ def _auto(found: Mapping[str, Any]) -> str | None:
     quality = found.get("quality")
     if reason(found) == "size" and quality and len(quality["splits"]) == 1:
         # Where the size is given, quality is measured on one split only.
-        return f"would choose about {one['size']:,} (run it without `size` to be sure)"
+        return (
+            f"would choose about {one['size']:,}: without `size` several parts of the text are "
+            "held out, which moves range and answer a little"
+        )
     return f"would choose {one['size']:,}: {CHEAPEST}"
 
 
-def _paper(found: Mapping[str, Any]) -> str | None:
+def _published(found: Mapping[str, Any]) -> str | None:
     one = None if reason(found) == "muv" else verdict(found, "muv")
     if one is None or one["size"] is None:
         return None

@@ -53,7 +53,7 @@ const VoltPaper = (() => {
       say("paper-lead", "This folder has no curve: the vocabulary was not learned here.");
       return;
     }
-    say("paper-lead", `VOLT as published solves a transport problem at a list of sizes, S. H is the entropy of the tokens over their mean length (${data.length === "types" ? "of the token types, as in the paper" : "in the text"}): lower is more certain text per character. ` +
+    say("paper-lead", `The method of the VOLT paper solves a transport problem at a list of sizes, S. H is the entropy of the tokens over their mean length (${data.length === "types" ? "of the token types, as in the paper" : "in the text"}): lower is more certain text per character. ` +
       "MUV is how much of it each added token of S saves, and the paper takes the size where that is most: the tallest bar. " +
       (data.source.exact ? `Every size of ${data.source.name === "BPE" ? "plain BPE" : data.source.name} is known exactly. ` : "") +
       (steps.length ? "The circles are the token sets that transport was solved for." : "Transport was not solved in this run.") +

@@ -174,7 +174,7 @@ def _answer_legend(figure: Any, panels: Any, choices: dict[str, Any]) -> None:
     paper = verdict(choices, "muv")
     if paper and paper["size"]:
         own = paper_sizes(choices) == "given"
-        label = f"{'the paper, your sizes' if own else 'VOLT as published'} {paper['size']:,}"
+        label = f"{'the VOLT paper, your sizes' if own else 'the VOLT paper'} {paper['size']:,}"
         found[label] = Line2D([], [], color="0.35", linestyle=(0, (2, 3)), linewidth=1.2)
     figure.legend(
         found.values(), found.keys(), loc="outside lower center", ncols=2, fontsize="small",

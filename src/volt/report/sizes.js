@@ -9,7 +9,7 @@ const VoltSizes = (() => {
   // Sizes that no part of the text reaches have no score.
   const scored = quality && quality.sizes.map((size, i) => [size, quality.scores[i]]).filter(([, score]) => score !== null);
   const best = quality && Math.min(...scored.map(([, score]) => score));
-  const published = learned && learned.paper_sizes === "given" ? "the paper's method, your sizes" : "VOLT as published";
+  const published = learned && learned.paper_sizes === "given" ? "the VOLT paper, your sizes" : "the VOLT paper";
   const tolerance = quality && `${Number((quality.tolerance * 100).toPrecision(3))}%`;
   const inBits = quality && !Object.keys(quality.languages || {}).length;
   const every = data.tokens && VoltChoice.everySize(data.tokens, unit);

@@ -24,6 +24,7 @@ PLAIN_BLOCKS = "_.-=+*#@"
 SPARK_WIDTH = 60
 SAID_BEFORE = ("text", "sample", "mixture")
 """Facts that were said when the text was counted."""
+ON_THE_PAGE = "the tokens, and what other sizes would lose"
 CLIPPED = 10
 """Tolerances of quality that the small curve shows; what loses more has full height."""
 
@@ -47,12 +48,17 @@ def summary(
 
 
 def next_lines(vocabulary: Vocabulary, folder: Path, files: Sequence[str]) -> list[Line]:
-    """What to do with a folder: the page, and a command for the first toolkit that takes it."""
-    lines = [Line(f"look at: {folder / 'report.html'}")] if "report.html" in files else []
-    name, form = next((name, form) for name, form in FORMATS.items() if not form.refuse(vocabulary))
+    """What to do with a folder: the page, a command for the first toolkit that takes it, and the
+    others that do."""
+    page = f"look at: {folder / 'report.html'} ({ON_THE_PAGE})"
+    lines = [Line(page)] if "report.html" in files else []
+    taking = {name: form for name, form in FORMATS.items() if not form.refuse(vocabulary)}
+    name, form = next(iter(taking.items()))
     target = folder.with_name(f"{folder.name}-{form.example[0]}")
     command = f"volt export -m {quote(str(folder))} --to {name} -o {quote(str(target))}"
-    return [*lines, Line(f"next: {command}", "bold")]
+    others = ", ".join([*taking][1:])
+    instead = [Line(f"  for other toolkits: --to {others}", indent=4)] if others else []
+    return [*lines, Line(f"next: {command}", "bold"), *instead]
 
 
 @dataclass(frozen=True)

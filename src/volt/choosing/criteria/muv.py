@@ -43,5 +43,5 @@ CRITERION = Criterion(
     score,
     select,
     needs_steps=True,
-    measures="Entropy saved per token added (Eq. 1); what VOLT as published chooses by.",
+    measures="Entropy saved per token added (Eq. 1); what the VOLT paper chooses by.",
 )
