@@ -5,11 +5,12 @@ import html
 import io
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 import volt
-from volt.comparison import COLUMNS, as_csv, as_latex, as_text
+from volt.comparison import COLUMNS, as_csv, as_latex, as_text, tables
 from volt.foreign.documents import parse_groups
 from volt.report.page import make_comparison_page
 
@@ -56,8 +57,9 @@ def test_kinds_with_other_lines_have_no_parity(folder):
     assert row.parity is None and row.gini is None
     assert [one.parity for one in row.kinds] == [None, None]
     table = as_text(found)
-    assert not any("parity" in line or "Gini" in line for line in table)
+    assert not any("parity" in line for line in table)
     assert sum(line.startswith("code: ") for line in table) == 2
+    assert "Gini" not in str(tables(found))
     assert found.messages == [
         "no parity and Gini: no two kinds of text have as many lines: en 24 lines, code 2 lines"
     ]
@@ -80,19 +82,62 @@ def test_parity_is_over_the_kinds_with_as_many_lines(folder):
     on = f"code={folder / 'x.py'},en={folder / 'en.txt'},de={folder / 'de.txt'}"
     command = [sys.executable, "-m", "volt", "compare", str(folder / "a_1"), "--on", on]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"note: {note}" in " ".join(done.stderr.split()) and "Gini" in done.stdout
+    assert f"note: {note}" in " ".join(done.stderr.split()) and "parity" in done.stdout
 
 
 def test_tables_fit_a_terminal(folder):
     found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
-    narrow, wide = as_text(found), as_text(found, 1000)
-    assert max(map(len, narrow)) <= 80 < max(map(len, wide))
-    assert sum(line.startswith("vocabulary") for line in wide) == 3
-    heads = [line for line in narrow if line.startswith("vocabulary")]
-    titles = [title for line in wide if line.startswith("vocabulary") for title in line.split()]
-    assert [title for line in heads for title in line.split() if title != "vocabulary"] == [
-        title for title in titles if title != "vocabulary"
-    ]
+    shown, narrow = as_text(found), as_text(found, 50)
+    assert max(map(len, shown)) <= 80
+    heads = [line for line in shown if line.startswith("vocabulary")]
+    assert len(heads) == 2 and "all kinds together:" in shown and "each kind:" in shown
+    # What does not fit goes on below, with the names again.
+    assert max(map(len, narrow)) <= 50
+    further = [line for line in narrow if line.startswith("vocabulary")]
+    assert len(further) > 2
+    titles = [[title for line in some for title in line.split() if title != "vocabulary"]
+              for some in (heads, further)]  # fmt: skip
+    assert titles[0] == titles[1]
+    assert {"size", "tokens", "bytes/tok", "bits/byte", "parity"} <= {*titles[0]}
+    assert not {"Gini", "Rényi", "unused", "unknown"} & {*titles[0]}
+
+
+def test_the_answer_comes_first(folder):
+    found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
+    few, many = sorted(found.rows, key=lambda row: row.tokens)
+    said = (
+        f"{few.name} makes the fewest tokens, {few.tokens:,} ({few.bytes_per_token:.3f} bytes per "
+        f"token), with {few.size} rows; {many.name} makes "
+        f"{many.tokens / few.tokens - 1:.1%} more with {many.size}"
+    )
+    assert found.headline == found.summary()["headline"] == said
+    assert " ".join(" ".join(as_text(found)).split()).startswith(said)
+    assert repr(found) == f"<Comparison: {said}>"
+    assert html.escape(said) in found._repr_html_()
+    assert said in make_comparison_page(found).decode()
+    alone = replace(found, rows=[few])
+    assert alone.headline == (
+        f"{few.name} makes {few.tokens:,} tokens ({few.bytes_per_token:.3f} bytes per token)"
+    )
+    same = replace(found, rows=[few, replace(few, name="c", size=7)])
+    assert same.headline.endswith("c makes as many with 7")
+    several = replace(found, rows=[few, many, many, replace(many, tokens=2 * few.tokens), many])
+    assert several.headline.endswith(" to 100.0% more")
+    # Text that is lost makes few tokens, and another kind of text may say otherwise.
+    lost = replace(few, unknown=0.25)
+    assert "25.000% of its tokens are unknown, their text is lost" in replace(
+        found, rows=[lost]).headline  # fmt: skip
+    other = replace(many, kinds=[replace(many.kinds[0], tokens=1), many.kinds[1]])
+    said = replace(found, rows=[few, other]).headline
+    assert said.endswith(f"; the fewest on en: {many.name}, de: {few.name}")
+
+
+def test_what_is_lost_or_spelled_in_bytes_is_in_the_table_where_there_is_any(folder):
+    found = compared(folder, ("en", "en.txt"))
+    none = [replace(row, unknown=0.0, in_bytes=0.0, partial=0.0) for row in found.rows]
+    assert as_text(replace(found, rows=none))[-3].endswith("bits/byte")
+    some = [replace(none[0], unknown=0.5, in_bytes=0.1), none[1]]
+    assert as_text(replace(found, rows=some))[-3].endswith("bits/byte  unknown  in bytes")
 
 
 def test_a_row_per_tokenizer_and_kind_in_csv(folder):
@@ -109,7 +154,7 @@ def test_a_row_per_tokenizer_and_kind_in_csv(folder):
 def test_a_tabular_per_table_in_latex(folder):
     found = compared(folder, ("en", "en.txt"), ("de", "de.txt"))
     text = as_latex(found).decode()
-    assert text.count(r"\begin{tabular}{l") == text.count(r"\end{tabular}") == 3
+    assert text.count(r"\begin{tabular}{l") == text.count(r"\end{tabular}") == 2
     assert r"en: a\_1 & " in text and r"b\%2 & " in text
     for line in text.splitlines():
         if "&" in line:
@@ -145,7 +190,7 @@ def test_bits_per_byte_come_with_a_note_on_the_text_that_their_model_learned_fro
 
 def test_what_depends_on_the_text_says_so(folder):
     """`volt info` counts residues on the text that was learned from, `compare` on its own."""
-    heads = as_text(compared(folder, ("en", "en.txt")), 1000)[0]
+    heads = tables(compared(folder, ("en", "en.txt")))[0][0]
     assert "unused here" in heads and "residues here" in heads
 
 

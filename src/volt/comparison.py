@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from volt import _core
 from volt.base.errors import InputError, SettingsError, UnreadableError, VoltError
-from volt.base.lines import WIDTH
+from volt.base.lines import WIDTH, Line
 from volt.base.options import accepts
 from volt.base.shown import csv_cell, latex_cell, plural
 from volt.base.table import wrapped
@@ -35,6 +35,8 @@ RENYI_ORDER = 2.5
 """Of the Rényi efficiency (Zouhar et al. 2023), as in the criterion `renyi`."""
 MODEL_ORDER = 3
 """Of the language model, as in `volt learn`."""
+MOST_NAMED = 3
+"""Others that the answer names."""
 HELD_OUT = 10
 """One line in this many is held out."""
 BITS_NOTE = (
@@ -102,7 +104,7 @@ class Compared:
     messages: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     rows: list[Compared]
     documents: int
@@ -111,6 +113,11 @@ class Comparison:
     characters: int
     bytes: int
     messages: list[str] = field(default_factory=list)
+
+    @property
+    def headline(self) -> str:
+        """Which makes the fewest tokens, and by how much."""
+        return _headline(self)
 
     @property
     def bits_note(self) -> str:
@@ -127,10 +134,13 @@ class Comparison:
         return [*self.messages, *filter(None, [self.bits_note]), *of_rows]
 
     def summary(self) -> dict[str, Any]:
-        return {**asdict(self), "bits_note": self.bits_note}
+        return {"headline": self.headline, **asdict(self), "bits_note": self.bits_note}
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.headline}>"
 
     def __str__(self) -> str:
-        """The tables and notes, as the terminal shows them."""
+        """The answer, tables and notes, as the terminal shows them."""
         return "\n".join([*as_text(self), *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
@@ -382,23 +392,28 @@ class Column:
     name: str
     """The title where there is room for it."""
     meaning: str
+    first: bool = False
+    """Is it in a terminal's table?"""
+    alarm: bool = False
+    """Is it there only where it is not 0?"""
 
 
 COLUMNS = (
-    Column("size", "size", ",d", "size", "Rows of the embedding table."),
-    Column("tokens", "tokens", ",d", "tokens", "Tokens of the whole text."),
+    Column("size", "size", ",d", "size", "Rows of the embedding table.", first=True),
+    Column("tokens", "tokens", ",d", "tokens", "Tokens of the whole text.", first=True),
     Column(
         "tokens_per_word", "tok/word", ".3f", "tokens per word",
-        "Words are what stands between spaces.",
+        "Words are what stands between spaces.", first=True,
     ),
     Column(
         "bytes_per_token", "bytes/tok", ".3f", "bytes per token",
-        "UTF-8 bytes of the text over its tokens. More is shorter.",
+        "UTF-8 bytes of the text over its tokens. With more, the same text is fewer tokens.",
+        first=True,
     ),
     Column(
         "bits_per_byte", "bits/byte", ".4f", "bits per byte",
         "How well a language model of order 3, learned from nine tenths of the lines, predicts the "
-        "others. Less is better.",
+        "others. Less is better.", first=True,
     ),
     Column(
         "renyi_efficiency", "Rényi", ".4f", "Rényi efficiency",
@@ -414,16 +429,16 @@ COLUMNS = (
     ),
     Column(
         "unknown", "unknown", ".3%", "unknown",
-        "Share of the tokens that are unknown: their text is lost.",
+        "Share of the tokens that are unknown: their text is lost.", alarm=True,
     ),
     Column(
         "in_bytes", "in bytes", ".3%", "in bytes",
         "Share of the tokens that are single bytes of characters that have no token; no text is "
-        "lost.",
+        "lost.", alarm=True,
     ),
     Column(
         "partial", "part char", ".3%", "parts of a character",
-        "Share of the tokens that are only a part of a character.",
+        "Share of the tokens that are only a part of a character.", alarm=True,
     ),
     Column(
         "unused", "unused here", ".1%", "unused on this text",
@@ -441,7 +456,7 @@ COLUMNS = (
     Column(
         "parity", "parity", ".3f", "parity",
         "Of kinds of text that say the same line by line, the most tokens over the fewest; of one "
-        "kind, its tokens over those of the first.",
+        "kind, its tokens over those of the first.", first=True,
     ),
     Column(
         "gini", "Gini", ".4f", "Gini",
@@ -451,20 +466,68 @@ COLUMNS = (
 KIND_COLUMNS = tuple(one for one in COLUMNS if one.key in KindRow.__dataclass_fields__)
 
 
-def tables(comparison: Comparison) -> list[list[list[str]]]:
-    """The tables to show as cells, the heads first: one of all text, one per kind of text. Columns
-    without a figure are left out."""
-    found = [_cells(COLUMNS, [(row.name, row) for row in comparison.rows])]
-    for place, kind in enumerate(comparison.rows[0].kinds):
-        rows = [(f"{kind.name}: {row.name}", row.kinds[place]) for row in comparison.rows]
-        found.append(_cells(KIND_COLUMNS, rows))
-    return found
+def tables(comparison: Comparison, *, short: bool = False) -> list[list[list[str]]]:
+    """The tables to show as cells, the heads first: of all text, and of each kind of text. Columns
+    without a figure are left out, and if `short` all but the first ones to look at."""
+    found = [_cells(COLUMNS, [(row.name, row) for row in comparison.rows], short)]
+    kinds = [
+        (f"{kind.name}: {row.name}", row.kinds[place])
+        for place, kind in enumerate(comparison.rows[0].kinds)
+        for row in comparison.rows
+    ]
+    return [*found, _cells(KIND_COLUMNS, kinds, short)] if kinds else found
 
 
-def _cells(columns: Sequence[Column], rows: Sequence[tuple[str, Any]]) -> list[list[str]]:
+def _cells(
+    columns: Sequence[Column], rows: Sequence[tuple[str, Any]], short: bool
+) -> list[list[str]]:
     used = [one for one in columns if any(getattr(row, one.key) is not None for _, row in rows)]
+    if short:
+        used = [
+            one
+            for one in used
+            if one.first or (one.alarm and any(getattr(row, one.key) for _, row in rows))
+        ]
     heads = ["vocabulary", *(one.title for one in used)]
     return [heads, *([name, *(_figure(row, one) for one in used)] for name, row in rows)]
+
+
+def _headline(comparison: Comparison) -> str:
+    """The answer: tokens of the whole text, and which is best on which kind of it."""
+    ordered = sorted(comparison.rows, key=lambda row: row.tokens)
+    best, *others = ordered
+    length = f"{best.bytes_per_token:.3f} bytes per token"
+    said = f"{best.name} makes {plural(best.tokens, 'token')} ({length})"
+    if others:
+        said = (
+            f"{best.name} makes the fewest tokens, {best.tokens:,} ({length}), with {best.size:,} "
+            f"rows; {_others(best, others)}"
+        )
+    if best.unknown:
+        said += f"; {best.unknown:.3%} of its tokens are unknown, their text is lost"
+    winners = {
+        kind.name: min(ordered, key=lambda row: row.kinds[place].tokens).name
+        for place, kind in enumerate(best.kinds)
+    }
+    if others and {*winners.values()} - {best.name}:
+        said += "; the fewest on " + ", ".join(f"{kind}: {one}" for kind, one in winners.items())
+    return said
+
+
+def _others(best: Compared, others: Sequence[Compared]) -> str:
+    """How much more the others make."""
+    if len(others) > MOST_NAMED:
+        low, high = (_more(best, row) for row in (others[0], others[-1]))
+        return f"the {len(others)} others make {low} to {high} more"
+    return ", ".join(
+        f"{row.name} makes {_more(best, row)} more with {row.size:,}"
+        if row.tokens > best.tokens else f"{row.name} makes as many with {row.size:,}"
+        for row in others
+    )  # fmt: skip
+
+
+def _more(best: Compared, row: Compared) -> str:
+    return f"{row.tokens / best.tokens - 1:.1%}"
 
 
 def _figure(row: Any, column: Column) -> str:
@@ -473,8 +536,15 @@ def _figure(row: Any, column: Column) -> str:
 
 
 def as_text(comparison: Comparison, width: int = WIDTH) -> list[str]:
-    """Lines for a terminal. A table that is too wide goes on below, with the names again."""
-    lines = [line for cells in tables(comparison) for line in (*wrapped(cells, width), "")]
+    """Lines for a terminal: the answer, and the figures to look at first. A table that is too wide
+    goes on below, with the names again."""
+    lines = [*Line(comparison.headline, indent=2).wrapped(width), ""]
+    together, *kinds = tables(comparison, short=True)
+    for title, cells in [
+        ("all kinds together:", together),
+        *(("each kind:", one) for one in kinds),
+    ]:
+        lines += [*([title] if kinds else []), *wrapped(cells, width), ""]
     return lines[:-1]
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -96,7 +97,8 @@ def test_a_terminal_that_lacks_a_character_gets_an_escape(work, encoding):
     done = run(work, "compare", "m", "--on", "text", "--json", env=environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.decode(encoding))["rows"]
-    done = run(work, "compare", "m", "--on", "text", env=environment)
+    shutil.copytree(work / "m", work / "Rényi", dirs_exist_ok=True)
+    done = run(work, "compare", "Rényi", "--on", "text", env=environment)
     assert done.returncode == 0
     name = {"ascii": "R\\xe9nyi"}.get(encoding, "Rényi")
     assert name in done.stdout.decode(encoding)

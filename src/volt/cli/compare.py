@@ -18,6 +18,7 @@ from volt.settings import InputSettings
 if TYPE_CHECKING:
     from volt.comparison import Comparison
 
+MORE = "all figures, and what each means: -o compare.html; as data: -o compare.csv, or --json"
 ENDINGS = (".csv", ".tex", ".html", ".htm", "")
 """Of files with a comparison. Without an ending it is a page."""
 
@@ -64,6 +65,8 @@ def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> N
     else:
         print(*as_text(comparison), sep="\n")
     say(shown.quiet, *(f"note: {message}" for message in comparison.notes))
+    if asked.output is None and not shown.json:
+        say(shown.quiet, MORE)
     if asked.output is not None:
         say(shown.quiet, f"written to {asked.output}")
 

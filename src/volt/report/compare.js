@@ -23,6 +23,7 @@
   const used = (rows) => data.columns.filter(({ key }) => rows.some((row) => (row[key] ?? null) !== null));
   const columns = used(data.rows);
   const figure = (row, key) => row[key] === null ? "-" : SHOWN[key](row[key]);
+  find("headline").textContent = `${data.headline}.`;
   find("lead").textContent = `On ${counted(data.documents, "document")}, ${counted(data.lines, "line")}, ${data.words ? `${whole(data.words)} words between spaces, ` : ""}${whole(data.characters)} characters.`;
   // A row per figure: a few vocabularies fit a narrow window side by side.
   find("rows").tHead.rows[0].append(cell("td", ""), ...data.rows.map((row) => cell("th", row.name, true)));

@@ -60,12 +60,13 @@ def tokenizer_html(tokenizer: Tokenizer) -> str:
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """A table of all text, one per kind of text, and notes."""
+    """The answer, a table of all text, one of the kinds of text, and notes."""
     from volt.comparison import tables
 
     notes = "".join(f"<li>{escape(note)}</li>" for note in comparison.notes)
     shown = "".join(_table(rows, head) for head, *rows in tables(comparison))
-    return f"{shown}{f'<ul>{notes}</ul>' if notes else ''}"
+    head = f"<p><b>{escape(comparison.headline)}</b></p>"
+    return f"{head}{shown}{f'<ul>{notes}</ul>' if notes else ''}"
 
 
 def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
