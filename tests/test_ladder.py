@@ -126,3 +126,20 @@ def test_what_results_print():
     assert repr(found) == "<LearnResult: 278 tokens: the size you gave>"
     found = volt.learn([["low lower lowest flow blow"] * 30], ladder=[272, 278])
     assert repr(found).splitlines() == ["<Ladder:", *found.table(), ">"]
+    text = [["low lower lowest flow blow"] * 30]
+    counts, found = volt.count(text), volt.learn(text, size=278)
+    assert repr(counts) == "<WordCounts: 150 words, 5 types, metaspace>"
+    assert repr(found.vocabulary) == "<Vocabulary: 278 tokens, metaspace, merge>"
+    assert repr(volt.join([found.vocabulary] * 2)) == "<Joined: 278 tokens of 2 vocabularies>"
+    assert repr(found.curve) == (
+        f"<Curve: {len(found.curve)} sizes, 270 to {found.curve.size[-1]} tokens>"
+    )
+    for one in (
+        found.candidates,
+        found.quality,
+        found.choice,
+        found.tokenizer,
+        volt.search(text, sizes=[272, 278]),
+        volt.refit(found.vocabulary, text, size=272),
+    ):
+        assert len(repr(one)) < 80 and "\n" not in repr(one) and "Rule(" not in repr(one)

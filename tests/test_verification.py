@@ -64,7 +64,12 @@ def test_ids_that_were_moved_are_said_to_be(tmp_path):
     assert said in volt.verify(*pair).messages
     for id_map, moved in (([0, 1, 2, 3], False), ([0, 1, -1, 2], True)):  # extend keeps old ids
         np.save(tmp_path / "small" / "id_map.npy", np.array(id_map))
-        assert (said in volt.verify(*pair).messages) == moved
+        messages = volt.verify(*pair).messages
+        assert (said in messages) == moved
+        gone = [one for one in messages if "1 token of the original" in one]
+        assert len(gone) == id_map.count(-1) == any("volt compare says" in one for one in messages)
+    found = volt.verify(*pair)
+    assert repr(found) == f"<Verification: different ids: {found.equal:,} of 2,000 texts are equal>"
 
 
 def test_lines_of_a_file_are_counted(pair, tmp_path):

@@ -55,6 +55,10 @@ class SearchResult:
     quality: Quality | None = None
     """The quality curve, for criteria that need it."""
 
+    def __repr__(self) -> str:
+        size = "no size" if self.choice.size is None else f"{self.choice.size:,} tokens"
+        return f"<SearchResult: {self.choice.criterion}: {size}>"
+
     def rows(self) -> list[dict[str, Any]]:
         curve = self.candidates.curve
         found = curve.rows(curve.at_size(size) for size in self.score.sizes.tolist())

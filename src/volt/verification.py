@@ -15,6 +15,7 @@ import numpy as np
 from volt.base.errors import UnreadableError, VoltError
 from volt.base.gate import open_file
 from volt.base.options import accepts
+from volt.base.shown import plural
 from volt.counting.inputs import Text
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import built_in, texts_for
@@ -87,6 +88,10 @@ class Verification:
         where = ", at names of special tokens only" if self.only_at_names else ""
         return f"{'the same' if self.same else 'different'} {what}{where}"
 
+    def __repr__(self) -> str:
+        texts = plural(self.documents, "text")
+        return f"<Verification: {self.verdict()}: {self.equal:,} of {texts} are equal>"
+
     def summary(self) -> dict[str, Any]:
         return {"same": self.same, **asdict(self)}
 
@@ -134,23 +139,32 @@ def _only_ids(found: Verification, *paths: str | os.PathLike[str]) -> list[str]:
     if found.same_texts and not found.same:
         return ["the tokens are the same and only their ids differ: compare them with `texts`"]
     maps = [place for path in paths for place in (Path(path) / ID_MAP, Path(path).parent / ID_MAP)]
-    if not found.same and any(map(_moved, maps)):
-        return [f"there is an {ID_MAP}: tokens have new ids; compare their texts with `texts`"]
-    return []
+    if found.same:
+        return []
+    changes = [_changes(id_map) for id_map in maps if id_map.exists()]
+    said = []
+    if gone := max((gone for _, gone in changes), default=0):
+        said.append(
+            f"by its {ID_MAP} it lacks {plural(gone, 'token')} of the original, so text that had "
+            "them is cut otherwise; volt compare says how much longer it gets"
+        )
+    if any(moved for moved, _ in changes):
+        said.append(f"there is an {ID_MAP}: tokens have new ids; compare their texts with `texts`")
+    return said
 
 
-def _moved(id_map: Path) -> bool:
-    """Did tokens get new ids? One that can't be read is taken for a map that moves some."""
-    if not id_map.exists():
-        return False
+def _changes(id_map: Path) -> tuple[bool, int]:
+    """Did tokens get new ids, and how many are gone? One that can't be read is taken for a map that
+    moves some."""
     try:
         with open_file(id_map) as stream:
             new_ids = np.load(stream, allow_pickle=False)
     except (VoltError, OSError, ValueError, EOFError, MemoryError):
-        return True
+        return True, 0
     if new_ids.ndim != 1 or new_ids.dtype.kind != "i":
-        return True
-    return bool(np.any((new_ids >= 0) & (new_ids != np.arange(new_ids.size))))
+        return True, 0
+    moved = (new_ids >= 0) & (new_ids != np.arange(new_ids.size))
+    return bool(moved.any()), int((new_ids < 0).sum())
 
 
 def _unlike_around(*sides: tuple[str, tuple[list[str], list[str]] | None]) -> str:

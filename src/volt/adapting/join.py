@@ -73,6 +73,9 @@ class Joined:
     added: int
     """Scaffolds that no part had."""
 
+    def __repr__(self) -> str:
+        return f"<Joined: {len(self.vocabulary):,} tokens of {len(self.id_maps)} vocabularies>"
+
     def summary(self) -> dict[str, Any]:
         vocabulary = self.vocabulary
         return {

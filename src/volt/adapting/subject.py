@@ -81,6 +81,9 @@ class RefitResult:
     init: RowMaker | None = field(default=None, repr=False)
     """How the rows of added tokens are made; None: as the mean of their parts."""
 
+    def __repr__(self) -> str:
+        return f"<RefitResult: {self.before.size:,} tokens -> {self.after.size:,}>"
+
     @property
     def change(self) -> Change:
         """What is done to the tokenizer's own file."""

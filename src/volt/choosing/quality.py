@@ -40,6 +40,10 @@ class Quality:
     languages: dict[str, Floats] = field(default_factory=dict, repr=False)
     """The mean curve of each language, in bits per byte."""
 
+    def __repr__(self) -> str:
+        low, high = self.range
+        return f"<Quality: best at {self.best:,} tokens, range {low:,} to {high:,}>"
+
     @cached_property
     def scores(self) -> Floats:
         """The mean over the splits that reach a size; NaN where none does."""

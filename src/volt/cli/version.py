@@ -7,6 +7,11 @@ from importlib.metadata import PackageNotFoundError, version
 
 ENGINES = ("tokenizers", "sentencepiece", "tiktoken", "transformers", "pyspark", "torch")
 """Libraries that run other people's tokenizers, count on a cluster, or train."""
+OTHERS = (
+    "numpy", "scipy", "protobuf", "gguf", "jinja2", "regex", "subword-nmt", "pyarrow", "datasets",
+    "fsspec", "sacrebleu", "matplotlib", "vl-convert-python",
+)  # fmt: skip
+"""Libraries that read, draw or score: named where they are installed."""
 
 
 def versions() -> dict[str, str]:
@@ -18,9 +23,10 @@ def versions() -> dict[str, str]:
         "Unicode": _core.unicode_version,
         "Python": platform.python_version(),
     }
-    for name in ENGINES:
+    for name in (*ENGINES, *OTHERS):
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
+            if name in ENGINES:
+                found[name] = "not installed"
     return found

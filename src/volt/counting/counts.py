@@ -25,6 +25,7 @@ from volt.base.errors import InputError, SettingsError
 from volt.base.gate import parse_json
 from volt.base.output import atomic_write
 from volt.base.schema import check, table, whole
+from volt.base.shown import plural
 from volt.counting.excerpts import Excerpt
 from volt.counting.words import READS, RULE, WordRule, read_rule
 from volt.settings import MOST
@@ -129,6 +130,10 @@ class WordCounts:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def __repr__(self) -> str:
+        words, types = plural(self.totals.words, "word"), plural(len(self), "type")
+        return f"<WordCounts: {words}, {types}, {self.rule.pretokenizer}>"
 
     @cached_property
     def words(self) -> list[str]:

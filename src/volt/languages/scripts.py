@@ -111,6 +111,10 @@ class ScriptsResult:
     messages: list[str]
     languages: LanguageTable | None = None
 
+    def __repr__(self) -> str:
+        scripts = ", ".join(self.scripts)
+        return f"<ScriptsResult: {len(self.vocabulary):,} tokens, scripts: {scripts}>"
+
     @property
     def vocabulary(self) -> Vocabulary:
         return self.joined.vocabulary

@@ -57,6 +57,10 @@ class Curve:
     def __len__(self) -> int:
         return len(self.size)
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self):,} sizes, {int(self.size[0]):,} to {int(self.size[-1]):,} tokens"
+        return f"<Curve: {sizes}>"
+
     @property
     def merges(self) -> NDArray[np.int64]:
         """Merges or pieces at each size."""

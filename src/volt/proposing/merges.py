@@ -73,6 +73,10 @@ class MergeCandidates:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def __repr__(self) -> str:
+        made = f"{self.merges:,} merges, {self.alphabet_size:,} characters"
+        return f"<{type(self).__name__}: {made}, {self.rule.pretokenizer}>"
+
     @property
     def merges(self) -> int:
         return len(self.left)

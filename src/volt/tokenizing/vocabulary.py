@@ -101,6 +101,9 @@ class Vocabulary:
     self_test: list[tuple[str, list[int]]] = field(default_factory=list, repr=False)
     """Texts with their ids; `volt.load` checks that they are still encoded like this."""
 
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self):,} tokens, {self.rule.pretokenizer}, {self.encoding}>"
+
     def __len__(self) -> int:
         return len(self.tokens)
 
