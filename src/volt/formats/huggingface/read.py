@@ -169,9 +169,10 @@ def _read_unigram(parsed: Parsed, model: dict[str, Any], added: list[dict[str, A
         raise parsed.fail(f"model.unk_id: {str(unknown)[:40]!r} is not a token")
     _read_unknown(parsed, vocab[unknown][0])
     texts = [text for text, _ in vocab]
+    if len(set(texts)) < len(texts):
+        again = next(text for i, text in enumerate(texts) if text in texts[:i])
+        raise parsed.fail(f"model.vocab: {again[:40]!r} is there twice")
     parsed.texts = _texts(parsed, dict(zip(texts, range(len(texts)), strict=True)), added)
-    if len(parsed.texts) < len(vocab):
-        raise parsed.fail("model.vocab: a token is there twice")
     spelled = bool(model.get("byte_fallback")) and set(BYTE_TOKENS) <= set(texts)
     byte = spelled or parsed.mode.byte_level
     parsed.unknown, parsed.fuse_unknown = "byte" if byte else "unk", True
