@@ -203,5 +203,23 @@ def test_a_folder_with_a_sentencepiece_model_is_converted(tmp_path):
     for form in (None, "sentencepiece"):
         assert verify_conversion(vocabulary, tmp_path, form).startswith("verified: 2,012 of 2,012")
     (tmp_path / "added_tokens.json").write_text(json.dumps({"<|im_end|>": len(vocabulary)}))
-    with pytest.raises(volt.InputError, match=r"1 tokens, such as '<\|im_end\|>'.*as it is"):
+    later, _ = volt.import_vocabulary(tmp_path)
+    assert later.texts == [*vocabulary.texts, "<|im_end|>"]
+    names = "warning: different ids, at names of special tokens only: 2,0"
+    assert verify_conversion(later, tmp_path).startswith(names)
+    (tmp_path / "added_tokens.json").write_text(json.dumps({"<|im_end|>": len(later)}))
+    with pytest.raises(volt.InputError, match=r"'<\|im_end\|>' are .*a gap.*as it is"):
         volt.import_vocabulary(tmp_path)
+    (tmp_path / "added_tokens.json").unlink()
+    added = {"added_tokens_decoder": {str(len(vocabulary)): {"content": "<tool>"}}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(added))
+    with pytest.raises(volt.InputError, match=r"'<tool>' are .*are not special.*as it is"):
+        volt.import_vocabulary(tmp_path)
+
+
+def test_a_unigram_piece_that_is_there_twice_is_named(tmp_path):
+    data = json.loads(hugging_face("t5"))
+    data["model"]["vocab"][700] = ["</s>", -9.0]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(data))
+    with pytest.raises(volt.InputError, match=r"model\.vocab: '</s>' is there twice"):
+        volt.import_vocabulary(tmp_path / "tokenizer.json")

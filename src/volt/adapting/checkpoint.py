@@ -296,8 +296,9 @@ def open_checkpoint(folder: str | os.PathLike[str], tokens: int) -> Checkpoint:
     rows = _vocabulary_size(config, path / CONFIG)
     if tokens > rows:
         raise InputError(
-            f"{path / CONFIG}: vocab_size is {rows:,}, but the tokenizer has {tokens:,} tokens: it "
-            "is not the tokenizer of this model"
+            f"{path / CONFIG}: vocab_size is {rows:,}, but the tokenizer has {tokens:,} tokens, "
+            "those that only its settings name included: it is not the tokenizer of this model, or "
+            "tokens were added and the model got no rows for them (resize_token_embeddings)"
         )
     special: set[int] = set()
     for name, data in ((CONFIG, config), (GENERATION, generation)):

@@ -118,6 +118,11 @@ class Engine(ABC):
         return [name for i in sorted(self.named) if (name := self.names[i])]
 
     @property
+    def found(self) -> Iterable[str]:
+        """The names that are found in text. SentencePiece and tiktoken do not look for them."""
+        return ()
+
+    @property
     def around(self) -> tuple[list[str], list[str]] | None:
         """The tokens that go before and after a text, where they are asked for; None if its files
         do not say it."""

@@ -173,9 +173,10 @@ def parse_engine(own: Engine) -> Parsed | None:
         parsed = huggingface.parse(own.name, own.head, own.columns, exact=True)
         read_roles(parsed, own.head, own.folder or Path(own.name))
         return parsed
-    if isinstance(own, SentencePieceModel) and not own.added:
+    if isinstance(own, SentencePieceModel):
         parsed = sentencepiece.parse(own.name, own.proto.SerializeToString())
         if own.folder is not None:
+            sentencepiece.add_after(parsed, own.folder)
             read_roles(parsed, None, own.folder)
         return parsed
     if isinstance(own, TikToken):

@@ -32,6 +32,7 @@ from volt.formats.huggingface.classes import CONFIG
 from volt.formats.huggingface.file import tokenizer_json
 from volt.formats.huggingface.folder import (
     ADDED,
+    MAP,
     TOKENIZER_CONFIG,
     read_beside,
     with_beside,
@@ -39,7 +40,7 @@ from volt.formats.huggingface.folder import (
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.tokenizing.schemas import TOKEN_IDS
 
-MAP, GENERATION = "special_tokens_map.json", "generation_config.json"
+GENERATION = "generation_config.json"
 BESIDE = (MAP, "chat_template.jinja", "chat_template.json")
 """Files that name tokens by their text, so that they stay as they are."""
 
@@ -107,6 +108,10 @@ class HuggingFace(Engine):
     @property
     def named_texts(self) -> list[str]:
         return [self._name_of[number] for number in sorted(self.named)]
+
+    @property
+    def found(self) -> list[str]:
+        return self.named_texts
 
     @property
     def around(self) -> tuple[list[str], list[str]] | None:

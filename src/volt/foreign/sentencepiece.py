@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
 from volt.foreign.huggingface import cut_at_marks, renumbered_beside
 from volt.foreign.inner import Inner, looking_up, merging, word_model
-from volt.formats.huggingface.folder import named_beside
+from volt.formats.huggingface.folder import names_after
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import (
     BPE,
@@ -72,19 +72,22 @@ class SentencePieceModel(Engine):
 
     def _add(self, folder: Path) -> None:
         """Tokens that the files beside the model add after its pieces."""
-        own = set(self.names)
-        found = {number: one["content"] for number, one in named_beside(folder).items()
-                 if number >= len(self.proto.pieces) and one["content"] not in own}  # fmt: skip
+        found = names_after(folder, [piece.piece for piece in self.proto.pieces])
         if not found:
             return
-        self.names += [found.get(i) for i in range(len(self.names), max(found) + 1)]
+        self.added = {one["content"]: number for number, one in found.items()}
+        names = {number: name for name, number in self.added.items()}
+        self.names += [names.get(i) for i in range(len(self.names), max(found) + 1)]
         self.named |= frozenset(found)
-        self.added = {name: number for number, name in found.items()}
         longest = sorted(self.added, key=lambda name: (-len(name), name))
         self._pattern = re.compile("(" + "|".join(map(re.escape, longest)) + ")")
         self.messages.append(
             f"{len(found):,} added tokens, such as {longest[0]!r}, are found in the text first"
         )
+
+    @property
+    def found(self) -> Iterable[str]:
+        return self.added
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         if self._pattern is None:
@@ -154,7 +157,8 @@ def rewritten_model(proto: Any, change: Change, name: str) -> bytes:
     if change.added and beyond:
         raise SettingsError(
             f"{name}: tokens were added after its pieces (ids {number:,} and up), in files beside "
-            "it: a model that grows would take their ids; extend its tokenizer.json"
+            "it: a model that grows would take their ids. Extend a tokenizer.json instead, which "
+            "transformers writes: AutoTokenizer.from_pretrained(folder).save_pretrained(new)"
         )
     for old in np.argsort(change.id_map[:number], kind="stable").tolist():
         if change.id_map[old] >= 0:

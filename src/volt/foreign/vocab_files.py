@@ -87,10 +87,15 @@ class BertVocabulary(HuggingFace):
         self.messages.append(said)
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
-        if len(self.names) > len(self.data["model"]["vocab"]):
-            raise SettingsError(f"{self.name}: tokens were added after vocab.txt; it can't grow")
-        kept = sorted((int(new), self.names[old] or "") for old, new in enumerate(change.id_map)
-                      if new >= 0)  # fmt: skip
+        listed = len(self.data["model"]["vocab"])
+        if change.added and len(self.names) > listed:
+            raise SettingsError(
+                f"{self.name}: tokens were added after its {listed:,} lines, in files beside it: "
+                "new lines would take their ids. Extend a tokenizer.json instead, which "
+                "transformers writes: AutoTokenizer.from_pretrained(folder).save_pretrained(new)"
+            )
+        kept = sorted((int(new), self.names[old] or "")
+                      for old, new in enumerate(change.id_map[:listed]) if new >= 0)  # fmt: skip
         lines = [*(name for _, name in kept), *(one.text for one in change.added)]
         files = {self.file.name: "".join(f"{line}\n" for line in lines).encode()}
         return files | renumbered_beside(self.file.parent, change)

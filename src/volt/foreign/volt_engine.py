@@ -34,10 +34,8 @@ class Native(Engine):
         self.unknown_id = vocabulary.unknown_id
         self.byte_ids = frozenset(np.flatnonzero(columns.are("byte")).tolist())
         self.before_word = " " if vocabulary.rule.mode.byte_level else ""
-        # Hugging Face finds names of added tokens in text; SentencePiece and tiktoken do not.
-        self.allowed: frozenset[str] = frozenset()
-        if behind is not None and behind.library.startswith("tokenizers"):
-            self.allowed = frozenset(vocabulary.of_kind("special")) & {*behind.named_texts}
+        found = () if behind is None else behind.found
+        self.allowed = frozenset(vocabulary.of_kind("special")) & {*found}
         # SentencePiece and Hugging Face do not tell a `▁` in the text from a space, but added
         # tokens may have it: such texts, which are rare, are left to the library, unless this is
         # `alone`.

@@ -24,6 +24,7 @@ from volt.formats.huggingface.classes import (
     class_of,
 )
 from volt.formats.huggingface.folder import (
+    MAP,
     PLAIN_NAME,
     config,
     named_beside,
@@ -181,7 +182,7 @@ def _added(vocab: Data, folder: Path, settings: Data) -> list[Data]:
     they are tokens. Those of added_tokens_decoder have their flags there, and are added by
     `with_beside`."""
     names = CLASS_NAMES.get(class_of(settings), {})
-    given: Data = {**names, **settings_of(folder, "special_tokens_map.json"), **settings}
+    given: Data = {**names, **settings_of(folder, MAP), **settings}
     found: dict[str, Data] = {}
     for key, value in given.items():
         one = {**PLAIN_NAME, "lstrip": key == "mask_token" and bool(names)}

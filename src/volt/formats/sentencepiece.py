@@ -24,7 +24,8 @@ from volt.counting.marks import SPACE
 from volt.formats import reasons
 from volt.formats.assembly import Parsed
 from volt.formats.base import Format, Written
-from volt.formats.huggingface.folder import named_beside
+from volt.formats.huggingface.classes import CONFIG
+from volt.formats.huggingface.folder import ADDED, MAP, names_after
 from volt.proposing.tokens import SPELLED, Kind
 from volt.tokenizing.merge_pairs import merged_by_rank
 from volt.tokenizing.roles import USUAL, RoleName, Roles, as_usual
@@ -166,15 +167,28 @@ def _one_line(text: str) -> str:
 
 def read(path: Path) -> Parsed:
     parsed = parse(str(path), read_bytes(path))
-    later = {number: one["content"] for number, one in named_beside(path.parent).items()
-             if number >= len(parsed.texts) + len(parsed.hidden)
-             and one["content"] not in parsed.texts}  # fmt: skip
-    if later and path.name == "tokenizer.model":
-        raise parsed.fail(
-            f"{len(later):,} tokens, such as {next(iter(later.values()))[:40]!r}, are added after "
-            f"its pieces by tokenizer_config.json or added_tokens.json; {reasons.INSTEAD}"
-        )
+    if path.name == "tokenizer.model":
+        add_after(parsed, path.parent)
     return parsed
+
+
+def add_after(parsed: Parsed, folder: Path) -> None:
+    """The special tokens that the files beside a model add after its pieces."""
+    later = names_after(folder, [*parsed.texts, *parsed.hidden])
+    if not later:
+        return
+    first, names = len(parsed.texts), [one["content"] for one in later.values()]
+    plain = next((one["content"] for one in later.values() if not one["special"]), None)
+    why = "" if plain is None else ", and are not special"
+    if not why and [*later] != [*range(first, first + len(later))]:
+        why = f", at ids {min(later):,} and up, which leaves a gap"
+    if why or parsed.hidden:
+        raise parsed.fail(
+            f"tokens such as {(plain or names[0])[:40]!r} are added after its {first:,} pieces by "
+            f"{CONFIG}, {ADDED} or {MAP}{why}; {reasons.INSTEAD}"
+        )
+    parsed.texts += names
+    parsed.kinds |= dict.fromkeys(names, "special")
 
 
 def model_proto(name: str, data: bytes) -> Any:

@@ -11,7 +11,7 @@ from volt.base.gate import SETTINGS, read_bytes, read_json
 from volt.base.schema import brief, check, optional, table, text
 from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
-from volt.formats.huggingface.classes import CONFIG, with_settings
+from volt.formats.huggingface.classes import CONFIG, class_of, with_settings
 from volt.formats.huggingface.file import Columns, TokenizerJson
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
@@ -21,11 +21,15 @@ from volt.tokenizing.vocabulary import Vocabulary
 ANY_INPUT = 1000000000000000019884624838656
 """`model_max_length` where no length is said: what transformers itself writes then."""
 LONGEST_INPUT = 2**53
-TEMPLATE = "chat_template.jinja"
+TEMPLATE, MAP = "chat_template.jinja", "special_tokens_map.json"
 ADDED = "added_tokens.json"
 GENERATION, OF_THE_FILE = "generation_config.json", ("_from_model_config", "transformers_version")
 PLAIN_NAME = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 """An added token that is found anywhere, as it is."""
+ROLE_ORDER = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+"""In this order transformers adds tokens that only its settings name."""
+NUMBERS_PIECES = ("Llama", "CodeLlama", "Gemma")
+"""Classes whose ids are those of the SentencePiece model; others put tokens between."""
 ADDED_BY_CLASS = {
     "LlamaTokenizer": "bos", "CodeLlamaTokenizer": "bos", "GemmaTokenizer": "bos",
     "T5Tokenizer": "eos",
@@ -124,7 +128,7 @@ def roles_beside(
 ) -> tuple[Roles, list[str]]:
     """Roles with those that the settings of a folder give, and what was left out. `data` is its
     `tokenizer.json`; without one, the settings say what is added around a text."""
-    files = ("special_tokens_map.json", "tokenizer_config.json")
+    files = (MAP, CONFIG)
     settings = settings_of(path, *files) if path.is_dir() else {}
     for role in NAMED:
         name = _content(settings.get(f"{role}_token"))
@@ -169,11 +173,18 @@ def _with_names_beside(data: dict[str, Any], folder: Path) -> tuple[dict[str, An
         {"id": number, **one} for number, one in sorted(named_beside(folder).items())
         if one["content"] not in known and own.get(one["content"], number) == number
     ]  # fmt: skip
+    known |= {one["content"] for one in found}
+    # The library numbers new names like this.
+    number = max([len(own), *(one["id"] + 1 for one in [*listed, *found])])
+    for one in named_by_roles(folder):
+        if one["content"] not in known:
+            found.append({"id": own.get(one["content"], number), **one})
+            number += one["content"] not in own
     if not found:
         return data, []
     told = (
-        f"{len(found):,} added tokens, such as {found[0]['content']!r}, are in {CONFIG} or {ADDED} "
-        "only"
+        f"{len(found):,} added tokens, such as {found[0]['content']!r}, are only in {CONFIG}, "
+        f"{ADDED} or {MAP}"
     )
     return {**data, "added_tokens": [*listed, *found]}, [told]
 
@@ -213,6 +224,40 @@ def named_beside(folder: Path) -> dict[int, dict[str, Any]]:
         flags = {key: bool(one.get(key, False)) for key in (*PLAIN_NAME, "special")}
         found[number] = {"content": one["content"], **flags}
     return found
+
+
+def named_by_roles(folder: Path) -> list[dict[str, Any]]:
+    """The tokens that the settings of a folder name by what they are for, such as `pad_token`, in
+    the order in which transformers adds those that are not there yet."""
+    settings = settings_of(folder, CONFIG)
+    if "added_tokens_decoder" not in settings:
+        settings |= settings_of(folder, MAP)
+    roles = [f"{role}_token" for role in ROLE_ORDER]
+    more = settings.get("extra_special_tokens") or settings.get("additional_special_tokens") or []
+    others = {key: value for key, value in settings.items() if key.endswith("_token")}
+    if isinstance(more, dict):
+        others, more = others | more, []
+    named = [*(settings.get(role) for role in roles),
+             *(value for key, value in others.items() if key not in roles),
+             *(more if isinstance(more, list) else [])]  # fmt: skip
+    found: dict[str, dict[str, Any]] = {}
+    for one in named:
+        if name := _content(one):
+            flags = {flag: isinstance(one, dict) and one.get(flag) is True for flag in PLAIN_NAME}
+            found.setdefault(name, {"content": name, **flags, "special": True})
+    return [*found.values()]
+
+
+def names_after(folder: Path, pieces: list[str]) -> dict[int, dict[str, Any]]:
+    """By id, the tokens that the files beside a SentencePiece model add after its pieces."""
+    own = set(pieces)
+    found = {number: one for number, one in named_beside(folder).items()
+             if number >= len(pieces) and one["content"] not in own}  # fmt: skip
+    if class_of(settings_of(folder, CONFIG)) in NUMBERS_PIECES:
+        own |= {one["content"] for one in found.values()}
+        new = [one for one in named_by_roles(folder) if one["content"] not in own]
+        found |= dict(enumerate(new, max([len(pieces), *(number + 1 for number in found)])))
+    return dict(sorted(found.items()))
 
 
 def settings_of(folder: Path, *names: str) -> dict[str, Any]:
