@@ -424,8 +424,8 @@ COLUMNS = (
         "Nats per character if every token is predicted by its frequency alone.",
     ),
     Column(
-        "single_token_words", "one-token", ".1%", "single-token words",
-        "Share of the words that are one token.",
+        "single_token_words", "one-token", ".1%", "words that are one token",
+        "Share of the words between spaces that are one token by themselves.",
     ),
     Column(
         "unknown", "unknown", ".3%", "unknown",

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import unicodedata
 from dataclasses import replace
 
@@ -256,10 +257,30 @@ def test_a_first_look_at_the_tokens(page, learned, open_page, tmp_path):
     assert any("⏎" in one for one in shown["Commonest with a line end"])
 
 
+def test_a_phone_has_round_sizes_on_the_axis(learned, open_page):
+    page = open_page(learned[0] / "report.html", viewport={"width": 390, "height": 844})
+    axes = page.query_selector_all("#chart-cost svg .role-axis-label")
+    labels = [label.text_content() for axis in axes for label in axis.query_selector_all("text")]
+    sizes = [label for label in labels if "%" not in label]
+    assert len(sizes) > 2
+    assert all(re.fullmatch(r"[1-9]0*k?|1\.5k|150", size) for size in sizes), sizes
+
+
+def test_criteria_that_are_information_say_so(page, ranked_page, learned):
+    for shown in (page, ranked_page):
+        assert "decided; the others are information." in shown.text("#criteria-lead")
+    result = learned[1]
+    quality = result.quality
+    reached = max(size for size, score in zip(quality.sizes, quality.scores, strict=True)
+                  if score == score)  # fmt: skip
+    larger = any(one.size is not None and one.size > reached for one in result.choices)
+    assert (f"give at most {reached:,} tokens" in page.text("#criteria-lead")) == larger
+
+
 def test_a_vocabulary_of_bpe_is_said_to_be_one(page, learned):
     merged = len(learned[1].vocabulary.of_kind("merged"))
     assert page.text("#overlap-lead") == (
-        f"The same: the {merged:,} merged tokens are the first {merged:,} merges of BPE."
+        f"The {merged:,} merged tokens are the first {merged:,} merges of plain BPE."
     )
 
 
@@ -563,9 +584,10 @@ def test_a_vocabulary_too_large_is_shown_in_part(learned, open_page, tmp_path, m
     assert page.text("#answer h1") == f"{len(material.vocabulary):,} tokens"
     lead = page.text("#vocabulary-lead")
     assert "only the most frequent tokens are listed" in lead
-    unused = diagnostics(material)["never_used"]  # of all tokens, as `volt info` counts them
-    assert unused
-    assert f"{unused:,} never appear in the text" in lead
+    residues = diagnostics(material)["residues"]  # of all tokens, as terminal and `volt info` count
+    assert residues
+    assert f"{residues:,} tokens are residues" in lead
+    assert "never appear" not in page.text("main")
     page.select_option("#kind", "merged")
     for row in rows(page, "#tokens"):
         token = material.vocabulary.tokens[int(row[0])]
@@ -589,6 +611,7 @@ def test_the_comparison_page(learned, open_page, tmp_path):
     assert [number(count) for count in tokens] == [one.tokens for one in found.rows]
     shown = [float(figure) for figure in per_word]
     assert shown == pytest.approx([one.tokens_per_word for one in found.rows], abs=5e-4)
+    assert page.text("#headline") == f"{found.headline}."
     assert "a small model learns from nine tenths of these 400 lines" in page.text("#notes")
     assert len(page.query_selector_all("figure svg")) == 4
     assert page.evaluate("() => document.documentElement.scrollWidth") == 390

@@ -55,7 +55,7 @@ def test_the_first_step_of_s_is_no_choice_of_the_data():
 def test_the_last_size_of_s_is_no_choice_of_the_data():
     verdict = judge(score(9))
     assert verdict.doubts == (
-        "the best size is the last one tried (10,000), so the list of sizes decided, not the data",
+        "the best size (10,000) is the last one tried, so the list of sizes decided, not the data",
     )
 
 
@@ -65,7 +65,7 @@ def test_the_ends_of_a_curve_are_no_choice_either():
     assert "is the first one tried" in first.doubts[0]
     last = judge(score(9, "mdl"))
     assert len(last.doubts) == 1
-    assert "is the last one tried (10,000)" in last.doubts[0]
+    assert "(10,000) is the last one tried" in last.doubts[0]
     assert judge(score(1, "mdl")).doubts == ()
 
 

@@ -375,7 +375,7 @@ def test_search_by_muv_and_json_is_data(folder):
         err.split()
     )
     assert f"muv: {best['size']} (most entropy saved" in err
-    assert "note: the best size is the last one tried (450)" in err
+    assert "note: the best size (450) is the last one tried" in err
     assert "next:" not in err
 
 

@@ -448,12 +448,12 @@ def _doubts(score: Score) -> list[str]:
             best = f"best step ({int(score.sizes[first - 1]):,} to {score.size:,})"
         return [f"the {best} is the first one tried, so the list of sizes decided, not the data"]
     if score.best == last:
-        size = f"{score.size:,}"
+        best = f"the best size ({score.size:,})"
         if score.tried is not None:
             counted = f"{int(score.tried[last]):,} tokens"
-            size = f"the paper counts {counted}, the embedding table gets {size} rows"
-        return [
-            f"the best size is the last one tried ({size}), so the list of sizes decided, not the "
-            "data"
-        ]
+            best = (
+                f"the best size, {counted} as the paper counts and {score.size:,} rows of the "
+                "embedding table,"
+            )
+        return [f"{best} is the last one tried, so the list of sizes decided, not the data"]
     return []

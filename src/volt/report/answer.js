@@ -39,6 +39,10 @@ const VoltAnswer = (() => {
       return;
     }
     const repeated = answer.criteria.some((one) => one.parts);
+    const quality = learned.quality, decided = answer.criteria.some((one) => one.name === learned.criterion);
+    const reached = quality ? Math.max(...quality.sizes.filter((_, i) => quality.scores[i] !== null)) : Infinity;
+    say("criteria-lead", (decided ? `${learned.criterion} decided; the others are information.` : "The size was given; these are information.") +
+      (learned.choices.some((one) => one.size > reached) ? ` Quality is measured on parts of the text, which give at most ${whole(reached)} tokens; criteria that read the whole text know larger sizes, too.` : ""));
     find("criteria").tHead.rows[0].cells[2].hidden = !repeated;
     find("criteria").tBodies[0].append(...answer.criteria.map((one) => make("tr", [
       make("th", one.name, { scope: "row" }),

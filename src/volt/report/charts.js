@@ -49,8 +49,15 @@ const VoltCharts = (() => {
   const logSize = (domain, labels) => ({
     field: "size", type: "quantitative", scale: { type: "log", domain, nice: false },
     axis: { title: labels ? "size in tokens (log scale)" : null, grid: false,
-      format: "~s", labels, ticks: labels, tickCount: 8, labelOverlap: true, labelBound: true },
+      format: "~s", labels, ticks: labels, values: roundSizes(domain), labelOverlap: true, labelBound: true },
   });
+  // 1, 2 and 5 times the powers of ten: few enough for a phone. A short axis needs them all.
+  function roundSizes([low, high]) {
+    const parts = high / low < 8 ? [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9] : [1, 2, 5];
+    const found = [];
+    for (let unit = 1; unit <= high; unit *= 10) found.push(...parts.map((part) => part * unit));
+    return found.filter((size) => size >= low && size <= high);
+  }
   const marker = (domain) => ({
     data: { values: [{}] },
     mark: { type: "rule", strokeWidth: 2, opacity: 0.9, color: colors().ink },

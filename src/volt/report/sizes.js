@@ -196,7 +196,7 @@ const VoltSizes = (() => {
       [perLine ? "tokens per line" : "tokens", perLine ? fixed(row.length) : whole(row.used)],
       words > 0 && ["tokens per word", fixed(row.used / words), "words between spaces"],
       ["embedding parameters", (row.size * model.width / 1e6).toLocaleString("en-US", { maximumFractionDigits: 3 }), `million, width ${whole(model.width)}`],
-      curve.one_token_words && ["coverage", percent(curve.one_token_words[i]), "of the words that the pre-tokenizer cuts are one token"],
+      curve.one_token_words && ["kept whole", percent(curve.one_token_words[i]), "of what the pre-tokenizer cuts: words, numbers, punctuation"],
       curve.frequent && ["seen 100 times or more", percent(curve.frequent[i] / Math.max(1, row.size - curve.size[0])), "of the merged tokens"],
     ]);
   }

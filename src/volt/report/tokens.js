@@ -70,7 +70,8 @@ const VoltTokens = (() => {
     const named = Object.entries(data.typical || {}).map(([name, list]) =>
       group(visible(name).replaceAll("␣", " "), list.map((id) => tokens[ids ? ids.indexOf(id) : id]).filter((token) => token)));
     say("look-lead", `␣ is a space, ⏎ a line end, ⇥ a tab. Point at a token for its id and how often the text has it.` +
-      (unseen.length ? ` ${whole(unseen.length)} of ${whole(long.length)} longer tokens never appear: they only serve to build longer ones${residues(unseen)}.` : ""));
+      (data.residues ? ` ${plural(data.residues, "token is a residue", "tokens are residues")}: made on the way to longer ones, never in the output.`
+        : unseen.length ? ` The text never has ${whole(unseen.length)} of ${whole(long.length)} longer tokens.` : ""));
     find("look-lists").append(...[
       group("Commonest", by(seen, often)),
       group("Longest", by(long, (token) => -token.length, often)),
@@ -81,7 +82,5 @@ const VoltTokens = (() => {
     find("look-named").append(make("h3", data.choices && data.choices.languages ? "Typical of each language" : "Typical of each file"),
       make("p", "What one has far more often than the others.", { class: "mark" }), make("div", named.filter((one) => one), { class: "pair small" }));
   }
-  const residues = (unseen) => (data.residues && data.residues === unseen.length ? " (residues)" : "");
-
   return { ids, isText, packed, pool, rule, section, shown, shownText, size, tokens };
 })();

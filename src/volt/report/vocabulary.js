@@ -26,7 +26,8 @@ const VoltVocabulary = (() => {
     say("vocabulary-lead", (ids ? `${data.shortened} Of ${whole(size)} tokens there are listed: ` : "") + `${kinds.map((kind) => plural(count(kind), `${named(kind)} token`)).join(", ")}. ` +
       (data.scaffolds ? `${plural(data.scaffolds, "scaffold")}: not chosen, but others are made from them. ` : "") +
       (hidden ? `${whole(hidden)} more are hidden: merged on the way, never put out. ` : "") +
-      (unused ? `${whole(unused)} never appear in the text${data.residues === undefined || data.residues === null ? "" : `, ${whole(data.residues)} of them residues: made on the way to longer tokens, never in the output`}. ` : "") +
+      (data.residues ? `${plural(data.residues, "token is a residue", "tokens are residues")}: made on the way to longer ones, never in the output. `
+        : unused ? `The text never has ${whole(unused)} of them. ` : "") +
       (unreachable ? `${whole(unreachable)} are unreachable: their own text is cut otherwise. ` : "") +
       `Words are cut by ${rule.pretokenizer}, ${merges ? `tokens merge by the rule ${rule.merge_rule}` : `tokens are looked up (${rule.encoding})`}. ␣ is a space, ⏎ a line end.`);
     const select = find("kind");
@@ -138,7 +139,8 @@ const VoltVocabulary = (() => {
     const merged = tokens.filter((token) => token.kind === "merged");
     if (bpe ? bpe.shared === bpe.same : data.choices && data.choices.overlap_with_bpe === 1) {
       const number = ids ? "" : `${whole(merged.length)} `; // not all of them are here
-      say("overlap-lead", `The same: the ${number}merged tokens are the first ${number}merges of BPE.`);
+      find("overlap-title").hidden = true; // there is nothing to set side by side
+      say("overlap-lead", `The ${number}merged tokens are the first ${number}merges of plain BPE.`);
       return;
     }
     if (!bpe) {
