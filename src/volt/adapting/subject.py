@@ -44,6 +44,7 @@ from volt.foreign.engine_choice import open_engine
 from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.formats.detect import REFITTED
 from volt.formats.exchange import check_pattern
+from volt.formats.huggingface.folder import names_after, renumbering_class
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.check import measure
 from volt.tokenizing.signature import sign, words_fields
@@ -307,6 +308,8 @@ def open_model(
     """The checkpoint, if the tokenizer in its folder has the tokens of this one."""
     vocabulary = original.vocabulary
     checkpoint = open_checkpoint(model, len(vocabulary))
+    if original.form == "sentencepiece" and original.path is not None:
+        _check_numbers(original, checkpoint.folder)
     file = next((checkpoint.folder / name for name in MODEL_TOKENIZERS
                  if (checkpoint.folder / name).exists()), None)  # fmt: skip
     if file is None:
@@ -332,6 +335,25 @@ def open_model(
                 "given: it is not the tokenizer of this model"
             )
     return checkpoint
+
+
+def _check_numbers(original: Original, model: Path) -> None:
+    """An error if the model does not number its rows as the SentencePiece model its pieces."""
+    folder = original.folder
+    kind = renumbering_class(folder) or renumbering_class(model)
+    if kind is not None:
+        raise InputError(
+            f"{original.path}: {kind} of transformers numbers its pieces in another way, and so "
+            "does the model. Name a tokenizer.json instead, which transformers writes: "
+            "AutoTokenizer.from_pretrained(folder).save_pretrained(new)"
+        )
+    if original.path != folder and original.engine is not None:
+        later = names_after(folder, [name or "" for name in original.engine.names])
+        if later and folder.resolve() == model.resolve():
+            raise InputError(
+                f"{original.path}: files beside it add tokens after its pieces: name the folder, "
+                f"{folder}"
+            )
 
 
 def _quoted(text: str | None) -> str:

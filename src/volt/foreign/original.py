@@ -24,6 +24,8 @@ from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 from volt.tokenizing.volt_json import load_vocabulary
 
+OF_TRANSFORMERS = ("sentencepiece", "gpt2", "bert")
+"""Kinds of files that transformers reads as the settings beside them say."""
 AnyTokenizer = str | os.PathLike[str] | Vocabulary | Tokenizer
 
 
@@ -86,16 +88,23 @@ class Original:
 
     def model_files(self, vocabulary: Vocabulary, change: Change, model: Path) -> dict[str, bytes]:
         """The rewritten files, for the folder of the model that was in `model`; none where volt
-        has to write a tokenizer.json, because its library reads no such files."""
+        has to write a tokenizer.json, because nothing says how transformers reads the files."""
         if self.engine is None or self.path is None:
             return {}
         files = self.rewritten(vocabulary, change)
-        if self.form == "sentencepiece" and (model / "tokenizer.model").exists():
-            place = self.path if self.path.is_dir() else self.path.parent
-            if place.resolve() == model.resolve():  # its own tokenizer, with the settings beside it
-                files = {**renumbered_beside(model, change), **files}
-        whole = self.form == "sentencepiece" and CONFIG in files
-        return files if whole or self.form == "hf" or not self.exact else {}
+        if self.form == "hf" or not self.exact:
+            return files
+        is_own = self.folder.resolve() == model.resolve()
+        if is_own and self.form == "sentencepiece":  # it may be named by itself
+            files = {**renumbered_beside(model, change), **files}
+        has_settings = CONFIG in files and (is_own or not (model / CONFIG).exists())
+        return files if has_settings and self.form in OF_TRANSFORMERS else {}
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        assert self.path is not None
+        return self.path if self.path.is_dir() else self.path.parent
 
     def changed(self, change: Change) -> Engine:
         """The engine that runs the rewritten files."""

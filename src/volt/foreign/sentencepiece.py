@@ -16,7 +16,7 @@ from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
 from volt.foreign.huggingface import cut_at_marks, renumbered_beside
 from volt.foreign.inner import Inner, looking_up, merging, word_model
-from volt.formats.huggingface.folder import names_after
+from volt.formats.huggingface.folder import names_after, renumbering_class
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import (
     BPE,
@@ -72,6 +72,11 @@ class SentencePieceModel(Engine):
 
     def _add(self, folder: Path) -> None:
         """Tokens that the files beside the model add after its pieces."""
+        if (kind := renumbering_class(folder)) is not None:
+            self.messages.append(
+                f"ids are those of {self.file_name}; {kind} of transformers numbers its pieces in "
+                "another way"
+            )
         found = names_after(folder, [piece.piece for piece in self.proto.pieces])
         if not found:
             return

@@ -30,6 +30,9 @@ ROLE_ORDER = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 """In this order transformers adds tokens that only its settings name."""
 NUMBERS_PIECES = ("Llama", "CodeLlama", "Gemma")
 """Classes whose ids are those of the SentencePiece model; others put tokens between."""
+RENUMBERS = ("XLMRoberta", "Camembert", "MBart", "MBart50", "Nllb", "SeamlessM4T", "XGLM", "PLBart",
+             "MLuke", "Bartpho", "Pegasus")  # fmt: skip
+"""Classes that give the pieces of a SentencePiece model other ids than the model does."""
 ADDED_BY_CLASS = {
     "LlamaTokenizer": "bos", "CodeLlamaTokenizer": "bos", "GemmaTokenizer": "bos",
     "T5Tokenizer": "eos",
@@ -258,6 +261,12 @@ def names_after(folder: Path, pieces: list[str]) -> dict[int, dict[str, Any]]:
         new = [one for one in named_by_roles(folder) if one["content"] not in own]
         found |= dict(enumerate(new, max([len(pieces), *(number + 1 for number in found)])))
     return dict(sorted(found.items()))
+
+
+def renumbering_class(folder: Path) -> str | None:
+    """The class that the settings name, if its ids are not those of the SentencePiece model."""
+    settings = settings_of(folder, CONFIG)
+    return str(settings["tokenizer_class"]) if class_of(settings) in RENUMBERS else None
 
 
 def settings_of(folder: Path, *names: str) -> dict[str, Any]:
