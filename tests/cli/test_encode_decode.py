@@ -226,12 +226,12 @@ def test_threads_change_nothing(metaspace, tmp_path):
 
 def test_special_tokens_have_to_be_allowed(metaspace):
     text = b"<s>the low</s>\n"
-    for option, expected in (([], 0), (["--allow-special", "<s>,</s>"], 2)):
+    for option, expected in (([], 0), (["--allowed-special", "<s>,</s>"], 2)):
         result = run("encode", "-m", metaspace, *option, input=text)
         words = result.stdout.decode().split()
         assert words.count("<s>") + words.count("</s>") == expected
         assert run("decode", "-m", metaspace, input=result.stdout).stdout == text
-    assert run("encode", "-m", metaspace, "--allow-special", "all", input=text).stdout == (
+    assert run("encode", "-m", metaspace, "--allowed-special", "all", input=text).stdout == (
         result.stdout
     )
     skipped = run("decode", "-m", metaspace, "--skip-special", input=b"<s> \xe2\x96\x81 </s>\n")
@@ -253,7 +253,7 @@ def test_dropout_is_repeatable(metaspace):
     ("arguments", "text", "message"),
     [
         (["encode", "--as", "npy"], b"", "name the first with -o"),
-        (["encode", "--allow-special", "<nope>"], b"", "<nope>"),
+        (["encode", "--allowed-special", "<nope>"], b"", "<nope>"),
         (["encode"], b"low\n\xff\n", "stdin, line 2: invalid UTF-8 (byte 0xFF at offset 4)"),
         (["encode"], b"\xff\n", "convert it (iconv -t UTF-8)"),
         (["decode", "--as", "npy", __file__], b"", "is not a NumPy file of numbers as volt"),
@@ -315,6 +315,21 @@ def test_npy_has_no_eos(metaspace, tmp_path):
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"text", "ids.npy", "ids.offsets.npy"}
     assert len(np.load(tmp_path / "ids.offsets.npy")) == 4
+
+
+def test_token_files_say_their_numbers_what_is_beside_them_and_what_resume_keeps(
+    metaspace, tmp_path
+):
+    (tmp_path / "text").write_text("low low\n")
+    arguments = ["-m", metaspace, tmp_path / "text", "--resume", "-o", tmp_path / "x.bin"]
+    said = " ".join(run("encode", *arguments, "--as", "bin").stderr.decode().split())
+    assert "goes on after the last whole piece (64 MiB of lines," in said
+    assert "what came after it is encoded again" in said
+    assert "(uint16)" in said
+    table = f"wrote {tmp_path / 'token_bytes.npy'}: bytes of text per token, the same for all files"
+    assert table in said
+    shown = " ".join(run("encode", "--help").stdout.decode().split())
+    assert "npy has 32 bits per id, other token files 16 where ids fit" in shown
 
 
 def test_a_missing_or_damaged_vocabulary(tmp_path):

@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import os
 import re
@@ -426,6 +427,29 @@ def test_files_of_a_tokenizer_in_a_folder_are_skipped_with_a_warning(tmp_path):
         assert [Path(one.name).name for one in find_inputs(tmp_path)] == ["a.json", "notes.txt"]
     (tmp_path / "hf" / "tokenizer.json").unlink()  # merges.txt may be anybody's
     assert len(find_inputs(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_tokenizer_that_is_named_is_not_read_as_text(tmp_path, compact):
+    """Its JSON would be learned, and nobody would notice."""
+    (tmp_path / "out").mkdir()
+    vocabulary = volt.learn([["low lower lowest flow blow"] * 30], size=278).vocabulary
+    vocabulary.save(tmp_path / "out" / "volt.json")
+    volt.export(vocabulary, "hf", tmp_path / "hf.json")
+    if compact:
+        whole = json.loads((tmp_path / "hf.json").read_text(encoding="utf-8"))
+        (tmp_path / "hf.json").write_text(json.dumps(whole), encoding="utf-8")
+    for name, what in (("hf.json", "a tokenizer.json"), ("out/volt.json", "a file of volt")):
+        path = tmp_path / name
+        with pytest.raises(InputError, match=f"{name}: {what}, not text; to read its JSON as text"):
+            volt.count(path)
+        assert volt.count(path, input_format="text").totals.words > 0
+    # Below a folder it may belong to somebody's program.
+    (tmp_path / "code").mkdir()
+    (tmp_path / "hf.json").rename(tmp_path / "code" / "fixture.json")
+    assert len(find_inputs(tmp_path / "code")) == 1
+    (tmp_path / "settings.json").write_text('{"version": "1", "name": "text"}')
+    assert volt.count(tmp_path / "settings.json").totals.words > 0
 
 
 def test_a_folder_of_nothing_but_results_is_no_corpus(tmp_path):

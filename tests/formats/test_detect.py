@@ -2,6 +2,7 @@
 
 import pytest
 
+import volt
 from volt.base.errors import InputError
 from volt.formats.detect import identify
 
@@ -19,3 +20,12 @@ def test_the_list_beside_a_sentencepiece_model_is_called_that(tmp_path):
         (tmp_path / f"{kind}.model").unlink()
         with pytest.raises(InputError, match=r"for people to read; .* name the \.model"):
             identify(tmp_path / f"{kind}.vocab")
+
+
+def test_a_dictionary_does_not_list_what_fairseq_adds(tmp_path):
+    (tmp_path / "dict.txt").write_text("<unk> 0\nthe 12\n")
+    with pytest.raises(volt.InputError, match=r"line 1: '<unk>' is a token that fairseq adds by"):
+        volt.import_vocabulary(tmp_path / "dict.txt")
+    (tmp_path / "dict.txt").write_text("▁the 12\n▁the 12\n", encoding="utf-8")
+    with pytest.raises(volt.InputError, match=r"line 2: '▁the' is there already"):
+        volt.import_vocabulary(tmp_path / "dict.txt")

@@ -22,6 +22,7 @@ NOT_WITH_SPARK = (
 
 
 TEXT_FORMS = get_args(TextForm)
+TABLE = ": bytes of text per token, the same for all files of this vocabulary"
 
 
 def forms() -> tuple[str, ...]:
@@ -33,7 +34,10 @@ def forms() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class IdForm(Settings, group="Output"):
-    form: str = option("tokens", "How ids are written", one_of(forms), flag="as")
+    form: str = option(
+        "tokens", "How ids are written; npy has 32 bits per id, other token files 16 where ids fit",
+        one_of(forms), flag="as",
+    )  # fmt: skip
     document_eos: bool = option(True, "Token files except npy: put eos after every document.")
     resume: bool = option(
         False, "Token files: keep what is done if the run is stopped, and go on with it."
@@ -114,10 +118,14 @@ def _one_field(fields: Sequence[str]) -> str:
 def _write_files(
     tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], target: File, quiet: bool
 ) -> None:
-    from volt.tokenizing.training_files import TRAINING_FORMS
+    from volt.tokenizing.training_files import TOKEN_BYTES, TRAINING_FORMS
 
     if options["resume"]:
-        say(quiet, "if this is stopped, the same command goes on with what is done")
+        say(
+            quiet,
+            "if this is stopped, the same command goes on after the last whole piece (64 MiB of "
+            "lines, a row group of Parquet, or a file); what came after it is encoded again",
+        )
     found = volt.encode_to_files(
         tokenizer, inputs.files, target.output or "", force=target.force, **options
     )
@@ -127,7 +135,7 @@ def _write_files(
         quiet,
         *([f"{plural(found.kept, 'text')} had been done before"] if found.kept else []),
         f"{tokens} ({found.dtype}) of {texts}{after}",
-        *(f"wrote {file}" for file in found.files),
+        *(f"wrote {file}{TABLE if file.name == TOKEN_BYTES else ''}" for file in found.files),
         f"read it in Python: {TRAINING_FORMS[options['form']].reader(found)}",
     )
 

@@ -13,7 +13,7 @@ import re
 import stat
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -47,6 +47,7 @@ from volt.counting.records import (
     form_by_content,
     form_by_name,
     saved_data_set,
+    tokenizer_by_content,
 )
 from volt.counting.remote import files_at, is_url, open_url, url_size
 from volt.settings import Weight
@@ -274,11 +275,12 @@ def _find(
     name, heavy = f"text {number}", Fraction(1) if weight is None else weight
     if isinstance(item, TextInput):
         yield item if weight is None else replace(item, weight=weight)
-    elif isinstance(item, (str, os.PathLike)):
-        yield from _as_records(_find_path(os.fspath(item), glob, weight), records)
-    elif isinstance(item, Files):
-        for one in item:
-            yield from _as_records(_find_path(os.fspath(one), glob, weight), records)
+    elif isinstance(item, (str, os.PathLike, Files)):
+        for one in item if isinstance(item, Files) else [item]:
+            found = _find_path(os.fspath(one), glob, weight)
+            if records.form == "auto" and not os.path.isdir(one):  # noqa: PTH112
+                _refuse_tokenizers(found)
+            yield from _as_records(found, records)
     elif isinstance(item, (list, tuple)) and any(isinstance(one, os.PathLike) for one in item):
         for one in item:
             yield from _find(one, number, glob, weight, records)
@@ -308,6 +310,20 @@ def _as_records(found: Iterable[TextInput], records: RecordOptions) -> Iterator[
         else:
             batches = partial(open_records, one, form, records)
             yield replace(one, batches=batches, form=form, records=records)
+
+
+def _refuse_tokenizers(named: Sequence[TextInput]) -> None:
+    """An error if a file that was named is a tokenizer: its JSON would be learned as text."""
+    for one in named:
+        if one.path is None or not one.path.is_file() or one.path.suffix != ".json":
+            continue
+        with one.open_file() as stream:
+            what = tokenizer_by_content(cast(io.BufferedReader, stream).read(HEAD))
+        if what:
+            raise InputError(
+                f"{one.name}: {what}, not text; to read its JSON as text all the same: "
+                "`input_format=text`"
+            )
 
 
 def _form_of(one: TextInput, records: RecordOptions) -> str | None:

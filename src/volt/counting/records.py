@@ -37,6 +37,11 @@ COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd|deflate|snappy|lz4)$", re.IGNORE
 REPLACED = ", replace what is not UTF-8 with `on_invalid='replace'`"
 NO_LISTS = "lists are not read: flatten them first, to one text per record"
 SURROGATE = re.compile("[\ud800-\udfff]")
+TOKENIZERS = (
+    (re.compile(rb'\s*\{\s*"version"\s*:\s*"[^"]*"\s*,\s*"truncation"\s*:'), "a tokenizer.json"),
+    (re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"volt"\s*:'), "a file of volt"),
+)
+"""How tokenizers begin that are JSON, and what they are called."""
 PAIR = re.compile(rb"[^\t\n]+\t[0-9]{1,18}\r?")
 """A line of SentencePiece's TSV."""
 
@@ -59,6 +64,11 @@ def form_by_content(named: str, head: bytes, fields: Sequence[str]) -> str:
     if named == "json":
         return _form_of_json(head, fields)
     return named
+
+
+def tokenizer_by_content(head: bytes) -> str:
+    """What a JSON file is by its first bytes, if it is a tokenizer and not text; else empty."""
+    return next((what for start, what in TOKENIZERS if start.match(head)), "")
 
 
 def _looks_like_pairs(head: bytes) -> bool:

@@ -80,7 +80,12 @@ def read(path: Path) -> Parsed:
         frequency = parsed_count(count)
         if not text or frequency is None:
             raise empty.fail(f"line {number}: {line[:60]!r} is not a token with its count")
-        if text in counts or text in BUILT_IN:
+        if text in BUILT_IN:
+            raise empty.fail(
+                f"line {number}: {text!r} is a token that fairseq adds by itself: a dictionary of "
+                "fairseq does not list it"
+            )
+        if text in counts:
             raise empty.fail(f"line {number}: {text[:60]!r} is there already")
         counts[text] = frequency
     parsed = from_list(str(path), "fairseq", [*BUILT_IN, *counts])

@@ -485,7 +485,7 @@ class EncodeSettings(InputSettings, group="Tokens"):
         one_of(units), group="Input", default_words="as the vocabulary reads text",
     )  # fmt: skip
     allowed_special: Literal["all"] | Collection[str] = option(
-        (), 'Special tokens that may occur in the text, or "all".', listed(), flag="allow-special"
+        (), 'Special tokens that may occur in the text, or "all".', listed()
     )
     dropout: float = option(0.0, "Skip merges with this probability (BPE-dropout).", number(0, 1))
     seed: int = option(0, "Random seed for dropout.", whole(0))
