@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +77,17 @@ class Change:
     @property
     def size(self) -> int:
         return self.kept + len(self.added)
+
+    def spelled(self, spell: Callable[[str], str]) -> Change:
+        """The same with tokens as `spell` writes them."""
+
+        def both(pair: tuple[str, str]) -> tuple[str, str]:
+            return spell(pair[0]), spell(pair[1])
+
+        added = [replace(one, text=spell(one.text), pairs=tuple(map(both, one.pairs)))
+                 for one in self.added]  # fmt: skip
+        rerouted = {both(old): both(new) for old, new in self.rerouted.items()}
+        return replace(self, added=added, rerouted=rerouted)
 
     def new_id(self, number: Any, where: str) -> int:
         if type(number) is not int or not 0 <= number < len(self.id_map):

@@ -38,6 +38,7 @@ from volt.formats.huggingface.folder import (
     with_beside,
 )
 from volt.formats.reasons import UNKNOWN_PENALTY
+from volt.tokenizing.merge_pairs import Pair
 from volt.tokenizing.schemas import TOKEN_IDS
 
 GENERATION = "generation_config.json"
@@ -207,17 +208,15 @@ class HuggingFace(Engine):
                     "can't be refitted or extended"
                 )
             suffix = model.get("end_of_word_suffix") or ""
-            if suffix not in ("", END_MARK):
-                raise SettingsError(
-                    f"{self.name}: model.end_of_word_suffix: {suffix!r}; refit and extend know "
-                    f"{END_MARK!r}"
-                )
             listed_pairs = (one.split(" ") if isinstance(one, str) else one
                             for one in model["merges"])  # fmt: skip
             pairs = [(left, right) for left, right in listed_pairs]
+            names = self.names
+            if suffix not in ("", END_MARK):
+                names, pairs = self._with_end_marks(names, pairs, suffix)
             found = merging(
-                self.names, self.named, pairs=pairs, byte_level=not suffix and self.byte_level,
-                suffix=suffix, unknown_id=self.unknown_id, byte_ids=self.byte_ids,
+                names, self.named, pairs=pairs, byte_level=not suffix and self.byte_level,
+                suffix=suffix and END_MARK, unknown_id=self.unknown_id, byte_ids=self.byte_ids,
                 fuse_unknown=bool(model.get("fuse_unk")),
                 whole_words=bool(model.get("ignore_merges")),
             )  # fmt: skip
@@ -243,6 +242,30 @@ class HuggingFace(Engine):
             )  # fmt: skip
         return word_model(self.names, self.named, self.unknown_id)
 
+    def _with_end_marks(
+        self, names: Sequence[str | None], pairs: Sequence[Pair], suffix: str
+    ) -> tuple[list[str | None], list[Pair]]:
+        """Names and merges with `</w>` where the file has another mark at the end of words."""
+        unclear = next((name for name in names if name is not None and END_MARK in name), None)
+        for left, right in pairs:
+            if right == suffix or (not right.endswith(suffix) and (left + right).endswith(suffix)):
+                unclear = left + right
+        if unclear is not None:
+            raise SettingsError(
+                f"{self.name}: model.end_of_word_suffix: {suffix!r}; whether the token "
+                f"{unclear[:40]!r} is the end of a word can't be told, so it can't be refitted or "
+                "extended"
+            )
+
+        def ended(name: str) -> str:
+            return name.removesuffix(suffix) + END_MARK if name.endswith(suffix) else name
+
+        made = {left + right for left, right in pairs}
+        fixed = {*self.named, self.unknown_id}
+        found = [name if name is None or (i in fixed and name not in made) else ended(name)
+                 for i, name in enumerate(names)]  # fmt: skip
+        return found, [(ended(left), ended(right)) for left, right in pairs]
+
     @cached_property
     def byte_level(self) -> bool:
         """Do its words consist of letters for bytes? A step named ByteLevel makes them."""
@@ -253,6 +276,12 @@ class HuggingFace(Engine):
     # -------------------------------------------------------------------------------------- write
 
     def rewrite(self, change: Change) -> dict[str, bytes]:
+        if (suffix := self.data["model"].get("end_of_word_suffix")) not in (None, "", END_MARK):
+            change = change.spelled(
+                lambda text: (
+                    text.removesuffix(END_MARK) + suffix if text.endswith(END_MARK) else text
+                )
+            )
         text = rewritten_json(self.text, self.data, self.model_type, self.names, change, self.name)
         files = {"tokenizer.json": text.encode()}
         if self.folder is not None:
