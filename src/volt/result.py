@@ -15,7 +15,7 @@ from volt.choosing.quality import Quality
 from volt.choosing.transport_problem import TransportSolution
 from volt.counting.counts import WordCounts
 from volt.proposing.base import Candidates
-from volt.proposing.curve import Curve
+from volt.proposing.curve import CURVE_ROWS, Curve
 from volt.proposing.proposal import SOURCES
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
@@ -23,8 +23,6 @@ from volt.tokenizing.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from volt.languages.table import LanguageTable
     from volt.report.plot import Shows
-
-CURVE_ROWS = 1000
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import random
+import re
 import shlex
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-FILES = ["generation_config.json", "id_map.npy", "refit.json", "signature.txt",
+FILES = ["curve.csv", "generation_config.json", "id_map.npy", "refit.json", "signature.txt",
          "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json",
          "volt.json"]  # fmt: skip
 
@@ -61,6 +62,9 @@ def test_refit(folder: Path, tmp_path: Path) -> None:
     saved = json.loads((tmp_path / "out" / "refit.json").read_text(encoding="utf-8"))
     assert saved["signature"] == told["signature"]
     assert volt.load(tmp_path / "out").vocabulary.signature == told["signature"]
+    page = page_data(load_material(tmp_path / "out"))  # whose charts need a curve
+    assert told["vocabulary_size"] in page["curve"]["size"]
+    assert page["source"] == {"name": "the tokenizer's own tokens", "exact": True}
 
 
 def test_the_same_bytes_for_any_threads_and_hash_seed(folder: Path, tmp_path: Path) -> None:
@@ -406,3 +410,16 @@ def test_info_counts_residues_on_a_text_and_says_so_without_one(
     row = volt.compare([file], tmp_path / "text").rows[0]
     assert json.loads(found.stdout)["residues"] == row.residues is not None
     assert "are counted on" not in found.stdout
+
+
+def test_what_is_spelled_in_bytes_is_not_called_unknown(tmp_path: Path) -> None:
+    """In `compare` unknown text is lost, and text in bytes is not."""
+    vocabulary = volt.learn([["low lower lowest flow blow"] * 30], size=278).vocabulary
+    vocabulary.save(tmp_path / "volt.json")
+    (tmp_path / "text").write_text("low lower \u65e5\u672c\n" * 30, encoding="utf-8")
+    done = run("refit", tmp_path / "volt.json", "--on", tmp_path / "text", "--size", "274",
+               "-o", tmp_path / "out")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    share = r"\d+\.\d{3}%"
+    said = rf"\nfor characters it lacks: {share} -> {share} of the tokens \(<unk>, or single bytes"
+    assert re.search(said, done.stderr), done.stderr

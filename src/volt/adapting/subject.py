@@ -45,6 +45,7 @@ from volt.foreign.original import AnyTokenizer, Original, open_original
 from volt.formats.detect import REFITTED
 from volt.formats.exchange import check_pattern
 from volt.formats.huggingface.folder import names_after, renumbering_class
+from volt.proposing.curve import CURVE_ROWS
 from volt.proposing.tokens import Kind, Token
 from volt.tokenizing.check import measure
 from volt.tokenizing.signature import sign, words_fields
@@ -118,9 +119,9 @@ class RefitResult:
         }  # fmt: skip
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> list[str]:
-        """Write id_map.npy, refit.json, signature.txt, the tokenizer in the format it came in,
-        volt.json if volt encodes as it does, and below model/ the checkpoint, if tokens came or
-        went; all or nothing. What to know about the files."""
+        """Write id_map.npy, refit.json, signature.txt, curve.csv if quality chose the size, the
+        tokenizer in the format it came in, volt.json if volt encodes as it does, and below model/
+        the checkpoint, if tokens came or went; all or nothing. What to know about the files."""
         with atomic_folder(folder, force=force) as temporary:
             if self.original.exact:
                 self.vocabulary.save(temporary / "volt.json")
@@ -128,10 +129,14 @@ class RefitResult:
                 write_array(stream, self.id_map)
             signature = self.vocabulary.signature + "\n"
             (temporary / "signature.txt").write_text(signature, encoding="utf-8")
+            if self.choice is not None and self.choice.quality is not None:  # for the page
+                curve = self.choice.candidates.curve
+                rows = {*curve.spread(CURVE_ROWS).tolist(), curve.at_size(self.choice.size)}
+                curve.save(temporary / "curve.csv", sorted(rows))
             if self.parts:
                 first = len(self.vocabulary) - len(self.parts)
-                rows = (f'"{first + i}": {parts}' for i, parts in enumerate(self.parts))
-                text = "{\n" + ",\n".join(rows) + "\n}\n"
+                lines = (f'"{first + i}": {parts}' for i, parts in enumerate(self.parts))
+                text = "{\n" + ",\n".join(lines) + "\n}\n"
                 (temporary / "parts.json").write_text(text, encoding="utf-8")
             messages = self.original.files(self.vocabulary, self.change, temporary)
             messages = [*messages, *self._other_forms(temporary)]

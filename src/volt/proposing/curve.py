@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from volt.base.errors import SettingsError
 from volt.base.output import write_file
 
+CURVE_ROWS = 1000
+"""About as many rows of it are saved with a result."""
 FREQUENT = 100
 """A type seen this often counts as frequent (Gowda & May 2020)."""
 

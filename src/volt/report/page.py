@@ -79,6 +79,9 @@ def load_material(folder: Path) -> Material:
         report = load_report(folder / "report.json")
     elif (folder / "curve.csv").exists():
         report = {"curve": _read_curve(folder / "curve.csv")}
+        if (folder / "refit.json").exists():
+            exact = vocabulary.look_up is None
+            report["source"] = {"name": "the tokenizer's own tokens", "exact": exact}
     return Material(vocabulary, choices, report)
 
 

@@ -50,7 +50,7 @@ const VoltPaper = (() => {
   function curveSection() {
     if (!rows.length) {
       find("paper-body").hidden = true;
-      say("paper-lead", "This folder has no curve: the vocabulary was not learned here.");
+      say("paper-lead", "This folder has no curve: no size was chosen, or the vocabulary was not learned here.");
       return;
     }
     say("paper-lead", `The method of the VOLT paper solves a transport problem at a list of sizes, S. H is the entropy of the tokens over their mean length (${data.length === "types" ? "of the token types, as in the paper" : "in the text"}): lower is more certain text per character. ` +

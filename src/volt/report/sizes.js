@@ -225,7 +225,7 @@ const VoltSizes = (() => {
   function section() {
     if (!rows.length) {
       find("sizes-body").hidden = true;
-      say("sizes-lead", "This folder has no curve: the vocabulary was not learned here.");
+      say("sizes-lead", "This folder has no curve: no size was chosen, or the vocabulary was not learned here.");
       return;
     }
     say("sizes-lead", (quality
