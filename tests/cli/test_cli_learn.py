@@ -115,7 +115,7 @@ def test_the_summary_on_stderr_is_a_screen_with_the_choice_and_what_to_do_next(j
     look = "look at: joint/report.html (the tokens, and what other sizes would lose)"
     assert f"written to joint: {files} {look} next: volt export" in folded
     assert lines[-2] == "next: volt export -m joint --to hf -o joint-hf"
-    assert lines[-1] == "  for other toolkits: --to sentencepiece, fairseq, marian, text"
+    assert lines[-1] == "  for other toolkits: --to sentencepiece (also for Marian), fairseq, text"
     assert "not parallel" not in err
     assert len(lines) <= 36
     assert max(map(len, lines)) <= 80

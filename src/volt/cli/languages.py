@@ -73,7 +73,7 @@ def table_lines(table: LanguageTable | None) -> list[str]:
         ("share", ">6.1%", lambda row: row.share),
         ("tok/word", ">8.3f", lambda row: row.tokens_per_word),
         ("tok/line", ">8.2f", lambda row: row.tokens_per_sentence),
-        ("1-token", ">7.1%", lambda row: row.single_token_words),
+        ("whole", ">6.1%", lambda row: row.single_token_words),
         *([("unknown", ">7,", lambda row: row.unknown_characters)] if unknown else []),
         ("parity", ">6.3f", lambda row: row.parity),
         *([("best", ">7,", lambda row: row.best_size)] if measured else []),
@@ -86,7 +86,7 @@ def table_lines(table: LanguageTable | None) -> list[str]:
     where = "the parallel text" if table.parallel else (
         "the texts, if they are translations"
     )  # fmt: skip
-    lines.append("tok/word, 1-token: words are those that the pre-tokenizer cuts")
+    lines.append("tok/word: words as the pre-tokenizer cuts them; whole: those that are one token")
     lines.append(f"parity: tokens for each token of {table.reference}, on {where}")
     if measured:
         lines.append("best: its own best size; loss: held-out bits per byte above that")

@@ -92,7 +92,8 @@ def _as_json(escape: str, code: str | None) -> str:
 FORMAT = Format(
     name="marian",
     toolkit="Marian",
-    description="A vocabulary for text that `volt encode` has encoded.",
+    description="A vocabulary for text that `volt encode` has encoded. To encode by itself, Marian "
+    "takes the model of `sentencepiece`.",
     writes="`.yml`",
     write=write,
     read=read,

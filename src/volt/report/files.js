@@ -11,7 +11,7 @@ const VoltFiles = (() => {
       find("languages").hidden = true;
       return;
     }
-    say("languages-lead", "Best size is where held-out quality is best for the language alone; lost is what this size costs it against that, in bits per byte. " +
+    say("languages-lead", "Best size is where held-out quality is best for the language alone; lost is what this size costs it against that, in bits per byte. Pieces are what the pre-tokenizer cuts: words, numbers, punctuation; kept whole are those that are one token. " +
       `Parity is tokens for each token of ${languages.reference}, on ${languages.parallel ? "the parallel text." : "the texts with as many lines: parity only if these are translations."}`);
     find("language-table").tBodies[0].append(...languages.rows.map((one) => make("tr", [
       make("th", one.code, { scope: "row" }),

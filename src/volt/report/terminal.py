@@ -56,8 +56,12 @@ def next_lines(vocabulary: Vocabulary, folder: Path, files: Sequence[str]) -> li
     name, form = next(iter(taking.items()))
     target = folder.with_name(f"{folder.name}-{form.example[0]}")
     command = f"volt export -m {quote(str(folder))} --to {name} -o {quote(str(target))}"
-    others = ", ".join([*taking][1:])
-    instead = [Line(f"  for other toolkits: --to {others}", indent=4)] if others else []
+    others = [one for one in taking if one != name]
+    if "sentencepiece" in others:  # whose model Marian reads, and encodes by itself
+        others = ["sentencepiece (also for Marian)" if one == "sentencepiece" else one
+                  for one in others if one != "marian"]  # fmt: skip
+    said = f"  for other toolkits: --to {', '.join(others)}"
+    instead = [Line(said, indent=4)] if others else []
     return [*lines, Line(f"next: {command}", "bold"), *instead]
 
 
