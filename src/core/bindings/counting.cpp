@@ -9,6 +9,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/convert.hpp"
 #include "counting/count.hpp"
+#include "counting/excerpt.hpp"
 #include "counting/word_file.hpp"
 #include "counting/words.hpp"
 
@@ -102,27 +103,23 @@ Array<uint64_t> hash_documents(nb::handle data, const ArrayIn<uint64_t>& ends, u
   return to_numpy(std::move(hashes));
 }
 
-Array<uint64_t> line_ends(nb::handle data) {
+nb::tuple taken_lines(nb::handle data, uint64_t first, unsigned level) {
   BufferView buffer(data);
-  std::vector<uint64_t> ends;
+  volt::TakenLines found;
   {
     Released release;
-    const uint8_t* const begin = buffer.data();
-    const uint8_t* const end = begin + buffer.size();
-    for (const uint8_t* p = begin; p < end;) {
-      p = volt::next_line_end(p, end);
-      if (p[-1] != '\n') break;  // the last one has no end
-      ends.push_back(static_cast<uint64_t>(p - begin));
-      if (ends.size() % 4096 == 0) volt::poll_now();
-    }
+    found = volt::take_lines(buffer.data(), buffer.data() + buffer.size(), first, level);
   }
-  return to_numpy(std::move(ends));
+  return nb::make_tuple(found.lines, found.complete, to_numpy(std::move(found.numbers)),
+                        to_numpy(std::move(found.begins)), to_numpy(std::move(found.ends)));
 }
 
 }  // namespace
 
 void register_counting(nb::module_& m) {
-  m.def("line_ends", &line_ends, "data"_a, "Where lines end, after the line feed.");
+  m.def("taken_lines", &taken_lines, "data"_a, "first"_a, "level"_a,
+        "The lines of an excerpt. Returns the number of lines that end in the data, how many bytes they are, and\n"
+        "the numbers, begins and ends of those that are taken; the first line has number `first`.");
 
   m.def("words_of", [](std::string_view text, const std::string& pretokenizer) {
     return volt::words_of(pretokenizer_of(pretokenizer), text);

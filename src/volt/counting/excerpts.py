@@ -7,7 +7,9 @@ It depends on the text alone, and no second reading is needed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,35 +76,43 @@ class Excerpting:
 
     def block(self, text: bytes | bytearray | memoryview) -> None:
         """A part of a text, which may begin and end in a line."""
-        view, ends = memoryview(text).cast("B"), _core.line_ends(text).view(np.int64)
-        if not len(ends):
+        view = memoryview(text).cast("B")
+        first = self._next
+        lines, complete, numbers, begins, ends = _core.taken_lines(text, first, self._level)
+        if not lines:
             if len(view):
                 self._open = _cut((self._open or b"") + bytes(view[: EXCERPT + 1]))
             return
-        starts, rest = np.concatenate([[0], ends[:-1]]), int(ends[-1])
-        if self._open is not None:
-            line = _cut(self._open + bytes(view[: min(int(ends[0]), EXCERPT + 1)]))
-            self._take([line], np.array([len(line)]))
-            starts, ends = starts[1:], ends[1:]
-        self._take(_Parts(view, starts, ends), ends - starts)
-        self._open = bytes(view[rest : rest + EXCERPT + 1]) if rest < len(view) else None
+        self._next += lines
+        sizes, before = (ends - begins).view(np.int64), b""
+        if self._open is not None and len(numbers) and int(numbers[0]) == first:
+            before = self._open
+            sizes[0] += len(before)
+        self._take(_Parts(view, begins, ends, before=before), numbers, sizes)
+        rest = view[complete : complete + EXCERPT + 1]
+        self._open = bytes(rest) if len(rest) else None
 
     def documents(self, found: Documents) -> None:
         """Whole documents."""
         view = memoryview(found.text).cast("B")
         ends, sizes = found.ends.astype(np.int64), found.sizes()
-        self._take(_Parts(view, ends - sizes, ends, b"\n"), sizes + 1)
+        self._take(_Parts(view, ends - sizes, ends, b"\n"), self._numbered(len(ends)), sizes + 1)
 
     def done(self) -> Excerpt:
         if self._open is not None:
-            self._take([self._open], np.array([len(self._open)]))
+            self._take([self._open], self._numbered(1), np.array([len(self._open)]))
             self._open = None
         return Excerpt(self._lines, np.array(self._numbers, np.uint64))
 
-    def _take(self, lines: list[bytes] | _Parts, sizes: NDArray[np.int64]) -> None:
-        """Lines that follow those before."""
-        numbers = np.arange(self._next, self._next + len(sizes), dtype=np.uint64)
-        self._next += len(sizes)
+    def _numbered(self, lines: int) -> NDArray[np.uint64]:
+        """The numbers of the next lines."""
+        self._next += lines
+        return np.arange(self._next - lines, self._next, dtype=np.uint64)
+
+    def _take(
+        self, lines: Sequence[bytes] | _Parts, numbers: NDArray[np.uint64], sizes: NDArray[np.int64]
+    ) -> None:
+        """Some of the lines that follow those before."""
         fits = np.flatnonzero(is_at(numbers, self._level) & (sizes <= EXCERPT))
         while self._is_too_much(sizes[fits]):
             self._level += 1
@@ -123,13 +133,17 @@ class _Parts:
     """Parts of a text, copied when they are asked for."""
 
     view: memoryview
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
+    starts: NDArray[np.integer[Any]]
+    ends: NDArray[np.integer[Any]]
     end: bytes = b""
     """What each ends with."""
+    before: bytes = b""
+    """What comes before the first."""
 
     def __getitem__(self, i: int) -> bytes:
         found = bytes(self.view[self.starts[i] : self.ends[i]])
+        if i == 0:
+            found = self.before + found
         return found if found.endswith(self.end) else found + self.end
 
 
