@@ -83,7 +83,7 @@ def test_committed_table_is_what_the_tool_writes(capsys):
             f"Python has Unicode {unicodedata.unidata_version}, the table {_core.unicode_version}"
         )
     tool.main()
-    committed = (ROOT / "src" / "core" / "unicode_tables.inc").read_text(encoding="utf-8")
+    committed = (ROOT / "src" / "core" / "base" / "unicode_tables.inc").read_text(encoding="utf-8")
     assert capsys.readouterr().out == committed
 
 
@@ -124,3 +124,13 @@ def test_every_pair_of_first_bytes_is_judged_as_python_does():
             for tail in (b"", b"\x80", b"\x80\x80", b"\xbf\xbf\x41"):
                 data = bytes([first, second]) + tail
                 assert _core.find_invalid_utf8(data) == python_position(data)
+                # Long text is looked at in blocks of 32 bytes: the same at every place of one.
+                before = (first + second) % 37
+                long = b"x" * before + data + "x\u00e9\u3042\U0001f600".encode() * 8
+                assert _core.find_invalid_utf8(long) == python_position(long)
+
+
+@given(st.lists(parts, min_size=8, max_size=40).map(b"".join), st.integers(0, 31))
+def test_the_first_invalid_byte_of_a_long_text(data, before):
+    data = "\u00e9".encode() * before + data
+    assert _core.find_invalid_utf8(data) == python_position(data)

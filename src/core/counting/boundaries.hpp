@@ -99,7 +99,7 @@ class KindReader {
     for (uint64_t left = longer & starts; left; left &= left - 1) {
       const int at = __builtin_ctzll(left);
       const Decoded d = decode(block.bytes + at);
-      const Kind kind = kind_of(d.code_point);
+      const Kind kind = kinds_.of(d.code_point);
       masks.of(kind) |= ((uint64_t{1} << d.bytes) - 1) << at;
       if (kind == kMark) masks.mark_start |= uint64_t{1} << at;
       if (at + d.bytes > 64) {
@@ -113,6 +113,7 @@ class KindReader {
   }
 
  private:
+  const KindTable<kind_of>& kinds_ = KindTable<kind_of>::get();
   const uint8_t *p_, *end_;
   bool lines_;
   uint32_t spilled_ = 0;

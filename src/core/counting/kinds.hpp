@@ -67,16 +67,20 @@ inline Kind deepseek_kind(uint32_t c) {
   }
 }
 
-// The kinds of one pre-tokenizer, by first byte where that is enough.
+// The kinds of one pre-tokenizer, by first byte where that is enough, else by code point.
 template <Kind (*kind_of)(uint32_t)>
 class KindTable {
  public:
   KindTable() {
     for (uint32_t byte = 0; byte < 256; ++byte) of_byte_[byte] = byte < 0x80 ? kind_of(byte) : kLonger;
+    for (uint32_t code_point = 0; code_point < kMany; ++code_point) of_code_point_[code_point] = kind_of(code_point);
   }
   static const KindTable& get() {
     static const KindTable table;
     return table;
+  }
+  Kind of(uint32_t code_point) const {
+    return code_point < kMany ? of_code_point_[code_point] : kind_of(code_point);
   }
   // Kind and length of the character at p.
   Kind at(const uint8_t* p, uint32_t& bytes) const {
@@ -87,7 +91,7 @@ class KindTable {
     }
     const Decoded d = decode(p);
     bytes = d.bytes;
-    return kind_of(d.code_point);
+    return of(d.code_point);
   }
   // The first character from p on that is of another kind.
   const uint8_t* run_end(const uint8_t* p, const uint8_t* end, Kind kind) const {
@@ -99,14 +103,16 @@ class KindTable {
       }
       if (next != kLonger) break;
       const Decoded d = decode(p);
-      if (kind_of(d.code_point) != kind) break;
+      if (of(d.code_point) != kind) break;
       p += d.bytes;
     }
     return p;
   }
 
  private:
+  static constexpr uint32_t kMany = 1 << 16;  // those of nearly all text
   std::array<Kind, 256> of_byte_;
+  std::array<Kind, kMany> of_code_point_;
 };
 
 }  // namespace volt

@@ -66,7 +66,7 @@ class WordCache {
   }
 
  private:
-  static constexpr size_t kFirstSlots = 1 << 9, kMostSlots = 1 << 17;
+  static constexpr size_t kFirstSlots = 1 << 9, kMostSlots = 1 << 19;
 
   Slot* bucket_of(uint64_t hash) { return &slots_[hash >> shift_ << 1]; }
   const Slot* bucket_of(uint64_t hash) const { return &slots_[hash >> shift_ << 1]; }

@@ -98,12 +98,13 @@ class Feeder:
                 continue
             if not offset and self.reads == "line":
                 _tell_crlf(name, buffer[:have])
-            consumed, _, invalid = self.encoder.feed(memoryview(buffer)[:have], got == 0)
+            consumed, ends, invalid = self.encoder.feed(memoryview(buffer)[:have], got == 0)
             if invalid >= 0:
                 line = lines + buffer.count(b"\n", 0, invalid) + 1
                 raise invalid_utf8(name, line, offset + invalid, buffer[invalid])
             yield
-            lines += buffer.count(b"\n", 0, consumed)
+            # Counting line ends again took 2.5% of the time.
+            lines += ends if self.reads == "line" else buffer.count(b"\n", 0, consumed)
             offset += consumed
             after_block(BlockEnd(offset, lines, int(got == 0)))
             if not got:
