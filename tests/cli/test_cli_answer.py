@@ -163,7 +163,7 @@ def test_a_given_size_is_measured_on_one_split(folder):
     err, found = learn(folder, "more", "--size", "500")
     assert check(folder, err, found) == "500 tokens: the size you gave"
     assert len(found["quality"]["splits"]) == 1
-    assert "parts of the text" not in err
+    assert "  repeated  " not in err
     assert "  auto      would choose " in err
 
 
