@@ -316,6 +316,7 @@ def test_random_unigram_models(tmp_path_factory, data, text, other):
     for one in texts:
         if before.unknown_id not in before.encode(one):
             assert len(after.encode(one)) <= len(before.encode(one)), one
+    assert {*after.encode(text)} & {*range(before.size, after.size)}, "no new token comes out"
 
 
 def random_word_piece(draw):
@@ -363,6 +364,7 @@ def test_random_word_pieces(tmp_path_factory, data, text, other):
     )
     if before.unknown_id not in before.encode(text):
         assert len(after.encode(text)) <= len(before.encode(text))
+    assert {*after.encode(text)} & {*range(before.size, after.size)}, "no new token comes out"
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "char", "word"])

@@ -173,6 +173,7 @@ def test_random_merges_are_refitted_and_extended(tmp_path_factory, seed, text, o
     after = original.changed(result.change)
     for one in texts:
         assert len(after.encode(one)) <= len(before.encode(one)), one
+    assert {*after.encode(text)} & {*range(before.size, after.size)}, "no new token comes out"
 
 
 def test_of_several_pairs_of_a_token_that_counts_which_text_uses():
