@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 import sentencepiece
 import tokenizers
@@ -21,6 +22,7 @@ from sentencepiece import sentencepiece_model_pb2
 import volt
 from volt.foreign.check_lines import built_in
 from volt.foreign.engine_choice import open_engine
+from volt.proposing.tokens import packed
 from volt.verification import verify_conversion
 
 PLAIN = [text for text in built_in() if "▁" not in text]
@@ -223,3 +225,24 @@ def test_a_unigram_piece_that_is_there_twice_is_named(tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps(data))
     with pytest.raises(volt.InputError, match=r"model\.vocab: '</s>' is there twice"):
         volt.import_vocabulary(tmp_path / "tokenizer.json")
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_columns_that_are_taken_over_are_those_of_the_tokens(indent, tmp_path):
+    data = json.loads(hugging_face("qwen2"))
+    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    for number, name in enumerate(["<später>", "<語>"], len(data["model"]["vocab"])):
+        data["added_tokens"].append({"id": number, "content": name, "special": True} | flags)
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(data, indent=indent))
+    columns = volt.import_vocabulary(path)[0].columns
+    text, offsets = packed([name.encode() for name in columns.texts])
+    assert columns.texts[-2:] == ["<später>", "<語>"]
+    assert np.array_equal(columns.packed[0], text)
+    assert np.array_equal(columns.packed[1], offsets)
+    for bad, why in (("\ud800", "surrogate"), ("x" * 1025, "more than 1,024")):
+        broken = json.loads(json.dumps(data))
+        broken["added_tokens"][-1]["content"] = bad
+        path.write_text(json.dumps(broken, indent=indent))
+        with pytest.raises(volt.InputError, match=why):
+            volt.import_vocabulary(path)
