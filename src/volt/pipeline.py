@@ -16,7 +16,7 @@ from volt.base.progress import Progress
 from volt.base.shown import plural
 from volt.base.workers import import_ahead
 from volt.choosing.choice import Choice, choose_size
-from volt.choosing.size_problem import SizeProblem, proposed
+from volt.choosing.size_problem import SizeProblem, first_split_ahead, proposed
 from volt.counting.count import counted, some_words
 from volt.counting.counts import WordCounts
 from volt.counting.inputs import Text
@@ -108,9 +108,10 @@ def _results(
     ladder: Collection[int] = (),
 ) -> list[LearnResult]:
     """Candidates, the choice, and a tokenizer; with a ladder, one for each of its sizes."""
-    found = proposed(counts, settings, threads, progress)
-    check_ladder(ladder, found)
-    choice = choose_size(SizeProblem.of(found, counts, settings, threads, progress))
+    with first_split_ahead(counts, settings, threads) as ahead:
+        found = proposed(counts, settings, threads - (ahead is not None), progress)
+        check_ladder(ladder, found)
+        choice = choose_size(SizeProblem.of(found, counts, settings, threads, progress, ahead))
     choices = [choice.at_size(size) for size in ladder] or [choice]
     return [_finish(one, counts, settings, threads) for one in choices]
 

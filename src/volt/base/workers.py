@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import _thread
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from threading import Lock
 from typing import TypeVar
@@ -76,6 +76,20 @@ def begin(task: Callable[[], Result]) -> Future[Result]:
     if start(run) is None:
         run()
     return future
+
+
+@contextmanager
+def meanwhile(task: Callable[[], Result]) -> Iterator[Future[Result]]:
+    """Run a task beside a block of code. After an error in the block its end is waited for, and a
+    signal stops it: no work goes on once the block is left."""
+    future = begin(task)
+    try:
+        yield future
+    except BaseException as error:
+        _stop_if([error])
+        with suppress(BaseException):
+            future.exception()
+        raise
 
 
 def _stop_if(errors: list[BaseException]) -> None:

@@ -337,7 +337,7 @@ def measure_quality(
             part = split(counts, one, settings.seed)
             if not len(part.learn):
                 continue
-            again = problem.again(part.learn)
+            again = problem.of_split(part)
             if not problem.first_split:
                 problem.first_split.append((part, again))
             if not found.exact:  # measured at its own sizes; as many pieces are as many rows
