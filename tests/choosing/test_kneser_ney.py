@@ -83,9 +83,25 @@ def test_wide_tokens_and_many_words(found, order, factor):
     assert_equal(corpus, factor, order, True)
 
 
-def test_a_model_too_wide_for_its_keys_is_refused():
+def test_a_number_that_no_token_has_is_refused():
     with pytest.raises(ValueError, match="too many tokens"):
         native_loss({(2**29, 1): (1, 1)}, 2**30, 6, True)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_gaps_between_the_numbers_of_tokens_do_not_matter(order):
+    generator = np.random.default_rng(order)
+    corpus = {
+        tuple(generator.integers(0, 40, generator.integers(1, 7)).tolist()): (
+            int(generator.integers(0, 20)),
+            int(generator.integers(0, 4)),
+        )
+        for _ in range(500)
+    }
+    numbers = np.cumsum(generator.integers(1, 100_000, 40)).tolist()
+    apart = {tuple(numbers[t] for t in word): counts for word, counts in corpus.items()}
+    for ends in (True, False):
+        assert native_loss(corpus, 50, order, ends) == native_loss(apart, 50, order, ends)
 
 
 def test_more_rows_cost_more():

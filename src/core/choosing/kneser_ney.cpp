@@ -119,15 +119,16 @@ class Model {
       return {sum_.value(), predicted_};
     }
     collect(first);
+    PollEvery pace(1 << 14);
     for (size_t bucket = 0; bucket < ends_.size(); ++bucket) {
-      poll_now();
+      pace.done(ends_[bucket] - begins_[bucket] + 1);
       reduce(bucket);
       if (order_ > 2) tally(2, begin(bucket), end(bucket));
     }
     fit_unigrams();
     for (unsigned k = 2; k <= order_; ++k) discount_[k] = discounts_[k].value();
     for (size_t bucket = 0; bucket < ends_.size(); ++bucket) {
-      poll_now();
+      pace.done(ends_[bucket] - begins_[bucket] + 1);
       score(2, begin(bucket), end(bucket));
     }
     return {sum_.value(), predicted_};
@@ -380,9 +381,21 @@ class Model {
 
 }  // namespace
 
-HeldOutLoss kneser_ney(const TokenWords& words, const KneserNeyOptions& options) {
-  const uint64_t size = words.offsets[words.words];
-  const size_t ids = size == 0 ? 0 : size_t{*std::max_element(words.tokens, words.tokens + size)} + 1;
+constexpr size_t kMostTokens = size_t{1} << 28;
+
+HeldOutLoss kneser_ney(const TokenWords& all, const KneserNeyOptions& options) {
+  const uint64_t size = all.offsets[all.words];
+  // The tokens that occur are numbered without gaps, in the same order: arrays with an item per token, and the
+  // loops over them, would be large where one language of many has few of all tokens.
+  const size_t most = size == 0 ? 0 : size_t{*std::max_element(all.tokens, all.tokens + size)} + 1;
+  if (most > kMostTokens) throw std::length_error("too many tokens for a model");
+  std::vector<uint32_t> number(most, 0);
+  for (uint64_t i = 0; i < size; ++i) number[all.tokens[i]] = 1;
+  uint32_t ids = 0;
+  for (uint32_t& one : number) one = one == 0 ? 0 : ids++;
+  HugeVector<uint32_t> tokens(size);
+  for (uint64_t i = 0; i < size; ++i) tokens[i] = number[all.tokens[i]];
+  const TokenWords words{tokens.data(), all.offsets, all.train, all.held, all.words};
   const unsigned bits = std::bit_width(ids + 1);
   const unsigned weight_bits = WeightTable::bits(words.words + ids + 1 + (size + words.words) / 2);
   const unsigned key_bits = bits * (options.order - 1) + weight_bits;

