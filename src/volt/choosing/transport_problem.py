@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -219,17 +220,17 @@ class TransportSolution:
     converged: bool
     """Whether both errors are within the tolerance that was asked for."""
 
-    @property
+    @cached_property
     def moved(self) -> float:
         """Share of all mass that went to other tokens than asked: half of sum |token_mass - b|."""
         return float(np.abs(self.token_mass - self.problem.token_marginal).sum() / 2)
 
-    @property
+    @cached_property
     def largest_change(self) -> float:
         """max_j |token_mass_j - b_j| / b_j: epsilon if the tolerance is used up."""
         return float(np.abs(self.token_mass / self.problem.token_marginal - 1).max())
 
-    @property
+    @cached_property
     def entropy_cost(self) -> float:
         """An upper bound of what the entropy term costs: <P, D> above the least cost of any plan
         within the limits.
