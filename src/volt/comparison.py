@@ -28,7 +28,7 @@ from volt.foreign.base import Engine
 from volt.foreign.documents import Groups, On, read_groups
 from volt.foreign.engine_choice import Opened, open_engine
 from volt.formats.exchange import check_pattern
-from volt.settings import InputSettings
+from volt.settings import TextSettings
 from volt.tokenizing.residues import find_residues
 
 RENYI_ORDER = 2.5
@@ -150,7 +150,7 @@ class Comparison:
         return comparison_html(self)
 
 
-@accepts(InputSettings)
+@accepts(TextSettings)
 def compare(
     vocabularies: Sequence[str | os.PathLike[str]],
     on: On,
@@ -175,7 +175,7 @@ def compare(
     if not vocabularies:
         raise SettingsError("name at least one vocabulary")
     check_pattern(pattern, vocabularies)
-    groups = read_groups(on, InputSettings(**options))
+    groups = read_groups(on, TextSettings(**options))
     documents = [*chain(*groups.values())]
     lines = {kind: len(one) for kind, one in _lines(groups).items()}
     has_words = spaced("".join(documents).encode())

@@ -23,7 +23,7 @@ from volt.foreign.documents import read_documents
 from volt.foreign.engine_choice import open_engine
 from volt.foreign.volt_engine import Native
 from volt.formats.exchange import check_pattern
-from volt.settings import InputSettings
+from volt.settings import TextSettings
 from volt.tokenizing.tokenizer import Tokenizer
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -96,7 +96,7 @@ class Verification:
         return {"same": self.same, **asdict(self)}
 
 
-@accepts(InputSettings)
+@accepts(TextSettings)
 def verify(
     first: str | os.PathLike[str],
     second: str | os.PathLike[str],
@@ -121,7 +121,7 @@ def verify(
     True
     """
     check_pattern(pattern, (first, second))
-    documents = [] if on is None else read_documents(on, InputSettings(**options))
+    documents = [] if on is None else read_documents(on, TextSettings(**options))
     one, other = (open_engine(path, pattern=pattern, texts=documents) for path in (first, second))
     messages = [f"{side}: {message}" for side, opened in (("A", one), ("B", other))
                 for message in opened.messages]  # fmt: skip

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from volt import InputError
+from volt.data.clean import text_lines
+
 VOLT = Path(sys.executable).with_name("volt")
 DOCUMENTS = [f"low lower lowest {number}\nnew newer newest" for number in range(300)]
 
@@ -105,6 +108,34 @@ def test_what_is_skipped_is_counted(tmp_path):
     done = volt("count", tmp_path / "a.jsonl", "--on-invalid", "skip-line")
     assert "left out 1 record that can't be read and 1 null" in done.stderr
     assert volt("count", "nosuch", status=2).stderr.count("no such file: nosuch") == 1
+
+
+def test_what_cannot_be_read_can_be_left_out_where_texts_are_compared(records):
+    """The advice of an error is an option of the command."""
+    learn = ["learn", records / "a.txt", "--no-report", "--size", "290", "-o", records / "out"]
+    volt(*learn)
+    bad = records / "bad.jsonl"
+    bad.write_text('{"text": "low lower"}\n{"text": "cut\n')
+    (records / "bad.txt").write_bytes(b"low lower\nbad \xff\n")
+    out = records / "out"
+    for command in ("compare", out, "--on"), ("verify", out, out, "--on"), ("info", out, "--on"):
+        refused = volt(*command, bad, status=2)
+        assert "leave such records out with --on-invalid skip-line" in refused.stderr
+        done = volt(*command, bad, "--on-invalid", "skip-line")
+        assert "left out 1 record that can't be read" in done.stderr
+        assert "or use --on-invalid replace" in volt(*command, records / "bad.txt", status=2).stderr
+        done = volt(*command, records / "bad.txt", "--on-invalid", "skip-line")
+        assert "left out 1 line of invalid UTF-8" in done.stderr
+        volt(*command, records / "bad.txt", "--on-invalid", "replace")
+    refused = volt("info", out, "--on-invalid", "replace", status=2)
+    assert "--on-invalid does not go with a vocabulary without --on" in refused.stderr
+
+
+def test_a_command_that_cannot_leave_records_out_does_not_advise_it(records):
+    """Lines of a translation have to stay beside each other."""
+    (records / "bad.jsonl").write_text('{"text": "low"}\n{"text": "cut\n')
+    with pytest.raises(InputError, match=r"record 2: .*; fix the file$"):
+        list(text_lines(records / "bad.jsonl"))
 
 
 def test_a_sample_of_a_few_words_is_a_warning(records):

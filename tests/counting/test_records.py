@@ -193,7 +193,11 @@ GOOD = '{"text": "good"}'
 @pytest.mark.parametrize(
     ("name", "content", "words", "kept"),
     [
-        (*jsonl(GOOD, '{"text": "cut'), "record 2: not a complete JSON object", 1),
+        (
+            *jsonl(GOOD, '{"text": "cut'),
+            r"2: not a complete JSON object \(unterminated string starting at character 10\)",
+            1,
+        ),
         (*jsonl(GOOD, '{"text": 3}'), "record 2: 'text' is a number, not text", 1),
         (*jsonl(GOOD, '{"content": "x"}'), "record 2: no field 'text'; it has: content", 1),
         (*jsonl(GOOD, "[1]"), "record 2: a list, not an object", 1),

@@ -46,7 +46,8 @@ class Fit:
     tokens_per_line: float | None
     """A line counts as often as its words do. None where counts do not tell of lines."""
     entropy_per_character: float
-    """Nats: token entropy times tokens over characters."""
+    """Nats: token entropy times tokens over the characters of the text, as in `compare`. The words
+    of WordPiece are counted without the spaces between them."""
     unknown: float
     """Share of the tokens that are `<unk>` or single bytes that spell an unknown character; line
     ends apart. In `compare`, `unknown` and `in_bytes` together."""
@@ -140,7 +141,7 @@ def fit(vocabulary: Vocabulary, counts: WordCounts, threads: int) -> Fit:
         size=len(vocabulary),
         tokens=tokens,
         tokens_per_line=tokens / float(lines) if lines else None,
-        entropy_per_character=nats * float(frequency.sum()) / max(1, counts.characters),
+        entropy_per_character=nats * float(frequency.sum()) / max(1, counts.text_characters),
         unknown=float(frequency[unknown].sum()) / max(1, int(frequency.sum())),
     )
 

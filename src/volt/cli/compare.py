@@ -13,7 +13,7 @@ from volt.base.options import argument, file_list, many, option, path
 from volt.cli.arguments import File, Pattern, Printing
 from volt.cli.command import command
 from volt.cli.console import print_json, say
-from volt.settings import InputSettings
+from volt.settings import TextSettings
 
 if TYPE_CHECKING:
     from volt.comparison import Comparison
@@ -39,7 +39,7 @@ class CompareCommand(File, Pattern, group="Input"):
 
 
 @command("volt compare out/ other/tokenizer.json --on test.txt")
-def compare(asked: CompareCommand, reading: InputSettings, shown: Printing) -> None:
+def compare(asked: CompareCommand, reading: TextSettings, shown: Printing) -> None:
     """Compare vocabularies, of any toolkit, on a text."""
     from volt.comparison import as_text
     from volt.foreign.documents import GROUP, parse_groups

@@ -13,9 +13,9 @@ from volt.base.lines import WIDTH
 from volt.base.options import argument, file_list, option, path
 from volt.base.shown import plural
 from volt.cli.arguments import Pattern
-from volt.cli.command import command
-from volt.cli.console import print_json
-from volt.settings import in_flags
+from volt.cli.command import Given, command
+from volt.cli.console import print_json, refuse
+from volt.settings import TextSettings, in_flags
 
 if TYPE_CHECKING:
     from volt.report.page import Material
@@ -65,11 +65,14 @@ class InfoCommand(Pattern, group="Input"):
 
 
 @command("volt info out")
-def info(asked: InfoCommand) -> None:
+def info(asked: InfoCommand, reading: TextSettings, given: Given) -> None:
     """Print what a vocabulary is, its signature and its diagnostics."""
+    if not asked.on:
+        refuse(given, vars(reading), "a vocabulary without --on")
     facts = found_facts(Path(asked.tokenizer), asked.pattern)
     if asked.on:
-        row = volt.compare([asked.tokenizer], volt.Files(asked.on), pattern=asked.pattern).rows[0]
+        texts = volt.Files(asked.on)
+        row = volt.compare([asked.tokenizer], texts, pattern=asked.pattern, **vars(reading)).rows[0]
         facts |= {shown: getattr(row, name) for name, shown in ON_TEXT.items()}
     elif facts.get("merges"):
         facts["notes"].append(RESIDUES)

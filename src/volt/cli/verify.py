@@ -12,7 +12,7 @@ from volt.base.shown import plural
 from volt.cli.arguments import Pattern, Printing
 from volt.cli.command import command
 from volt.cli.console import print_json, say
-from volt.settings import InputSettings
+from volt.settings import TextSettings
 
 DIFFERENT = 1
 
@@ -29,7 +29,7 @@ class VerifyCommand(Pattern, group="Input"):
 
 
 @command("volt verify model/tokenizer.json out/ --on test.txt")
-def verify(asked: VerifyCommand, reading: InputSettings, shown: Printing) -> None:
+def verify(asked: VerifyCommand, reading: TextSettings, shown: Printing) -> None:
     """Tell whether two tokenizers, of any toolkit, give the same ids: exit code 0 or 1."""
     found = volt.verify(
         asked.first,

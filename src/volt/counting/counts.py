@@ -159,6 +159,11 @@ class WordCounts:
         """Of all words, each as often as it was counted."""
         return int(self.lengths().astype(np.uint64) @ self.counts)
 
+    @cached_property
+    def text_characters(self) -> int:
+        """The same, of the text: a character is one in byte-level mode, too."""
+        return int(np.diff(self.character_offsets).astype(np.uint64) @ self.counts)
+
     def items(self) -> Iterator[tuple[str, int]]:
         return zip(self.words, self.counts.tolist(), strict=True)
 

@@ -134,7 +134,8 @@ def _parsed(line: bytes, reading: Reading, loads: Callable[[bytes], Any]) -> Any
 def _why(error: Exception) -> str:
     """What a parser says, and where."""
     if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg[:1].lower()}{error.msg[1:]} at character {error.pos + 1:,}"
+        said = error.msg.removesuffix(" at")  # as of "unterminated string starting at"
+        return f"{said[:1].lower()}{said[1:]} at character {error.pos + 1:,}"
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -34,6 +34,8 @@ FORM_OF = {
 """The form of a file by the end of its name, compressed or not. All else is text."""
 COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst|zstd|deflate|snappy|lz4)$", re.IGNORECASE)
 """How the names of compressed files end."""
+NOT_ASKED = ""
+"""The `on_invalid` of what has no such parameter: as "error", which can't be changed."""
 REPLACED = ", replace what is not UTF-8 with `on_invalid='replace'`"
 NO_LISTS = "lists are not read: flatten them first, to one text per record"
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -224,7 +226,7 @@ class Reading:
 
     def error(self, record: int, problem: str, more: str = "") -> InputError:
         """`more`: another way out."""
-        skipped = "" if self.on_invalid == "skip-line" else (
+        skipped = "" if self.on_invalid in (NOT_ASKED, "skip-line") else (
             f"{more}, or leave such records out with `on_invalid='skip-line'`"
         )  # fmt: skip
         return InputError(f"{self.name}, record {record:,}: {problem}; fix the file{skipped}")
@@ -248,9 +250,11 @@ class Reading:
         if self.part:
             return
         if self.on_invalid != "skip-line":
+            go_on = "" if self.on_invalid == NOT_ASKED else (
+                ", or go on without it by `on_invalid='skip-line'`"
+            )  # fmt: skip
             raise InputError(
-                f"{self.name}: the file is empty; there are no records. Leave it out, or go on "
-                "without it by `on_invalid='skip-line'`"
+                f"{self.name}: the file is empty; there are no records. Leave it out{go_on}"
             )
         self.skipped += 1
 
@@ -339,7 +343,7 @@ class RecordOptions:
     @classmethod
     def of(cls, settings: InputSettings) -> RecordOptions:
         """What settings say about it."""
-        on_invalid = getattr(settings, "on_invalid", "error")
+        on_invalid = getattr(settings, "on_invalid", NOT_ASKED)
         return cls(settings.input_format, settings.field, on_invalid)
 
 

@@ -12,17 +12,19 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from volt.base.errors import InputError, SettingsError
+from volt import _core
+from volt.base.errors import InputError, SettingsError, VoltWarning
 from volt.base.gate import reading
+from volt.base.shown import plural
 from volt.counting.counts import COUNTS_HEAD, WordCounts
-from volt.counting.decoding import BlockReader, invalid_utf8
+from volt.counting.decoding import BlockReader, OnInvalid, invalid_utf8
 from volt.counting.documents import Documents, text_only
 from volt.counting.inputs import Text, TextInput, find_inputs
 from volt.counting.marks import SPACE_MARK
 from volt.counting.objects import Files
 from volt.counting.records import RecordOptions
 from volt.foreign.checked_text import BLOCK, CheckedText
-from volt.settings import CountSettings, InputSettings
+from volt.settings import CountSettings, TextSettings
 
 GROUP = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
 
@@ -30,13 +32,12 @@ Groups = dict[str, list[str]]
 On = Text | Iterable[Text] | Mapping[str, Text | Iterable[Text]]
 
 
-def read_documents(on: Text | Iterable[Text], settings: InputSettings | None = None) -> list[str]:
+def read_documents(on: Text | Iterable[Text], settings: TextSettings | None = None) -> list[str]:
     """Every file, record or item is a document, with the line end at its end."""
-    settings = settings or InputSettings()
+    settings = settings or TextSettings()
     if settings.input_format in ("counts", "pairs"):
         raise SettingsError("a tokenizer has to see the text itself: word counts are not enough")
     records = RecordOptions.of(settings)
-    replace = records.on_invalid == "replace"
     documents: list[str] = []
     for source in find_inputs(on, glob=settings.glob, records=records):
         with reading(source.name):
@@ -46,13 +47,22 @@ def read_documents(on: Text | Iterable[Text], settings: InputSettings | None = N
                     found = [stream.read().removeprefix(b"\xef\xbb\xbf")]
             else:
                 found = [one for batch in text_only(batches, source.name) for one in batch.split()]
-        for data in found:
-            try:
-                documents.append(data.decode(errors="replace" if replace else "strict"))
-            except UnicodeDecodeError as error:
-                line = data.count(b"\n", 0, error.start) + 1
-                raise invalid_utf8(source.name, line, error.start, data[error.start], "") from None
+        documents += [_decoded(data, source.name, settings.on_invalid) for data in found]
     return [document for document in documents if document]
+
+
+def _decoded(data: bytes, name: str, on_invalid: OnInvalid) -> str:
+    try:
+        return data.decode(errors="replace" if on_invalid == "replace" else "strict")
+    except UnicodeDecodeError as error:
+        if on_invalid == "error":
+            line = data.count(b"\n", 0, error.start) + 1
+            raise invalid_utf8(name, line, error.start, data[error.start]) from None
+    lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
+    kept = [line for line in lines if _core.find_invalid_utf8(line) < 0]
+    skipped = plural(len(lines) - len(kept), "line")
+    warnings.warn(f"{name}: left out {skipped} of invalid UTF-8", VoltWarning, stacklevel=3)
+    return b"".join(kept).decode()
 
 
 def look_at(
@@ -132,7 +142,7 @@ def _file_looked_at(source: TextInput, share: int, some: CheckedText) -> TextInp
     return replace(source, stream=cast(BinaryIO, again))
 
 
-def read_groups(on: On, settings: InputSettings | None = None) -> Groups:
+def read_groups(on: On, settings: TextSettings | None = None) -> Groups:
     """Documents by kind of text; the name of the only kind is empty if it was not named."""
     named = on if isinstance(on, Mapping) else {"": on}
     groups = {name: read_documents(texts, settings) for name, texts in named.items()}

@@ -145,14 +145,24 @@ class InputSettings(Settings, group="Input"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadSettings(InputSettings, group="Input"):
+class TextSettings(InputSettings, group="Input"):
+    """Which files are read, and what is done with what is not text in them."""
+
+    on_invalid: OnInvalid = option(
+        "error", "What to do with invalid UTF-8 (replace is for this alone) and with records that "
+        "can't be read; skip-line leaves out such lines and records",
+        one_of(on_invalids),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings(TextSettings, group="Input"):
     """How inputs are read to be counted."""
 
     weights: Iterable[Weight] | Weight | None = option(
         None, "Weight of all files, or once per file, in order.", anything("W", many=True),
         flag="weight", default_words="1",
     )  # fmt: skip
-    on_invalid: OnInvalid = option("error", "What to do with invalid UTF-8", one_of(on_invalids))
     min_count: int = option(1, "Leave out words rarer than this.", whole(1), group="Words")
 
 
@@ -477,7 +487,7 @@ class SearchSettings(QualitySettings, ComparedSizes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodeSettings(InputSettings, group="Tokens"):
+class EncodeSettings(TextSettings, group="Tokens"):
     """How text is encoded."""
 
     unit: Unit | None = option(
@@ -489,10 +499,6 @@ class EncodeSettings(InputSettings, group="Tokens"):
     )
     dropout: float = option(0.0, "Skip merges with this probability (BPE-dropout).", number(0, 1))
     seed: int = option(0, "Random seed for dropout.", whole(0))
-    on_invalid: OnInvalid = option(
-        "error", "What to do with invalid UTF-8; skip-line leaves out records that are damaged",
-        one_of(on_invalids), group="Input",
-    )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------- parameters into flags
