@@ -12,8 +12,9 @@ WIDTH = 80
 """Columns where nobody looks: in a pipe or a file."""
 LEAST_WIDTH = 36
 """Columns that a sentence in a table needs; with fewer it goes on at the start of the next line."""
-LABEL = re.compile(r"(?:note|warning): |  \w+ {2,}")
-"""What a line can begin with and its continuation is indented by."""
+LABEL = re.compile(r"(?:note|warning): |  (?:\w+(?: \w+)? {2,}|\w{9} )")
+"""What a line can begin with and its continuation is indented by. Names of rows are padded to nine
+letters, as in `Answer.lines`."""
 COMMAND = re.compile(r"next: |look at: |  pip ")
 """Lines to copy from: they stay whole."""
 
