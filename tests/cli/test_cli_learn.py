@@ -272,6 +272,8 @@ def test_few_pairs_are_told_however_they_are_named(tmp_path, arguments):
         (["-o", "out"], "no input: name at least one file"),
         (["missing", "-o", "out"], "no such file: missing"),
         (["train.en", "-o", "out", "--separate"], "--separate needs --source and --target"),
+        (["--source", "train.en", "-o", "out"], "--source without --target: give both"),
+        (["--target", "train.de", "-o", "out"], "--target without --source: give both"),
         (["--source", "train.en", "--target", "train.de", "-o", "out", "--separate",
           "--separate-scripts"], "--separate-scripts does not go with --separate"),
         (["train.en", "-o", "out", "--candidates", "trigram:100"], "--candidates is bpe:N"),

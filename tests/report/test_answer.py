@@ -68,6 +68,15 @@ def test_the_lines_of_a_choice_by_cost():
     ]
 
 
+def test_a_larger_tolerance_allows_a_loss_that_can_be_measured():
+    five = QUALITY | {"tolerance": 0.05}
+    assert headline(quality=five) == (
+        "11,776 tokens: the cheapest size whose quality is at most 5% below the best"
+    )
+    assert headline(quality=five, reason="merges").endswith("quality at most 5% below the best")
+    assert CHEAPEST in headline(quality=QUALITY | {"tolerance": 0.001})
+
+
 def test_a_size_that_was_rounded_says_so():
     assert rows(cost={"model": BASE, "lowest": 11761})["cost"].startswith(
         "of training, lowest at 11,761, rounded to 11,776, for base (44M"

@@ -49,8 +49,9 @@ def export(model: ModelOption, asked: ExportCommand, roles: UseSettings, shown: 
     elif not shown.quiet:
         form = volt.formats.FORMATS[asked.to].encoded_as(vocabulary)
         written = "" if form == "tokens" else f" --as {form}"
-        encode = f"volt encode -m {quote(model.model)}{written} TEXT -o TEXT.bpe"
-        say(shown.quiet, "not verified: a list of tokens encodes no text", f"next: {encode}")
+        encode = f"volt encode -m {quote(model.model)}{written} train.de -o train.bpe.de"
+        then = f"next: {encode}, and your other files likewise"
+        say(shown.quiet, "not verified: a list of tokens encodes no text", then)
     if result.check is not None:
         say(shown.quiet, f"checked: {result.check} are encoded differently")
     elif asked.check:

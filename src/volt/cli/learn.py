@@ -56,6 +56,11 @@ class LearnCommand(Folder, group="Input"):
     def _check(self) -> None:
         if not self.inputs and not self.lang:
             raise SettingsError("no input: name at least one file, folder, or - for stdin")
+        if bool(self.source) != bool(self.target) and not self.separate:
+            given, lacks = ("--source", "--target") if self.source else ("--target", "--source")
+            raise SettingsError(
+                f"{given} without {lacks}: give both, or name the file without {given}"
+            )
         if self.separate and not (self.source and self.target):
             raise SettingsError("--separate needs --source and --target")
         if self.separate and self.files:

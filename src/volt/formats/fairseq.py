@@ -131,5 +131,5 @@ FORMAT = Format(
     notes=notes,
     encoded_as=lambda vocabulary: "subword-nmt" if fits_codes(vocabulary) else "tokens",
     names=("dict.txt",),
-    example=("dict.txt", "volt encode -m . train.de -o train.volt.de"),
+    example=("dict.txt", "volt encode -m . train.de -o train.bpe.de"),
 )

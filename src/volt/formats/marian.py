@@ -100,5 +100,5 @@ FORMAT = Format(
     refusals=lambda vocabulary: taken_names(vocabulary, "Marian", FIRST + LEFT_OUT),
     notes=tokens_only,
     names=(".yml", ".yaml"),
-    example=("volt.yml", "volt encode -m . train.de -o train.volt.de"),
+    example=("volt.yml", "volt encode -m . train.de -o train.bpe.de"),
 )

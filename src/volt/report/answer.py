@@ -17,6 +17,8 @@ from volt.base.lines import WARNING
 from volt.choosing.splits import MANY_TYPES
 
 CHEAPEST = "the cheapest size that costs no measurable quality"
+MEASURABLE = 0.005
+"""The tolerance up to which that is said."""
 LITTLE = 0.1
 """How far the answers of a sample and of half of it, or of parts of the text and all of it, may be
 apart, relative."""
@@ -104,6 +106,23 @@ def verdict(found: Mapping[str, Any], criterion: str) -> dict[str, Any] | None:
     return next((one for one in found["choices"] if one["criterion"] == criterion), None)
 
 
+def _tolerance(found: Mapping[str, Any]) -> float:
+    return float((found.get("quality") or {}).get("tolerance", MEASURABLE))
+
+
+def _cheapest(found: Mapping[str, Any]) -> str:
+    """What the answer is; a larger tolerance allows a loss that can be measured."""
+    if (tolerance := _tolerance(found)) <= MEASURABLE:
+        return CHEAPEST
+    return f"the cheapest size whose quality is at most {percent(tolerance)} below the best"
+
+
+def _no_loss(found: Mapping[str, Any]) -> str:
+    if (tolerance := _tolerance(found)) <= MEASURABLE:
+        return "at no measurable loss of quality"
+    return f"with a quality at most {percent(tolerance)} below the best"
+
+
 def _why(found: Mapping[str, Any]) -> str:
     decided = reason(found)
     if decided == "size":
@@ -112,13 +131,15 @@ def _why(found: Mapping[str, Any]) -> str:
         return "the only size, for the text gives nothing to merge"
     if decided == "quality":
         if found["cost"]["lowest"] < found["size"]:
-            return f"{CHEAPEST}, the lower end of the range: from there on the cost rises"
-        return f"{CHEAPEST}, the upper end of the range: the cost still falls there"
+            return f"{_cheapest(found)}, the lower end of the range: from there on the cost rises"
+        return f"{_cheapest(found)}, the upper end of the range: the cost still falls there"
     if decided == "merges":
         last = "could be measured" if _beyond(found) else "there is"
-        return f"the largest size that {last}, at no measurable loss of quality"
+        return f"the largest size that {last}, {_no_loss(found)}"
     if decided == "cost":
-        return CHEAPEST if found.get("quality") else "the cheapest size; no quality was measured"
+        if not found.get("quality"):
+            return "the cheapest size; no quality was measured"
+        return _cheapest(found)
     one = verdict(found, decided)
     if one is None:
         return f"chosen by {decided}"
@@ -342,7 +363,7 @@ def _auto(found: Mapping[str, Any]) -> str | None:
             f"would choose about {one['size']:,}: without `size` several parts of the text are "
             "held out, which moves range and answer a little"
         )
-    return f"would choose {one['size']:,}: {CHEAPEST}"
+    return f"would choose {one['size']:,}: {_cheapest(found)}"
 
 
 def _published(found: Mapping[str, Any]) -> str | None:

@@ -23,6 +23,6 @@ CRITERION = Criterion(
     "largest size with 95% of the merged types seen 100 times or more",
     True,
     score,
-    measures="Whether tokens are seen often enough to be learned; for translation with little text "
-    "(Gowda & May 2020).",
+    measures="Whether tokens are seen often enough to be learned; proposed for translation with "
+    "little text (Gowda & May 2020). In volt's study such sizes are too small.",
 )
