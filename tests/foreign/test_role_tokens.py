@@ -104,3 +104,23 @@ def test_a_vocab_txt_with_later_tokens_is_refitted_and_not_extended(tmp_path):
     assert new.pad_token_id == result.id_map[old.pad_token_id]
     with pytest.raises(volt.SettingsError, match=r"a tokenizer.json instead"):
         volt.extend(tmp_path / "old", [["zulu tango"] * 20], 2).save(tmp_path / "large")
+
+
+@pytest.mark.parametrize("kind", ["LlamaTokenizer", "CodeLlamaTokenizer", "GPT2Tokenizer"])
+def test_that_transformers_puts_no_second_mark_before_a_text_is_said(kind, tmp_path):
+    options = {"remove_extra_whitespaces": False, "normalization_rule_name": "identity"}
+    (tmp_path / "tokenizer.model").write_bytes(sentencepiece_model("bpe", **options))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": kind}))
+    mine = open_engine(tmp_path)
+    vocabulary, messages = volt.import_vocabulary(tmp_path)
+    written = volt.export(vocabulary, "hf", tmp_path / "hf").messages
+    said = "gives other ids for text that begins with a space"
+    llama = "Llama" in kind
+    for told in (mine.messages, messages):
+        assert any(said in one for one in told) == llama
+    assert any(said in one for one in written)  # of the class for any tokenizer.model
+    if llama:
+        theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+        for text in ("of the", " of the", "  of", "a\n  of"):
+            same = theirs.encode(text, add_special_tokens=False) == mine.engine.encode(text)
+            assert same == (text[0] != " "), text

@@ -16,7 +16,7 @@ from volt.foreign.base import Change, Engine
 from volt.foreign.examine import examine_sentencepiece
 from volt.foreign.huggingface import cut_at_marks, renumbered_beside
 from volt.foreign.inner import Inner, looking_up, merging, word_model
-from volt.formats.huggingface.folder import names_after, renumbering_class
+from volt.formats.huggingface.folder import leading_space, names_after, renumbering_class
 from volt.formats.reasons import UNKNOWN_PENALTY
 from volt.formats.sentencepiece import (
     BPE,
@@ -77,6 +77,9 @@ class SentencePieceModel(Engine):
                 f"ids are those of {self.file_name}; {kind} of transformers numbers its pieces in "
                 "another way"
             )
+        spec = self.proto.normalizer_spec
+        if spec.add_dummy_prefix and not spec.remove_extra_whitespaces:
+            self.messages += leading_space(folder)
         found = names_after(folder, [piece.piece for piece in self.proto.pieces])
         if not found:
             return

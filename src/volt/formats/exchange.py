@@ -21,7 +21,13 @@ from volt.counting.inputs import Text
 from volt.formats.assembly import assemble
 from volt.formats.base import Format
 from volt.formats.detect import FILE_KINDS, detect, identify
-from volt.formats.huggingface.folder import GENERATION, generation_left_out, read_roles
+from volt.formats.huggingface.classes import LEADING_SPACE
+from volt.formats.huggingface.folder import (
+    GENERATION,
+    generation_left_out,
+    leading_space,
+    read_roles,
+)
 from volt.formats.merges import (
     Check,
     check_delayed,
@@ -121,6 +127,10 @@ def export(
             f"warning: {GENERATION} is made from the special tokens; the model that the vocabulary "
             "was imported from may say more, such as several ids that end a text: keep its own"
         )
+    of_model = f"{IMPORTED}sentencepiece" in vocabulary.signature and vocabulary.look_up is None
+    if to == "hf" and of_model and vocabulary.space_first and vocabulary.normalizer is None:
+        said = LEADING_SPACE.format(kind="the LlamaTokenizer it makes of a tokenizer.model")
+        messages.append(f"the ids are SentencePiece's; {said}")
     return ExportResult(list(files), messages, found)
 
 
@@ -176,6 +186,8 @@ def import_vocabulary(
         parsed = FORMATS[form].read(_file_of(file, form), **given)
         if form == "sentencepiece" and file.is_dir():
             read_roles(parsed, None, file)
+            keeps_spaces = parsed.space_first and parsed.normalizer is None
+            parsed.messages += leading_space(file) if keeps_spaces else []
         vocabulary = assemble(parsed)
     if FORMATS[form].merge_rule is None:
         parsed.messages.append("the list has no merges: any two tokens that make a token do")

@@ -11,6 +11,12 @@ GPT2_CLASSES = ("GPT2", "Roberta", "Bart", "Longformer", "LED", "Blenderbot", "W
 """Classes that cut text as GPT-2 does."""
 NFC_CLASSES = ("GPTNeoX", "Qwen2", "Qwen3")
 """Classes that normalize text by NFC."""
+LLAMA_CLASSES = ("Llama", "CodeLlama")
+"""Classes that make their own tokenizer of a SentencePiece model, with other ids for some text."""
+LEADING_SPACE = (
+    "transformers 5 gives other ids for text that begins with a space or ▁, such as indented code: "
+    "{kind} does not put a second ▁ before it, SentencePiece does"
+)
 BERT_CLASSES = ("Bert", "DistilBert", "Electra", "ConvBert", "Funnel", "LayoutLM", "LayoutLMv2",
                 "Lxmert", "MobileBert", "MPNet", "SqueezeBert", "DPRContextEncoder",
                 "DPRQuestionEncoder", "DPRReader", "RetriBert", "Realm")  # fmt: skip

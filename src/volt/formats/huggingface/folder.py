@@ -11,7 +11,13 @@ from volt.base.gate import SETTINGS, read_bytes, read_json
 from volt.base.schema import brief, check, optional, table, text
 from volt.formats.assembly import Parsed
 from volt.formats.files import parsed_count
-from volt.formats.huggingface.classes import CONFIG, class_of, with_settings
+from volt.formats.huggingface.classes import (
+    CONFIG,
+    LEADING_SPACE,
+    LLAMA_CLASSES,
+    class_of,
+    with_settings,
+)
 from volt.formats.huggingface.file import Columns, TokenizerJson
 from volt.tokenizing.chat import template_names, template_roles, turn_ends
 from volt.tokenizing.roles import NAMED, USUAL, RoleName, Roles, as_usual, role_name
@@ -267,6 +273,15 @@ def renumbering_class(folder: Path) -> str | None:
     """The class that the settings name, if its ids are not those of the SentencePiece model."""
     settings = settings_of(folder, CONFIG)
     return str(settings["tokenizer_class"]) if class_of(settings) in RENUMBERS else None
+
+
+def leading_space(folder: Path) -> list[str]:
+    """What to know of a model that puts a `▁` before a text, if transformers runs it differently.
+    With any value of `legacy`; tried with transformers 5.23."""
+    settings = settings_of(folder, CONFIG)
+    if class_of(settings) not in LLAMA_CLASSES or settings.get("add_prefix_space") is False:
+        return []
+    return [LEADING_SPACE.format(kind=f"its {settings['tokenizer_class']}")]
 
 
 def settings_of(folder: Path, *names: str) -> dict[str, Any]:
