@@ -109,6 +109,8 @@ def test_the_answer(page, learned):
     commands = page.text("#uses")
     for form in ("hf", "sentencepiece -o vocab.spm", "fairseq"):
         assert f"--to {form}" in commands
+    # They run beside the folder, which stays as volt wrote it.
+    assert " -m . " not in commands and f" -m {page.url.split('/')[-2]} " in commands
     # No command where it can't work, but why and what to do.
     refused = page.text("#uses .use.refused")
     assert refused.startswith("subword-nmt\nNot for this vocabulary: ")

@@ -21,10 +21,14 @@ const VoltAnswer = (() => {
     find("answer-notes").replaceChildren(...(answer ? answer.notes : []).map((note) => make("li", flagged(note))));
     figures(find("figures"), data.facts.map((fact) => [fact.name, fact.value, fact.note]));
     criteria();
+    // Commands are run beside the folder: in it, what they write would be foreign files to the next `learn --force`.
+    const folder = decodeURIComponent(location.pathname.split("/").at(-2) || "");
+    const name = /^[\w.-]+$/.test(folder) ? folder : "FOLDER";
+    const inFolder = (command) => command.replace(" -m . ", ` -m ${name} `);
     for (const use of data.uses) {
       find("uses").append(make("div", [
         make("strong", use.name),
-        ...(use.refused ? [make("span", `Not for this vocabulary: ${use.refused}.`)] : [make("code", use.command), make("code", use.then, { class: "then" })]),
+        ...(use.refused ? [make("span", `Not for this vocabulary: ${use.refused}.`)] : [make("code", inFolder(use.command)), make("code", inFolder(use.then), { class: "then" })]),
       ], { class: use.refused ? "use refused" : "use" }));
     }
     say("signature", data.signature || "none");
