@@ -40,7 +40,9 @@ def test_differences_are_shown_with_their_context(pair, tmp_path):
     found = volt.verify(*pair, tmp_path / "text")
     assert not found.same and len(found.differences) == MOST_SHOWN
     first = found.differences[0]
-    assert (first.document, first.line) == (0, 1)
+    assert (first.document, first.built_in, first.line) == (1, False, 1)
+    assert first.first[: first.same] == first.second[: first.same]
+    assert first.first[first.same] != first.second[first.same]
     assert "Øne" in first.text
     assert first.first != first.second
     assert found.equal < found.documents
@@ -111,7 +113,7 @@ def test_ten_lines_of_a_file_are_shown(name, tokens, tmp_path):
     text = "".join("\n".join(lines).format(i) + "\n" for i in range(20))
     (tmp_path / "text").write_text(text)
     found = volt.verify(*pair, tmp_path / "text")
-    shown = [one for one in found.differences if one.document == 0]
+    shown = [one for one in found.differences if not one.built_in]
     assert [one.line for one in shown] == [5 * i + 3 for i in range(MOST_SHOWN)]
     assert len(shown) == len(found.differences)
     assert (found.lines, found.lines_different) == (100, 20)
@@ -127,8 +129,8 @@ def test_the_line_is_right_where_spaces_are_dropped(tmp_path):
     (tmp_path / "text").write_text(before + "See   The    letter Q   here\n" + before)
     found = volt.verify(*pair, tmp_path / "text")
     first, second = found.differences[:2]
-    assert (first.document, first.line) == (0, 201) and "letter Q" in first.text
-    assert second.document > 0
+    assert (first.document, first.line) == (1, 201) and "letter Q" in first.text
+    assert second.built_in
 
 
 def test_a_difference_over_a_line_end_is_one(tmp_path):
@@ -141,7 +143,7 @@ def test_a_difference_over_a_line_end_is_one(tmp_path):
     (tmp_path / "b.json").write_text(json.dumps(data))
     (tmp_path / "text").write_text("one\ntwo\n\n\nthree\n\n\n\nfour\n")
     found = volt.verify(tmp_path / "a.json", tmp_path / "b.json", tmp_path / "text")
-    assert [one.line for one in found.differences if one.document == 0] == [2, 5]
+    assert [one.line for one in found.differences if not one.built_in] == [2, 5]
     assert (found.lines, found.lines_different) == (9, 2)
 
 
@@ -303,3 +305,29 @@ def test_a_vocabulary_that_was_imported_is_exported_with_a_warning(tmp_path):
     learned = volt.learn(tmp_path / "text", size=275).vocabulary
     told = volt.export(learned, "hf", tmp_path / "own").messages
     assert not any("generation" in one for one in told)
+
+
+def test_an_extended_tokenizer_is_said_to_have_more_tokens(pair, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("Zebra quagga\n" * 9, encoding="utf-8")
+    volt.extend(pair[0], text, 2).save(tmp_path / "larger")
+    for texts in (False, True):
+        found = volt.verify(pair[0], tmp_path / "larger", text, texts=texts)
+        said = "B has the tokens of A, with the same ids, and 2 more: text that these fit is cut "
+        assert not found.same and any(one.startswith(said) for one in found.messages)
+    assert not any("compare the" in one for one in found.messages)
+    volt.extend(pair[0], text, 2, swap=True).save(tmp_path / "swapped")
+    found = volt.verify(pair[0], tmp_path / "swapped", text, texts=True)
+    assert any("it lacks 2 tokens" in one for one in found.messages)
+    assert not any("compare their texts" in one for one in found.messages)
+
+
+def test_differences_are_marked_and_byte_letters_are_readable(pair, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("to the end", encoding="utf-8")
+    found = volt.verify(*pair, text, texts=False)
+    assert not any("Ġ" in one for difference in found.differences for one in difference.first)
+    assert any("␣" in one for difference in found.differences for one in difference.first)
+    command = [sys.executable, "-m", "volt", "verify", *map(str, pair), "--on", str(text)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "\nyour text 1, line 1: " in done.stdout and " | " in done.stdout

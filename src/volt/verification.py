@@ -15,8 +15,9 @@ import numpy as np
 from volt.base.errors import UnreadableError, VoltError
 from volt.base.gate import open_file
 from volt.base.options import accepts
-from volt.base.shown import plural
+from volt.base.shown import SIGNS, plural
 from volt.counting.inputs import Text
+from volt.counting.marks import BYTES
 from volt.foreign.base import Engine
 from volt.foreign.check_lines import built_in, texts_for
 from volt.foreign.documents import read_documents
@@ -40,7 +41,8 @@ class Difference:
     """A place where two tokenizers part."""
 
     document: int
-    """Its number, from 0 on; built-in texts come after the given ones."""
+    """Its number, from 1 on, among the given documents or among the built-in texts."""
+    built_in: bool
     line: int
     """From 1 on: the line of the document that has the first token that differs."""
     text: str
@@ -48,6 +50,8 @@ class Difference:
     first: list[str]
     """Tokens of the first tokenizer there, and a few before."""
     second: list[str]
+    same: int
+    """How many of both lists, at their front, are the same tokens."""
 
 
 @dataclass(frozen=True)
@@ -130,27 +134,48 @@ def verify(
     engines = _alike(one.engine, other.engine, messages), _alike(other.engine, one.engine, messages)
     every = [*documents, *built_in()]
     found = verify_engines(*engines, every, texts=texts, given=len(documents))
-    messages += _only_ids(found, first, second)
+    if not found.same:
+        messages += [] if texts else _only_ids(found, first, second)
+        messages += _lacking(first, second)
+        messages += _one_longer(("A", engines[0]), ("B", engines[1]))
     return replace(found, messages=messages)
 
 
 def _only_ids(found: Verification, *paths: str | os.PathLike[str]) -> list[str]:
     """Why ids differ, where the tokens may be the same."""
-    if found.same_texts and not found.same:
+    if found.same_texts:
         return ["the tokens are the same and only their ids differ: compare them with `texts`"]
-    maps = [place for path in paths for place in (Path(path) / ID_MAP, Path(path).parent / ID_MAP)]
-    if found.same:
+    if any(moved for moved, _ in map(_changes, _id_maps(paths))):
+        return [f"there is an {ID_MAP}: tokens have new ids; compare their texts with `texts`"]
+    return []
+
+
+def _lacking(*paths: str | os.PathLike[str]) -> list[str]:
+    """What the smaller one of two does not have any more."""
+    gone = max((gone for _, gone in map(_changes, _id_maps(paths))), default=0)
+    if not gone:
         return []
-    changes = [_changes(id_map) for id_map in maps if id_map.exists()]
-    said = []
-    if gone := max((gone for _, gone in changes), default=0):
-        said.append(
-            f"by its {ID_MAP} it lacks {plural(gone, 'token')} of the original, so text that had "
-            "them is cut otherwise; volt compare says how much longer it gets"
-        )
-    if any(moved for moved, _ in changes):
-        said.append(f"there is an {ID_MAP}: tokens have new ids; compare their texts with `texts`")
-    return said
+    return [
+        f"by its {ID_MAP} it lacks {plural(gone, 'token')} of the original, so text that had "
+        "them is cut otherwise; volt compare says how much longer it gets"
+    ]
+
+
+def _one_longer(*sides: tuple[str, Engine]) -> list[str]:
+    """The tokens of one, and more."""
+    (shorter, few), (longer, many) = sorted(sides, key=lambda side: side[1].size)
+    more = many.size - few.size
+    if not more or list(many.names[: few.size]) != list(few.names):
+        return []
+    return [
+        f"{longer} has the tokens of {shorter}, with the same ids, and {more:,} more: text that "
+        "these fit is cut otherwise by them"
+    ]
+
+
+def _id_maps(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    maps = [place for path in paths for place in (Path(path) / ID_MAP, Path(path).parent / ID_MAP)]
+    return [id_map for id_map in maps if id_map.exists()]
 
 
 def _changes(id_map: Path) -> tuple[bool, int]:
@@ -211,9 +236,11 @@ def verify_engines(
         most = MOST_SHOWN - len(differences)
         if most <= 0 and number >= given:
             continue
-        for size, found in _differences(number, text, one, other, left, right, texts, most):
+        for size, found in _differences(text, one, other, left, right, texts, most):
             lines_different += size if number < given else 0
-            differences += [found] if found is not None else []
+            if found is not None:
+                place = number + 1 if number < given else number + 1 - given
+                differences.append(replace(found, document=place, built_in=number >= given))
     return Verification(
         len(every), equal, sum(map(len, mine)), given, equal_given, differences, lines,
         lines_different, _at_names(one, other, differ, texts), same_texts,
@@ -243,7 +270,7 @@ def token_texts(engine: Engine, ids: Sequence[int]) -> list[bytes]:
 
 
 def _differences(
-    number: int, text: str, one: Engine, other: Engine, left: list[int], right: list[int],
+    text: str, one: Engine, other: Engine, left: list[int], right: list[int],
     texts: bool, most: int,
 ) -> Iterator[tuple[int, Difference | None]]:  # fmt: skip
     """The places of a document that differ, at most one in a line: after it, the comparison goes on
@@ -281,11 +308,13 @@ def _differences(
         yield (
             number_of_lines,
             Difference(
-                document=number,
+                document=0,
+                built_in=False,
                 line=text.count("\n", 0, place) + 1,
                 text=text[max(0, place - 30) : place + 30],
-                first=_named(one, left, i + at),
-                second=_named(other, right, k + at),
+                first=_named(one, left[i:], at),
+                second=_named(other, right[k:], at),
+                same=min(AROUND, at),
             ),
         )
 
@@ -327,7 +356,16 @@ def _place(text: str, pieces: Sequence[bytes]) -> int:
 
 def _named(engine: Engine, ids: list[int], at: int) -> list[str]:
     some = ids[max(0, at - AROUND) : at + AROUND + 1]
-    return [f"{i}:{engine.names[i]}" for i in some]
+    return [f"{i}:{_readable(engine, i)}" for i in some]
+
+
+def _readable(engine: Engine, number: int) -> str | None:
+    """A token as its file spells it; one in byte letters as the text it is, with signs for spaces,
+    as on the report page."""
+    data = engine.plain[number] if engine.marks is BYTES else None
+    if data is None or number in engine.byte_ids:
+        return engine.names[number]
+    return data.decode(errors="backslashreplace").translate(SIGNS)
 
 
 def verify_conversion(

@@ -118,6 +118,7 @@ def test_that_transformers_puts_no_second_mark_before_a_text_is_said(kind, tmp_p
     llama = "Llama" in kind
     for told in (mine.messages, messages):
         assert any(said in one for one in told) == llama
+    assert any("plain text to SentencePiece" in one for one in written)
     assert any(said in one for one in written)  # of the class for any tokenizer.model
     if llama:
         theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)

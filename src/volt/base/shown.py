@@ -22,6 +22,8 @@ _UNSAFE = re.compile(
 """Control characters but tab and line end, characters that turn the direction of a line, and
 surrogates."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
+"""For tokens that are shown as the text they stand for."""
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",

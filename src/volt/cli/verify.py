@@ -47,22 +47,26 @@ def verify(asked: VerifyCommand, reading: TextSettings, shown: Printing) -> None
         texts = plural(found.documents, "text")
         if found.same:
             print(f"{found.verdict(what)}: {found.documents:,} of {texts} are equal {of_all}")
+            if found.given:
+                print(f"  {plural(found.documents - found.given, 'built-in text')} and "
+                      f"{found.given:,} of yours")  # fmt: skip
         else:
             differ = found.documents - found.equal
             print(f"{found.verdict(what)}: {differ:,} of {texts} differ {of_all}")
         if found.given and not found.same:
             built_in = found.documents - found.given
-            print(f"  of your text {found.lines_different:,} of {plural(found.lines, 'line')}, of "
+            yours = "your text" if found.given == 1 else f"your {found.given:,} texts"
+            print(f"  of {yours} {found.lines_different:,} of {plural(found.lines, 'line')}, of "
                   f"the built-in texts {built_in - (found.equal - found.equal_given):,} of "
                   f"{built_in:,}")  # fmt: skip
         if found.only_at_names:
             print(f"  the text between these names gives the same {what}")
         for one in found.differences:
-            whose = "your text" if one.document < found.given else "built-in text"
-            number = one.document + 1 - (found.given if one.document >= found.given else 0)
-            print(f"{whose} {number:,}, line {one.line}: {one.text!r}")
+            whose = "built-in text" if one.built_in else "your text"
+            print(f"{whose} {one.document:,}, line {one.line}: {one.text!r}")
             for side, tokens in (("A", one.first), ("B", one.second)):
-                print(*Line(f"  {side}  {' '.join(tokens)}", indent=5).wrapped(WIDTH), sep="\n")
+                shown_tokens = " ".join([*tokens[: one.same], "|", *tokens[one.same :]])
+                print(*Line(f"  {side}  {shown_tokens}", indent=5).wrapped(WIDTH), sep="\n")
     say(shown.quiet, *(f"note: {message}" for message in found.messages))
     if not found.same:
         raise SystemExit(DIFFERENT)

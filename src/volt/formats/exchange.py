@@ -127,11 +127,23 @@ def export(
             f"warning: {GENERATION} is made from the special tokens; the model that the vocabulary "
             "was imported from may say more, such as several ids that end a text: keep its own"
         )
-    of_model = f"{IMPORTED}sentencepiece" in vocabulary.signature and vocabulary.look_up is None
-    if to == "hf" and of_model and vocabulary.space_first and vocabulary.normalizer is None:
+    if to == "hf" and f"{IMPORTED}sentencepiece" in vocabulary.signature:
+        messages += _unlike_sentencepiece(vocabulary)
+    return ExportResult(list(files), messages, found)
+
+
+def _unlike_sentencepiece(vocabulary: Vocabulary) -> list[str]:
+    """Where a `tokenizer.json` and its users do not do what the model did."""
+    names = vocabulary.of_kind("special")
+    messages = [] if not names else [
+        f"names of special tokens in text, such as {names[0]!r}, are these tokens to tokenizers, "
+        "and plain text to SentencePiece: verify, with the model, counts texts that have them as "
+        "different"
+    ]  # fmt: skip
+    if vocabulary.space_first and vocabulary.normalizer is None and vocabulary.look_up is None:
         said = LEADING_SPACE.format(kind="the LlamaTokenizer it makes of a tokenizer.model")
         messages.append(f"the ids are SentencePiece's; {said}")
-    return ExportResult(list(files), messages, found)
+    return messages
 
 
 def _differences(

@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from volt.base.errors import SettingsError
+from volt.base.shown import SIGNS
 from volt.counting.marks import INNER
 from volt.proposing.tokens import SPELLED, Token
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 COLORS = ("#d6e6fa", "#fbe1cb", "#d8efd9", "#eadcf5", "#f7e4e8")
 SAMPLE = "The right vocabulary for your text, 1984 to 2042: naïve café, Größe, 語彙, пример."
-SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"})
 
 
 def result_html(result: LearnResult) -> str:
