@@ -328,6 +328,9 @@ def test_token_files_say_their_numbers_what_is_beside_them_and_what_resume_keeps
     assert "(uint16)" in said
     table = f"wrote {tmp_path / 'token_bytes.npy'}: bytes of text per token, the same for all files"
     assert table in said
+    said = " ".join(run("encode", *arguments, "--as", "bin").stderr.decode().split())
+    assert "x.bin is complete: " in said
+    assert "nothing is left to do (--force encodes them again)" in said
     shown = " ".join(run("encode", "--help").stdout.decode().split())
     assert "npy has 32 bits per id, other token files 16 where ids fit" in shown
 

@@ -226,7 +226,7 @@ CASES = [
     Case(
         "encode (resume)",
         "encode -m model text corpus --as npy --resume -q -o out.npy",
-        ("out.npy", "out.offsets.npy"),
+        ("out.npy", "out.offsets.npy", "out.npy.done"),
         several=True,
         kept=("out.npy.partial",),
     ),

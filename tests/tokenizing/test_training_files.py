@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import volt
 from volt import reference
 from volt.base.errors import InputError, SettingsError
+from volt.cli.encode import kept_lines
 from volt.counting import shards
-from volt.tokenizing import training_files
+from volt.tokenizing import unfinished
 from volt.tokenizing.build import build_vocabulary
 from volt.tokenizing.training_files import TRAINING_FORMS, encode_to_files, token_lengths, with_eos
 
@@ -197,7 +198,7 @@ def test_a_run_that_was_killed_goes_on(form, pretokenizer, number, end, tmp_path
     (tmp_path / "x").mkdir()
     whole = encode_to_files(tok, texts, tmp_path / "whole" / "x", form)
     parts = 0
-    save = training_files._Partial.save
+    save = unfinished.Partial.save
 
     def killed(self, journal):
         nonlocal parts
@@ -206,7 +207,7 @@ def test_a_run_that_was_killed_goes_on(form, pretokenizer, number, end, tmp_path
         if parts in (2, 4):
             raise Killed
 
-    monkeypatch.setattr(training_files._Partial, "save", killed)
+    monkeypatch.setattr(unfinished.Partial, "save", killed)
     for _ in range(2):
         with pytest.raises(Killed):
             encode_to_files(tok, texts, tmp_path / "x" / "x", form, resume=True)
@@ -228,20 +229,66 @@ def test_another_task_is_not_gone_on_with(tmp_path, monkeypatch):
     killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", resume=True)
     assert (tmp_path / "x.bin.partial" / "journal.json").is_file()
     file.write_text("\n".join(LINES[:9]), encoding="utf-8")
-    encode_to_files(tok, file, tmp_path / "x.bin", resume=True)
+    kept = (tmp_path / "x.bin.partial" / "journal.json").read_bytes()
+    with pytest.raises(
+        SettingsError, match=r"run \(\d.* of .* so far\) with other inputs: use the"
+    ):
+        encode_to_files(tok, file, tmp_path / "x.bin", resume=True)
+    with pytest.raises(SettingsError, match="with other vocabulary and inputs and options"):
+        encode_to_files(tokenizer(), file, tmp_path / "x.bin", resume=True, unit="line")
+    assert (tmp_path / "x.bin.partial" / "journal.json").read_bytes() == kept
+    encode_to_files(tok, file, tmp_path / "x.bin", resume=True, force=True)
     assert read_bin(tmp_path) == expected(tok, LINES[:9])
     assert not (tmp_path / "x.bin.partial").exists()
 
 
+def test_what_is_kept_is_told_with_the_command_that_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "PIECE", 200)
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    killed_after_a_part(monkeypatch, tokenizer("metaspace"), file, tmp_path / "x.bin", resume=True)
+    monkeypatch.setattr("sys.argv", ["/usr/bin/volt", "encode", "a b.txt", "--resume"])
+    (said,) = kept_lines(str(tmp_path / "x.bin"))
+    assert said.startswith(f"kept in {tmp_path / 'x.bin.partial'}: ")
+    assert said.endswith("; go on: volt encode 'a b.txt' --resume")
+    assert kept_lines(str(tmp_path / "y.bin")) == [
+        "nothing is kept: the first piece was not complete yet"
+    ]
+
+
+def test_what_is_complete_needs_no_second_run(tmp_path):
+    """The same call can be repeated until it succeeds."""
+    file = tmp_path / "text.txt"
+    file.write_text("\n".join(LINES), encoding="utf-8")
+    tok, path = tokenizer("metaspace"), tmp_path / "x.bin"
+    first = encode_to_files(tok, file, path, resume=True)
+    before = path.stat().st_mtime_ns
+    again = encode_to_files(tok, file, path, resume=True)
+    assert (again.complete, again.tokens, again.kept) == (True, first.tokens, first.documents)
+    assert path.stat().st_mtime_ns == before
+    with pytest.raises(SettingsError, match="is complete, but was made with other options: name"):
+        encode_to_files(tok, file, path, resume=True, document_eos=False)
+    file.write_text("other", encoding="utf-8")
+    with pytest.raises(SettingsError, match="is complete, but was made with other inputs: name"):
+        encode_to_files(tok, file, path, resume=True)
+    encode_to_files(tok, file, path, force=True)
+    assert not (tmp_path / "x.bin.done").exists()
+    with pytest.raises(SettingsError, match="exists, and nothing says that it was made of these"):
+        encode_to_files(tok, file, path, resume=True)
+    (tmp_path / "y.bin.done").write_text("mine")
+    with pytest.raises(SettingsError, match=r"y\.bin\.done exists"):
+        encode_to_files(tok, file, tmp_path / "y.bin", resume=True)
+
+
 def killed_after_a_part(monkeypatch, tok, file, path, **options):
-    save = training_files._Partial.save
+    save = unfinished.Partial.save
 
     def killed(self, journal):
         save(self, journal)
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_files._Partial, "save", killed)
+        patch.setattr(unfinished.Partial, "save", killed)
         with pytest.raises(Killed):
             encode_to_files(tok, file, path, **options)
 
@@ -260,7 +307,8 @@ def test_what_was_done_before_is_counted(tmp_path, monkeypatch):
 
 
 def test_what_is_kept_is_what_resume_kept(tmp_path, monkeypatch):
-    """A run without it leaves nothing, and deletes what another kept only after it succeeded."""
+    """A run without it leaves nothing, does not delete what another kept unless it is told to, and
+    then only after it succeeded."""
     monkeypatch.setattr(shards, "PIECE", 200)
     tok = tokenizer("metaspace")
     file = tmp_path / "text.txt"
@@ -270,10 +318,14 @@ def test_what_is_kept_is_what_resume_kept(tmp_path, monkeypatch):
     killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", resume=True)
     kept = tmp_path / "x.bin.partial"
     journal = (kept / "journal.json").read_bytes()
-    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin")
+    with pytest.raises(
+        SettingsError, match=r"unfinished run .*: go on with it by `resume`, or start"
+    ):
+        encode_to_files(tok, file, tmp_path / "x.bin")
+    killed_after_a_part(monkeypatch, tok, file, tmp_path / "x.bin", force=True)
     assert (kept / "journal.json").read_bytes() == journal
     assert set(tmp_path.iterdir()) == {file, kept}
-    encode_to_files(tok, file, tmp_path / "x.bin")
+    encode_to_files(tok, file, tmp_path / "x.bin", force=True)
     assert read_bin(tmp_path) == expected(tok, LINES)
     assert not kept.exists()
 
@@ -322,6 +374,7 @@ def test_a_link_stays_one(tmp_path, resume):
     assert (tmp_path / "x.bin").readlink().name == "real"
     assert read_bin(tmp_path)
     names = {"text", "real", "x.bin", "x.bin.json", "token_bytes.npy"}
+    names |= {"x.bin.done"} if resume else set()
     assert {one.name for one in tmp_path.iterdir()} == names
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast, get_args
@@ -77,7 +79,8 @@ def encode(
         refuse(given, ("document_eos", "resume"), f"--as {form.form}")
     elif target.output is None:
         raise SettingsError(f"--as {form.form} writes several files: name the first with -o")
-    target.claim(inputs.files, model.file)
+    if not form.resume:  # then what is there may be what to go on with
+        target.claim(inputs.files, model.file)
     tokenizer = model.load(run.threads)
     options = {**vars(settings), "progress": progress_for(run.quiet)}
     if form.form in TEXT_FORMS:
@@ -119,16 +122,30 @@ def _write_files(
     tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], target: File, quiet: bool
 ) -> None:
     from volt.tokenizing.training_files import TOKEN_BYTES, TRAINING_FORMS
+    from volt.tokenizing.unfinished import what_is_kept
 
-    if options["resume"]:
+    if options["resume"] and not what_is_kept(target.output or ""):
         say(
             quiet,
             "if this is stopped, the same command goes on after the last whole piece (64 MiB of "
             "lines, a row group of Parquet, or a file); what came after it is encoded again",
         )
-    found = volt.encode_to_files(
-        tokenizer, inputs.files, target.output or "", force=target.force, **options
-    )
+    try:
+        found = volt.encode_to_files(
+            tokenizer, inputs.files, target.output or "", force=target.force, **options
+        )
+    except (SystemExit, OSError):  # a signal, or a disk that is full
+        if options["resume"]:
+            say(quiet, *kept_lines(target.output or ""))
+        raise
+    if found.complete:
+        say(
+            quiet,
+            f"{target.output} is complete: {plural(found.tokens, 'token')} of "
+            f"{plural(found.documents, 'text')}, from the same inputs with the same options; "
+            "nothing is left to do (--force encodes them again)",
+        )
+        return
     after = "" if found.eos is None else f", eos {found.eos} after each"
     tokens, texts = plural(found.tokens, "token"), plural(found.documents, "text")
     say(
@@ -138,6 +155,17 @@ def _write_files(
         *(f"wrote {file}{TABLE if file.name == TOKEN_BYTES else ''}" for file in found.files),
         f"read it in Python: {TRAINING_FORMS[options['form']].reader(found)}",
     )
+
+
+def kept_lines(output: str) -> list[str]:
+    """What a run that was stopped keeps, and how to go on with it."""
+    from volt.tokenizing.unfinished import what_is_kept
+
+    found = what_is_kept(output)
+    if found is None:
+        return ["nothing is kept: the first piece was not complete yet"]
+    folder, done = found
+    return [f"kept in {folder}: {done}; go on: {shlex.join(['volt', *sys.argv[1:]])}"]
 
 
 def _write_text(

@@ -3,19 +3,17 @@ document, and where documents end.
 
 The ids grow in a hidden folder beside the output, which is deleted if the run fails. With `resume`
 the folder is `OUT.partial`, which stays, and has a journal that is replaced after every part of the
-input: the next run with `resume` goes on after the last part.
+input: the next run with `resume` goes on after the last part (unfinished.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,18 +23,25 @@ from numpy.typing import NDArray
 from volt import _core
 from volt.base.arguments import names_arguments
 from volt.base.checks import check_choice
-from volt.base.drafts import new_draft, place_files
+from volt.base.drafts import place_files
 from volt.base.errors import InputError, SettingsError
-from volt.base.gate import SETTINGS, read_json
-from volt.base.manifest import TEMPORARY
 from volt.base.output import claim, write_file
 from volt.base.progress import Progress, Report
 from volt.base.registry import Registry
-from volt.base.schema import instance
 from volt.counting.inputs import Text, TextInput, total_size
 from volt.counting.shards import pieces_of
 from volt.settings import EncodeSettings
 from volt.tokenizing.feeding import find_texts
+from volt.tokenizing.unfinished import (
+    Journal,
+    Partial,
+    check_kept,
+    complete,
+    done_path,
+    forget_done,
+    growing,
+    has_done,
+)
 
 if TYPE_CHECKING:
     from volt.tokenizing.tokenizer import Tokenizer
@@ -61,6 +66,8 @@ class Encoded:
     """The id after each document."""
     kept: int = 0
     """Documents that a run before had done, with `resume`."""
+    complete: bool = False
+    """Had a run before done everything?"""
 
 
 @dataclass(frozen=True)
@@ -176,114 +183,6 @@ TRAINING_FORMS: Registry[TrainingForm] = Registry(
 )  # fmt: skip
 
 
-# -------------------------------------------------------------------------------------- the journal
-
-
-@dataclass(frozen=True)
-class _Journal:
-    """How far a run has come."""
-
-    task: str
-    """A hash of all that the result depends on."""
-    parts: int = 0
-    tokens: int = 0
-    documents: int = 0
-
-
-def _task(tokenizer: Tokenizer, sources: list[TextInput], settings: Any) -> str:
-    digest = hashlib.sha256(tokenizer.vocabulary.to_bytes())
-    for source in sources:
-        status = source.path.stat() if source.path is not None else None
-        about = None if status is None else (status.st_size, status.st_mtime_ns)
-        digest.update(repr((source.name, about)).encode())
-    digest.update(repr(settings).encode())
-    return digest.hexdigest()
-
-
-class _Partial:
-    """The folder with the ids so far, the ends of the documents, and the journal if it is kept."""
-
-    def __init__(self, folder: Path, task: str, itemsize: int, header: int, *, kept: bool) -> None:
-        self.folder, self._kept = folder, kept
-        self.ids, self.ends = folder / "ids", folder / "ends"
-        self._journal = folder / "journal.json"
-        self._itemsize, self._header = itemsize, header
-        self.done = _Journal(task)
-
-    def resume(self) -> bool:
-        """Go on with what is there, if it is the same task."""
-        try:
-            found = _Journal(**read_json(self._journal, instance(_Journal), SETTINGS))
-        except InputError:
-            return False
-        if found.task != self.done.task:
-            return False
-        sizes = self._sizes(found)
-        if any(not file.exists() or file.stat().st_size < size for file, size in sizes.items()):
-            return False
-        for file, size in sizes.items():
-            os.truncate(file, size)
-        self.done = found
-        return True
-
-    def start(self) -> None:
-        """With nothing, in an empty folder."""
-        self.ids.write_bytes(bytes(self._header))
-        self.ends.write_bytes(b"")
-
-    def _sizes(self, journal: _Journal) -> dict[Path, int]:
-        return {
-            self.ids: self._header + journal.tokens * self._itemsize,
-            self.ends: journal.documents * 8,
-        }
-
-    def save(self, journal: _Journal) -> None:
-        if self._kept:
-            write_file(self._journal, json.dumps(asdict(journal)).encode())
-        self.done = journal
-
-    def finish(self) -> None:
-        """From now on files leave the folder, and it is not one to go on with."""
-        self._journal.unlink(missing_ok=True)
-
-
-def _check_left(folder: Path) -> None:
-    """Refuse a folder that is not one that a run left."""
-    if folder.is_symlink() or folder.exists():
-        known = ("ids", "ends", "journal")
-        if not folder.is_dir() or any(
-            not one.name.startswith(known) and not TEMPORARY.fullmatch(one.name)
-            for one in folder.iterdir()
-        ):
-            raise InputError(f"{folder} is not a folder that volt encode left: remove it")
-
-
-def _delete_left(folder: Path) -> None:
-    _check_left(folder)
-    if folder.exists():
-        shutil.rmtree(folder)
-
-
-@contextmanager
-def _partial(target: Path, resume: bool, *about: Any) -> Iterator[_Partial]:
-    """Where the ids grow. It is gone at the end; with `resume` it stays if the block fails."""
-    left = _beside(target, ".partial")
-    _check_left(left)
-    if resume:
-        partial = _Partial(left, *about, kept=True)
-        if not partial.resume():
-            _delete_left(left)
-            left.mkdir()
-            partial.start()
-        yield partial
-    else:
-        with new_draft(Path(os.path.realpath(target)), Path.mkdir) as draft:
-            partial = _Partial(draft, *about, kept=False)
-            partial.start()
-            yield partial
-    _delete_left(left)
-
-
 # -------------------------------------------------------------------------------------------- write
 
 
@@ -308,7 +207,8 @@ def encode_to_files(
     `token_bytes.npy`. With `resume`, what is done is kept if the run is stopped, and the next run
     with `resume` goes on after the last file that was finished, or inside one after its last piece:
     64 MiB of lines or JSON Lines, or a row group of Parquet. Other options are those of
-    `Tokenizer.encode_to_arrays`.
+    `Tokenizer.encode_to_arrays`. What a run has kept is deleted only with `force`. With `resume`,
+    files that are complete stay as they are.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -329,10 +229,7 @@ def encode_to_files(
             f"{lengths} exists, with the bytes of another vocabulary's tokens; write into another "
             "folder: `force=True` would leave the files of that vocabulary without it"
         )
-    claim(*files, *([lengths] if new_table else []), inputs=[inputs], force=force)
     real = Path(os.path.realpath(files[0]))  # a link stays one
-    if real.parent.stat().st_dev != lengths.parent.stat().st_dev:
-        raise SettingsError(f"{files[0]} is a link to another disk: name the file that it leads to")
     reads = settings.unit or tokenizer.vocabulary.rule.reads
     # Dropout is drawn by the number of the line in all of the text.
     parts = (
@@ -341,23 +238,30 @@ def encode_to_files(
     )  # fmt: skip
     dtype = kind.dtype(len(tokenizer))
     eos = _eos(tokenizer, kind, document_eos)
-    if resume and any(one.path is None for one in sources):
-        raise SettingsError("`resume` needs files: what was read from stdin is gone")
-    task = ""
-    if resume:
-        asked = (form, eos, len(parts), sorted(options.items(), key=str))
-        task = _task(tokenizer, sources, asked)
+    asked = (form, eos, sorted(options.items(), key=str))
+    begun = Journal.of(tokenizer.vocabulary, sources, len(parts), asked) if resume else Journal()
+    named = [*files, *([lengths] if kind.ends else [])]
+    if not force:
+        check_kept(real, begun if resume else None)
+        if resume and (known := complete(files, begun)):
+            return Encoded(
+                named, known.tokens, known.documents, dtype, eos, known.documents, complete=True
+            )
+    mine = [lengths] if new_table else []
+    mine += [done_path(files[0])] if resume and not has_done(files[0]) else []
+    claim(*files, *mine, inputs=[inputs], force=force)
+    if real.parent.stat().st_dev != lengths.parent.stat().st_dev:
+        raise SettingsError(f"{files[0]} is a link to another disk: name the file that it leads to")
     itemsize = np.dtype(dtype).itemsize
-    with _partial(real, resume, task, itemsize, kind.header) as partial:
+    with growing(real, resume, begun, itemsize, kind.header) as partial:
         kept = partial.done.documents
         with _one_stage(progress, parts, partial.done.parts) as inner:
             options["progress"] = inner
             _encode_parts(tokenizer, parts, partial, dtype, eos, kind, options)
         ends = np.fromfile(partial.ends, "<u8")
         done = partial.done
-        named = [*files, *([lengths] if kind.ends else [])]
         found = Encoded(named, done.tokens, done.documents, dtype, eos, kept)
-        _place(partial, kind, found, ends, table if new_table else None)
+        _place(partial, kind, found, ends, table if new_table else None, resume)
     return found
 
 
@@ -379,7 +283,7 @@ def _eos(tokenizer: Tokenizer, kind: TrainingForm, wanted: bool | None) -> int |
 def _encode_parts(
     tokenizer: Tokenizer,
     parts: list[list[TextInput]],
-    partial: _Partial,
+    partial: Partial,
     dtype: str,
     eos: int | None,
     kind: TrainingForm,
@@ -404,9 +308,10 @@ def _encode_parts(
                 documents += len(places)
                 tokens += len(block)
             ends.flush()
-            done = _Journal(
-                start.task, number + 1, start.tokens + tokens, start.documents + documents
-            )
+            done = replace(
+                start, parts=number + 1, tokens=start.tokens + tokens,
+                documents=start.documents + documents,
+            )  # fmt: skip
             if number + 1 < len(parts):
                 partial.save(done)
             partial.done = done
@@ -464,11 +369,12 @@ def with_eos(
 
 
 def _place(
-    partial: _Partial,
+    partial: Partial,
     kind: TrainingForm,
     found: Encoded,
     ends: NDArray[np.uint64],
     table: bytes | None,
+    resume: bool,
 ) -> None:
     """Give the finished files their names, all of them or none."""
     with partial.ids.open("r+b") as stream:
@@ -481,6 +387,10 @@ def _place(
         draft = partial.folder / f"ends.{number}"
         write_file(draft, data)
         drafts.append((draft, target))
+    if resume:
+        drafts.append((partial.write_done(), done_path(found.files[0])))
+    else:  # what it says is of files that will be gone
+        forget_done(found.files[0])
     partial.finish()
     place_files([(draft, Path(os.path.realpath(target))) for draft, target in drafts])
 
