@@ -14,6 +14,7 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
+CLEAR_LINE = b"\r\x1b[2K"
 STOPPING = {"SIGINT": b"interrupted", "SIGTERM": b"terminated", "SIGHUP": b"hung up"}
 """Ctrl-C, `kill`, a closed terminal. Not every system has all of them."""
 
@@ -132,9 +133,13 @@ def _stop(number: int, frame: object) -> None:
     for name in STOPPING:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
+    from volt.cli.streams import Drawing
+
     # Not print: the signal may have come in the middle of one. The terminal may be gone.
     with suppress(OSError):
-        os.write(2, b"volt: " + STOPPING[signal.Signals(number).name] + b"\n")
+        os.write(
+            2, CLEAR_LINE * Drawing.now + b"volt: " + STOPPING[signal.Signals(number).name] + b"\n"
+        )
     _Signal.stopped = 128 + number
     raise _Signal(128 + number)
 

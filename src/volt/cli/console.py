@@ -16,7 +16,7 @@ from volt.base.lines import WARNING, WIDTH, Line, note_lines
 from volt.base.progress import Progress, Report
 from volt.base.shown import json_text, shown, shown_line
 from volt.cli.command import Given, current_options
-from volt.cli.streams import Styled
+from volt.cli.streams import Drawing, Styled
 from volt.settings import in_flags
 
 
@@ -64,22 +64,50 @@ class Bars(Progress):
         else:  # a budget in seconds has no rate
             amount = [MofNCompleteColumn(), words("s") if unit == "s" else Rate()]
         console = Console(file=cast(TextIO, Styled()))
-        width = min(max(console.width - 60, 4), 40)  # the bar gives way to the figures
+        name, width, room = _widths(shown_line(name), total, unit, console.width)
         bar = Bar(
             words("{task.description}"), BarColumn(width), *amount,
             TimeElapsedColumn(), TimeRemainingColumn(), words("{task.fields[note]}"),
             console=console,
         )  # fmt: skip
-        with bar:
-            task = bar.add_task(shown_line(name), total=total, note="")
+        with _drawn(bar):
+            task = bar.add_task(name, total=total, note="")
 
             def report(done: int, note: str = "") -> None:
                 # Threads may report out of order.
                 most = max(done, bar.tasks[0].completed)
-                bar.update(task, completed=most, note=shown_line(note))
+                bar.update(task, completed=most, note=shown_line(note)[:room])
 
             yield report
             bar.update(task, total=bar.tasks[0].completed)
+
+
+@contextmanager
+def _drawn(bar: Any) -> Iterator[None]:
+    """The bar of a stage that fails is cleared: a message follows."""
+    with bar:
+        Drawing.now = True
+        try:
+            yield
+        except BaseException:
+            bar.live.transient = True
+            raise
+        finally:
+            Drawing.now = False
+
+
+def _widths(name: str, total: int | None, unit: str, columns: int) -> tuple[str, int, int]:
+    """The name of a stage, how wide its bar is, and room for a note: all in one line. A line that
+    wraps is drawn over what was said before."""
+    if unit == "B":
+        figures = len("999.9/999.9 GB 999.9 MB/s")
+    else:
+        figures = 2 * len(f"{total or 10**9:,}") + len("/ 999,999,999 /s") + len(unit)
+    left = columns - figures - len(" 0:00:00 -:--:--") - 4  # spaces
+    name = name[: max(8, left - 4)]
+    left -= len(name)
+    width = min(max(left - 20, 4), 40)  # the bar gives way to the figures
+    return name, width, max(0, left - width)
 
 
 class Lines(Progress):

@@ -96,6 +96,12 @@ class _Stderr(_Shown):
             super().flush()
 
 
+class Drawing:
+    """Whether the last line of the terminal is a bar now."""
+
+    now = False
+
+
 class Styled:
     """stderr for a library that writes styles, which are sequences that control the terminal. The
     text itself has to be escaped before."""
