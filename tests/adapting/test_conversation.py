@@ -95,3 +95,11 @@ def test_a_template_that_takes_too_much_makes_no_text(monkeypatch, bomb):
     assert rendering.render(bomb, [{}]) == []
     told = "{{ a }}{{ raise_exception('x') if b }}"
     assert rendering.render(told, [{"a": "x"}, {"b": 1}]) == ["x"]
+
+
+def test_that_they_stay_is_said_where_tokens_go(chat):
+    text = [["slow flow glow " * 40]]
+    for swap in (False, True):
+        messages = volt.extend(chat, text, add=2, swap=swap).messages
+        said = [one for one in messages if "of the chat template stay, such as '" in one]
+        assert bool(said) == swap

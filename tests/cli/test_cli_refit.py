@@ -92,7 +92,7 @@ def test_extend(folder: Path, tmp_path: Path) -> None:
     assert np.load(tmp_path / "out" / "id_map.npy").tolist() == list(range(700))
     done = run("extend", folder / "hf", "--on", folder / "one.txt", "--add", "25", "--swap",
                "-o", tmp_path / "swapped")  # fmt: skip
-    said = "700 tokens -> 700; as many were taken out, so the ids of others moved"
+    said = "25 tokens added, 25 taken out: still 700; the ids of others moved"
     assert said in " ".join(done.stderr.split()), done.stderr
     assert -1 in np.load(tmp_path / "swapped" / "id_map.npy")
 
@@ -136,7 +136,7 @@ def test_the_page_of_what_refit_wrote_says_why_it_has_its_size(
 def test_that_compare_measures_another_model_is_said_where_quality_decided(
     folder: Path, tmp_path: Path
 ) -> None:
-    said = "are of another model, over whole lines: they may rise"
+    said = "volt compare measures bits per byte in another way: they may rise there"
     for more, told in (((), True), (("--size", "500"), False)):
         done = run("refit", folder / "hf", "--on", folder / "one.txt", *more, "--force",
                    "-o", tmp_path / "out")  # fmt: skip

@@ -324,7 +324,7 @@ def test_very_many_words_are_not_repeated_on_parts_of_the_text():
 
 def test_an_answer_below_the_best_size_says_why():
     found = rows(size=6016, cost={"model": BASE, "lowest": 6010})
-    assert found["quality"].endswith("best at 6,400; a smaller one is cheaper)")
+    assert found["quality"].endswith("best at 6,400; smaller sizes are cheaper)")
 
 
 def test_notes_are_what_the_first_line_does_not_say():

@@ -296,9 +296,9 @@ def open_checkpoint(folder: str | os.PathLike[str], tokens: int) -> Checkpoint:
     rows = _vocabulary_size(config, path / CONFIG)
     if tokens > rows:
         raise InputError(
-            f"{path / CONFIG}: vocab_size is {rows:,}, but the tokenizer has {tokens:,} tokens, "
-            "those that only its settings name included: it is not the tokenizer of this model, or "
-            "tokens were added and the model got no rows for them (resize_token_embeddings)"
+            f"{path}: the model has {rows:,} rows (vocab_size), and the tokenizer {tokens:,} "
+            "tokens: it is not the tokenizer of this model; or if tokens were added to it, also in "
+            "its settings, give the model rows for them first (resize_token_embeddings)"
         )
     special: set[int] = set()
     for name, data in ((CONFIG, config), (GENERATION, generation)):
@@ -351,15 +351,15 @@ def _vocabulary_size(config: dict[str, Any], file: Path) -> int:
 def _named_ids(data: dict[str, Any], tokens: int, rows: int, file: Path) -> set[int]:
     """The tokens that settings name by their id, and that have to stay."""
     found: set[int] = set()
-    cause = ""
-    if rows > tokens:
-        cause = f"; the model has {rows:,} rows, not {tokens:,}: it may have another tokenizer"
 
     def note(number: Any, where: str, required: bool) -> int:
         if type(number) is not int or not 0 <= number < tokens:
+            one = f"{where}: {str(number)[:40]!r} is not a token"
+            if rows == tokens:
+                raise InputError(f"{one}: the tokenizer has ids 0 to {tokens - 1}")
             raise InputError(
-                f"{where}: {str(number)[:40]!r} is not a token: the tokenizer has ids 0 to "
-                f"{tokens - 1}" + cause
+                f"{file.parent}: the model has {rows:,} rows, and the tokenizer {tokens:,} tokens: "
+                f"it may be that of another model ({one})"
             )
         if required:
             found.add(number)

@@ -27,6 +27,10 @@ CONVERSATIONS = (("system", "user", "assistant", "user"), ("user", "assistant", 
 """A template may have no place for system messages."""
 
 
+MOST_NAMED = 3
+"""Tokens of the template that are named, the longest."""
+
+
 def template_tokens(
     original: Original, model: str | os.PathLike[str] | None, messages: list[str]
 ) -> frozenset[int]:
@@ -54,10 +58,17 @@ def template_tokens(
                 )
             found.update(i for ids in original.engine.encode_batch(texts) for i in ids)
     tokens = original.vocabulary.tokens
-    spoken = frozenset(i for i in found if tokens[i].kind in ("merged", "piece"))
-    if spoken:
-        messages.append(f"{plural(len(spoken), 'token')} of the chat template stay")
-    return spoken
+    return frozenset(i for i in found if tokens[i].kind in ("merged", "piece"))
+
+
+def what_stays(original: Original, spoken: frozenset[int]) -> list[str]:
+    """What is said of these tokens where others go."""
+    if not spoken:
+        return []
+    tokens = original.vocabulary.tokens
+    some = [repr(original.vocabulary.marks.strip(tokens[i].text)) for i in sorted(spoken)]
+    some = sorted(some, key=len, reverse=True)[:MOST_NAMED]
+    return [f"{plural(len(spoken), 'token')} of the chat template stay, such as {', '.join(some)}"]
 
 
 def _templates(folder: Path, settings: dict[str, Any]) -> Iterable[tuple[str, str]]:

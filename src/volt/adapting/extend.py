@@ -25,6 +25,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from volt.adapting.conversation import what_stays
 from volt.adapting.matching import matched_rows
 from volt.adapting.own_candidates import look_up_for, own_merges, restrict, token_frequencies
 from volt.adapting.subject import Changed, RefitResult, Subject
@@ -107,6 +108,8 @@ def extend(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress
     )
     number = add if swap else 0
+    if swap:
+        subject.messages.extend(what_stays(subject.original, subject.spoken))
     if subject.whole:
         engine, documents, used = subject.used_words()
         subject.messages.append(what_is_new(engine))
@@ -121,6 +124,11 @@ def extend(
         done.messages.append(
             f"before, {before.unknown:.1%} of the tokens were unknown, and one may be a whole run "
             "of characters: tokens per line and nats per character do not compare with those after"
+        )
+    if done.checkpoint is not None and done.parts:
+        done.messages.append(
+            f"the model was not trained on text cut this way, and its {len(done.parts):,} new rows "
+            "are only a start: train it on before you use it"
         )
     return done if init == "mean" else with_rows(done, Path(str(donor)), subject.progress)
 

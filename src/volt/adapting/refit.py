@@ -24,6 +24,7 @@ import numpy as np
 
 from volt.adapting import whole_words
 from volt.adapting.checkpoint import Checkpoint
+from volt.adapting.conversation import what_stays
 from volt.adapting.own_candidates import (
     OwnedMerges,
     OwnedPieces,
@@ -101,6 +102,7 @@ def refit(
     subject = Subject.opened(
         tokenizer, FittingText(on, options), form, pattern, model, threads, progress
     )
+    subject.messages.extend(what_stays(subject.original, subject.spoken))
     messages, pinned = subject.messages, subject.pinned
     if subject.whole and not residues:
         engine, documents, used = subject.used_words()
@@ -255,8 +257,8 @@ def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
             )
         if settings.size > most:
             raise SettingsError(
-                f"`size={settings.size}`: the tokenizer has {most:,} special tokens and tokens "
-                "that text gives; extend adds some"
+                f"`size={settings.size}`: the tokenizer has only {most:,} tokens, special ones and "
+                "those that text gives; extend adds some"
             )
         return fixed_choice(found, settings.size, settings.rank)
     if found.in_use < 2:

@@ -43,11 +43,12 @@ def extend(
         swap=asked.swap, init=asked.init, donor=asked.donor, **vars(reading),
         threads=run.threads, progress=progress_for(run.quiet),
     )  # fmt: skip
-    stays = (
-        "as many were taken out, so the ids of others moved, also of special tokens: id_map.npy "
-        "has the new id of every old one"
-        if asked.swap
-        else "the old ones have their ids"
-    )
-    head = f"{plural(result.before.size, 'token')} -> {result.after.size:,}; {stays}"
+    before, after, added = result.before.size, result.after.size, len(result.parts)
+    head = f"{plural(before, 'token')} -> {after:,}; the old ones have their ids"
+    if asked.swap:
+        head = (
+            f"{plural(added, 'token')} added, {result.dropped:,} taken out: still {after:,}; the "
+            "ids of others moved, also of special tokens: id_map.npy has the new id of every old "
+            "one"
+        )
     tell_refit(result, [head], next_command(tokenizer, target), target, run)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FAR = 0.1
 """How far below the answers of the parts the answer may lie, relative, before both are offered."""
 OTHER_BITS = (
-    "bits per byte of `compare` are of another model, over whole lines: they may rise there by a "
-    "few per cent; for a size go by the quality above, and before you ship by a trained model"
+    "volt compare measures bits per byte in another way: they may rise there (docs/refit.md, "
+    '"Which figure to believe")'
 )
 
 

@@ -162,7 +162,7 @@ def _quality(found: Mapping[str, Any]) -> str | None:
     once = " on one part of the text" if len(quality["splits"]) == 1 else ""
     measured = f"held-out bits per byte{once}{mean}, best at {quality['best']:,}"
     if by_auto(found):
-        measured += "; a smaller one is cheaper" if found["size"] < quality["best"] else ""
+        measured += "; smaller sizes are cheaper" if found["size"] < quality["best"] else ""
         return f"{within} of the best {sizes} ({measured})"
     loss = quality_loss(quality, found["size"])
     here = f"{percent(loss)} above the best" if loss else "the best"
