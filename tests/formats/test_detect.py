@@ -29,3 +29,19 @@ def test_a_dictionary_does_not_list_what_fairseq_adds(tmp_path):
     (tmp_path / "dict.txt").write_text("▁the 12\n▁the 12\n", encoding="utf-8")
     with pytest.raises(volt.InputError, match=r"line 2: '▁the' is there already"):
         volt.import_vocabulary(tmp_path / "dict.txt")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_settings_are_not_a_tokenizer(name, tmp_path):
+    (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match="settings, not a tokenizer: name the folder"):
+        identify(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("there", "missing"), [("vocab.json", "merges.txt"), ("vocab.bpe", "encoder.json")]
+)
+def test_the_file_that_is_missing_is_named(there, missing, tmp_path):
+    (tmp_path / there).write_text('{"a": 0}')
+    with pytest.raises(InputError, match=f"{missing} is missing, which belongs to {there}"):
+        identify(tmp_path)

@@ -93,7 +93,7 @@ class Format:
         if not self.takes(mode):
             taken = next(name for name, other in PRETOKENIZERS.items() if self.takes(other))
             yield (
-                f"{self.toolkit} has no {mode.name} text, only {taken}; "
+                f"{self.toolkit} knows text cut by the pre-tokenizer {taken}, not by {mode.name}; "
                 f"learn with `pretokenizer='{taken}'`"
             )
         if vocabulary.hidden and "split" not in self.encodings:

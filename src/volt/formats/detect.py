@@ -18,7 +18,7 @@ from typing import Any
 from volt.base.errors import InputError
 from volt.base.gate import GZIP, inflated, open_file, read_bytes, reading
 from volt.counting.marks import END_MARK
-from volt.formats.gpt2 import PAIRS
+from volt.formats.gpt2 import PAIRS, missing_of_pair
 from volt.formats.reasons import INSTEAD
 from volt.formats.registry import FORMATS
 from volt.tokenizing.volt_json import check_single
@@ -70,6 +70,11 @@ PIECE_LINE = re.compile(rb".+\t-?\d[\d.e+-]*\r?$", re.DOTALL)
 """Of the list that SentencePiece writes beside a model."""
 HF_START = re.compile(rb'\s*\{\s*"version"\s*:\s*"[^"]*"\s*,\s*"truncation"\s*:')
 """What Hugging Face's library writes first; the file need not be read for it."""
+SETTINGS_FILES = (
+    "config.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json",
+    "added_tokens.json",
+)  # fmt: skip
+"""What people name instead of the tokenizer beside it."""
 REFITTED = "refit.json"
 """What refit and extend write into a folder."""
 FOLDER_FILES = (
@@ -103,6 +108,10 @@ def identify(path: Path) -> Identified:
         return Identified("volt", path)
     if path.name == "tokenizer.json":
         return Identified("hf", path)
+    if path.name in SETTINGS_FILES:
+        raise InputError(
+            f"{path}: settings, not a tokenizer: name the folder that they are in, {path.parent}"
+        )
     if path.name == "vocab.json" and path.with_name("source.spm").exists():
         return Identified("marian-mt", path)
     return Identified(_of_file(path), path)
@@ -169,10 +178,7 @@ def _of_other_folder(path: Path) -> Identified:
         raise InputError(f"{path}: {', '.join(file.name for file in single)}: name one of them")
     check_single(path)
     if any((path / name).exists() for pair in PAIRS for name in pair):
-        raise InputError(
-            f"{path}: vocab.json and merges.txt (or encoder.json and vocab.bpe) belong together, "
-            "and one is missing"
-        )
+        raise InputError(missing_of_pair(path))
     raise InputError(
         f"{path}: no tokenizer in this folder: no tokenizer.json, tokenizer.model, vocab.json with "
         "merges.txt, tekken.json, vocab.txt, dict.txt or RWKV vocabulary"

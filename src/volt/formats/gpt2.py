@@ -104,15 +104,22 @@ class PairData:
     """Who says how text is cut."""
 
 
+def missing_of_pair(folder: Path) -> str:
+    """Which file of the two is missing."""
+    for pair in PAIRS:
+        there = [name for name in pair if (folder / name).exists()]
+        if len(there) == 1:
+            missing = next(name for name in pair if name not in there)
+            return f"{folder}: {missing} is missing, which belongs to {there[0]}"
+    return f"{folder}: {' and '.join(PAIRS[0])} are missing"
+
+
 def pair_data(folder: Path, pattern: str | None) -> PairData:
     """vocab.json and merges.txt, or encoder.json and vocab.bpe. They do not say how text is cut:
     tokenizer_config.json names the class that does it, or `pattern` tells."""
     names = next((pair for pair in PAIRS if all((folder / one).exists() for one in pair)), None)
     if names is None:
-        raise InputError(
-            f"{folder}: vocab.json and merges.txt (or encoder.json and vocab.bpe) belong together, "
-            "and one is missing"
-        )
+        raise InputError(missing_of_pair(folder))
     vocab = read_json(folder / names[0], TOKEN_IDS)
     merges = [" ".join(pair) for pair in read_merges(folder / names[1])]
     settings = settings_of(folder, CONFIG)
