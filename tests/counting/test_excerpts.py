@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from volt.counting.documents import documents_of
-from volt.counting.excerpts import EXCERPT, MOST_LINES, Excerpting
+from volt.counting.excerpts import EXCERPT, MOST_LINES, PIECE, Excerpting
 
 LINES = [b"%d %s\n" % (i, b"x" * (i % 7)) for i in range(5000)]
 
@@ -62,3 +62,35 @@ def test_a_level_is_part_of_the_one_below():
     assert len(low.lines) == pytest.approx(2500, rel=0.1)
     assert len(found.at(found.level(3000)).text) <= 3000
     assert np.all(np.diff(high.numbers.astype(np.int64)) > 0)
+
+
+def test_one_long_document_does_not_push_out_the_others():
+    """Pieces of many documents, the same whatever batches they come in."""
+    lines = [b"line %d of it\n" % i for i in range(20_000)]
+    documents = [b"".join(lines[: 3 + 40 * (i % 10)]) for i in range(400)]
+    documents[7::20] = [b"".join(lines)] * 20  # 0.3 MB each
+    documents[9] = "日本語".encode() * 200_000  # a line of 1.8 MB
+    found = {}
+    for size in (1, 13, 400):
+        taking = Excerpting()
+        for start in range(0, 400, size):
+            taking.documents(documents_of([one[:-1] for one in documents[start : start + size]]))
+        found[size] = taking.done()
+    assert found[1].lines == found[13].lines == found[400].lines
+    whole = found[400]
+    assert EXCERPT / 4 < len(whole.text) <= EXCERPT
+    assert max(map(len, whole.lines)) <= PIECE
+    assert len(whole.lines) > 100
+    assert b"\xef\xbf\xbd" not in whole.text and whole.text.decode()
+    runs = whole.runs()
+    assert b"".join(runs.lines) == whole.text
+    some = runs.at(runs.level(100_000))
+    assert 45_000 < len(some.text) <= 100_000
+    assert len({number & ((1 << 40) - 1) for number in some.numbers.tolist()}) > 60
+
+
+def test_documents_that_fit_are_taken_whole():
+    documents = [b"".join(LINES), b"short\n"]
+    taking = Excerpting()
+    taking.documents(documents_of([one[:-1] for one in documents]))
+    assert taking.done().lines == documents

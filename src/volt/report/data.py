@@ -309,6 +309,8 @@ def file_figures(
     # Lines of a sample are chosen in each file by itself.
     parallel = len({lines for _, lines, _ in texts}) == 1 and counts.sample is None
     excerpts = [excerpt for _, _, excerpt in texts]
+    if not parallel or len(texts) == 1:
+        excerpts = [one.runs() for one in excerpts]
     levels = [excerpt.level(_room(texts)) for excerpt in excerpts]
     if parallel:
         levels = [max(levels)] * len(texts)
@@ -353,7 +355,8 @@ def typical_tokens(result: LearnResult) -> dict[str, list[int]]:
             (names.get(name, PurePath(name).name), one) for (name, _), one in texts if one.lines
         ]
         for name, excerpt in shown if len(shown) <= TYPICAL_FILES else []:
-            lines = _lines_of(excerpt.at(excerpt.level(_room(shown))))
+            runs = excerpt.runs()
+            lines = _lines_of(runs.at(runs.level(_room(shown))))
             ids = tokenizer.encode_batch(lines)
             used[name] = np.bincount(
                 np.fromiter(chain.from_iterable(ids), np.int64), minlength=len(tokenizer)

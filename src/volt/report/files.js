@@ -36,7 +36,7 @@ const VoltFiles = (() => {
     }
     const parity = files.length > 1 && files[0].parallel;
     const all = files.every((one) => one.sampled_lines === one.lines);
-    say("files-lead", (all ? "" : "Measured on lines from all over each file, not on all of them, so these figures differ a little from those of the whole text. ") +
+    say("files-lead", (all ? "" : "Measured on lines from all over each file, not on all of them: the column “lines measured” says on how many. Figures of thousands of lines differ a little from those of the whole text; figures of fewer can differ much. ") +
       (files.every((one) => one.words) ? "Words are what stands between spaces. " : "Words are what stands between spaces; scripts without spaces have none. ") +
       (parity ? "Parity is how many tokens a file takes against the first one, on the same lines." : ""));
     const head = find("file-table").tHead.rows[0].cells;
