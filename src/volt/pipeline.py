@@ -18,7 +18,7 @@ from volt.base.workers import import_ahead
 from volt.choosing.choice import Choice, choose_size
 from volt.choosing.size_problem import SizeProblem, first_split_ahead, proposed
 from volt.counting.count import counted, some_words
-from volt.counting.counts import WordCounts
+from volt.counting.counts import WordCounts, lost_words
 from volt.counting.inputs import Text
 from volt.counting.objects import is_word_counts
 from volt.counting.translation_pairs import few_pairs
@@ -130,6 +130,7 @@ def _finish(
         source=settings.source.name,
         messages=[
             *counts.told,
+            *lost_words(counts.totals, counts.rule, counts.unit),
             # That there are fewer than the default is no news.
             *(choice.candidates.messages if settings.asks_for_candidates else []),
             *choice.messages,

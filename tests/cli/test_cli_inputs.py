@@ -138,6 +138,20 @@ def test_a_command_that_cannot_leave_records_out_does_not_advise_it(records):
         list(text_lines(records / "bad.jsonl"))
 
 
+def test_what_was_lost_is_in_the_result_and_said_once(records):
+    with (records / "a.jsonl").open("a") as file:
+        file.write('{"text": "' + "x" * 70 + '"}\n{"text": 3}\n')
+    done = volt("learn", records / "a.jsonl", "--on-invalid", "skip-line", "-o", records / "out")
+    said = " ".join(done.stderr.split())
+    left, cut = "left out 1 record that can't be read", "1 word longer than 64 characters was cut"
+    assert said.count(left) == said.count(cut) == 1
+    told = json.loads((records / "out" / "choices.json").read_text())["messages"]
+    assert f"{records / 'a.jsonl'}: {left}" in told
+    assert cut in told
+    done = volt("count", records / "a.jsonl", "--on-invalid", "skip-line", "-o", records / "c.tsv")
+    assert done.stderr.count(left) == done.stderr.count(cut) == 1
+
+
 def test_a_sample_of_a_few_words_is_a_warning(records):
     done = volt(
         "learn", records / "a.jsonl", "--sample", "100", "-q", "--no-report",

@@ -116,6 +116,7 @@ def _explained(error: BaseException) -> str:
 def _show_warnings(*, quiet: bool) -> None:
     """Print warnings of the library as notes."""
     from volt.base.errors import VoltWarning
+    from volt.cli.streams import SHOWN
 
     show = warnings.showwarning
 
@@ -123,6 +124,7 @@ def _show_warnings(*, quiet: bool) -> None:
         if not issubclass(category, VoltWarning):
             show(message, category, *where, **more)
         elif not quiet:
+            SHOWN.add(f"note: {message}")
             print(f"note: {message}", file=sys.stderr)
 
     warnings.showwarning = note

@@ -16,7 +16,7 @@ from volt.base.lines import WARNING, WIDTH, Line, note_lines
 from volt.base.progress import Progress, Report
 from volt.base.shown import json_text, shown, shown_line
 from volt.cli.command import Given, current_options
-from volt.cli.streams import Drawing, Styled
+from volt.cli.streams import SHOWN, Drawing, Styled
 from volt.settings import in_flags
 
 
@@ -182,7 +182,7 @@ def say(quiet: bool, *lines: str) -> None:
     said even where nothing else is."""
     width = shutil.get_terminal_size().columns if sys.stderr.isatty() else WIDTH
     for text in lines:
-        if quiet and not text.startswith(WARNING):
+        if (quiet and not text.startswith(WARNING)) or text in SHOWN:
             continue
         for part in in_flags(text, current_options()).split("\n"):
             print(*note_lines(part, width), sep="\n", file=sys.stderr)
@@ -192,6 +192,7 @@ def say_lines(quiet: bool, lines: Iterable[Line]) -> None:
     """Lines with their styles on a terminal; plain, and 80 columns wide, elsewhere. Of a quiet
     command only the warnings."""
     lines = [line for line in lines if not quiet or line.text.startswith(WARNING)]
+    lines = [line for line in lines if line.text not in SHOWN]
     if not lines:
         return
     if not sys.stderr.isatty():

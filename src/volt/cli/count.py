@@ -16,6 +16,7 @@ from volt.base.shown import plural
 from volt.cli.arguments import File, Inputs, Run, Spark
 from volt.cli.command import Given, command
 from volt.cli.console import print_json, progress_for, refuse, say
+from volt.counting.counts import lost_words
 from volt.counting.inputs import find_inputs
 from volt.settings import CountSettings, SpillSettings
 
@@ -112,25 +113,16 @@ def count_notes(counts: volt.WordCounts | CountedFile) -> list[str]:
     return [one if one.startswith(WARNING) else f"note: {one}" for one in told]
 
 
-def count_summary(counts: volt.WordCounts | CountedFile) -> list[str]:
-    """What was counted and, where anything was, what was lost."""
+def count_summary(counts: volt.WordCounts | CountedFile, *, learned: bool = False) -> list[str]:
+    """What was counted and, where anything was, what was lost, unless that is among the messages of
+    learning."""
     totals = counts.totals
     words = totals.words / counts.unit
     read = plural(totals.lines, "line")
     if totals.documents:
         read = f"{plural(totals.documents, 'document')}, {read}"
     lines = [f"{read}, {plural(words, 'word')}, {plural(len(counts), 'type')}"]
-    long = f"longer than {counts.rule.max_word_length} characters"
-    left = "'▁' in the text left to byte tokens"
-    lost = [
-        (totals.cut_words, f"word {long} was cut", f"words {long} were cut"),
-        (totals.reserved / counts.unit, left, left),
-        (totals.replaced, "invalid UTF-8 sequence was replaced",
-         "invalid UTF-8 sequences were replaced"),
-        (totals.skipped_lines, "line with invalid UTF-8 was skipped",
-         "lines with invalid UTF-8 were skipped"),
-    ]  # fmt: skip
-    lines += [plural(number, one, many) for number, one, many in lost if number]
+    lines += [] if learned else lost_words(totals, counts.rule, counts.unit)
     if isinstance(counts, volt.WordCounts):
         # A file given twice by accident makes the text look larger than it is.
         files = Counter(name for name, _ in counts.lines_of)

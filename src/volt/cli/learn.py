@@ -137,7 +137,7 @@ def _jointly(texts: Any, options: dict[str, Any], asked: LearnCommand, run: Run)
     result.save(folder, force=asked.force, report=asked.report)
     if run.json:
         print_json(_data(result, folder))
-    say(run.quiet, *count_summary(result.counts))
+    say(run.quiet, *count_summary(result.counts, learned=True))
     _tell(result, folder, run.quiet)
     say(run.quiet, *table_lines(result.languages))
     _next(result, folder, run.quiet)
@@ -189,7 +189,7 @@ def _both_sides(options: dict[str, Any], asked: LearnCommand, run: Run) -> None:
         print_json({side: _data(result, folder / side) for side, result in sides.items()})
     say(run.quiet, *(one if one.startswith(WARNING) else f"note: {one}" for one in notes))
     for side, result in told.items():
-        say(run.quiet, f"{side}:", *count_summary(result.counts))
+        say(run.quiet, f"{side}:", *count_summary(result.counts, learned=True))
         _tell(result, folder / side, run.quiet)
         _next(result, folder / side, run.quiet)
         say(run.quiet, "")

@@ -96,6 +96,10 @@ class _Stderr(_Shown):
             super().flush()
 
 
+SHOWN: set[str] = set()
+"""Notes that were printed as soon as they were known, and are not printed again in a summary."""
+
+
 class Drawing:
     """Whether the last line of the terminal is a bar now."""
 

@@ -34,7 +34,7 @@ from volt.counting.counts import (
     common_unit,
 )
 from volt.counting.decoding import BLOCK, Cleaner, OnInvalid
-from volt.counting.documents import Documents
+from volt.counting.documents import Documents, left_out_words
 from volt.counting.excerpts import Excerpt
 from volt.counting.inputs import Text, TextInput, find_inputs, total_size
 from volt.counting.reading import (
@@ -211,7 +211,7 @@ def _count_planned(
     return WordCounts(
         rule, text, offsets, counts, totals, plan.unit, lines_of, excerpts,
         None if any(one.is_counts for one in plan.inputs) else weighted_lines,
-        told=_told(without_words, with_cr, plan.fields),
+        told=_told(without_words, with_cr, plan.fields) + plan.left_out,
     )  # fmt: skip
 
 
@@ -251,6 +251,8 @@ class CountPlan:
     """What was chosen of the text, if not all of it is counted."""
     fields: dict[str, list[str]] = field(default_factory=dict)
     """Of each input of records of which several fields are read: which. Known once it was read."""
+    left_out: list[str] = field(default_factory=list)
+    """What to know about records that were left out."""
 
     @cached_property
     def buffer(self) -> bytearray:
@@ -291,6 +293,8 @@ class CountPlan:
                     names = getattr(documents, "fields", [])
                     if len(names) > 1:
                         self.fields[one.name] = names
+                    if (left := getattr(documents, "left_out", None)) and any(left()):
+                        self.left_out.append(left_out_words(one.name, *left()))
                     return found
                 with one.stream() as stream:
                     if one.is_counts:

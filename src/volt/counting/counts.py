@@ -92,6 +92,21 @@ class CountTotals:
                 raise InputError(f"{name} of all inputs together does not fit into 63 bits")
 
 
+def lost_words(totals: CountTotals, rule: WordRule, unit: int) -> list[str]:
+    """What was lost while text was counted, where anything was."""
+    long = f"longer than {rule.max_word_length} characters"
+    left = "'▁' in the text left to byte tokens"
+    lost = [
+        (totals.cut_words, f"word {long} was cut", f"words {long} were cut"),
+        (totals.reserved / unit, left, left),
+        (totals.replaced, "invalid UTF-8 sequence was replaced",
+         "invalid UTF-8 sequences were replaced"),
+        (totals.skipped_lines, "line with invalid UTF-8 was skipped",
+         "lines with invalid UTF-8 were skipped"),
+    ]  # fmt: skip
+    return [plural(number, one, many) for number, one, many in lost if number]
+
+
 @dataclass(frozen=True, eq=False)
 class WordCounts:
     """Word types with counts, most frequent first, equal counts by bytes.

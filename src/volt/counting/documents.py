@@ -85,14 +85,18 @@ class Batches:
 
 def tell_left_out(name: str, skipped: int, nulls: int) -> None:
     """A warning about records that are not text."""
+    if message := left_out_words(name, skipped, nulls):
+        warnings.warn(message, VoltWarning, stacklevel=3)
+
+
+def left_out_words(name: str, skipped: int, nulls: int) -> str:
+    """What was left out of some records; empty if nothing was."""
     left_out = []
     if skipped:
         left_out.append(f"{plural(skipped, 'record')} that can't be read")
     if nulls:
         left_out.append(plural(nulls, "null"))
-    if left_out:
-        message = f"{name}: left out {' and '.join(left_out)}"
-        warnings.warn(message, VoltWarning, stacklevel=3)
+    return f"{name}: left out {' and '.join(left_out)}" if left_out else ""
 
 
 def documents_of(texts: Sequence[bytes | memoryview], first: int = 0) -> Documents:
