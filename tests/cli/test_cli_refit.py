@@ -37,6 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = [" ".join(draw.choices(words, k=8)) for _ in range(200)]
         (target / name).write_text("\n".join(text) + "\n", encoding="utf-8")
     vocabulary = volt.learn([target / "old.txt"], size=700, pretokenizer="byte-level")
+    (target / "learned").mkdir()
+    vocabulary.vocabulary.save(target / "learned" / "volt.json")
     volt.export(vocabulary.vocabulary, "hf", target / "hf")
     return target
 
@@ -421,5 +423,38 @@ def test_what_is_spelled_in_bytes_is_not_called_unknown(tmp_path: Path) -> None:
                "-o", tmp_path / "out")  # fmt: skip
     assert done.returncode == 0, done.stderr
     share = r"\d+\.\d{3}%"
-    said = rf"for characters it lacks: {share} -> {share} of the tokens \(<unk>, or single bytes\)"
+    said = rf"tokens that are <unk>, or single bytes of characters it lacks: {share} -> {share}"
     assert re.search(said, " ".join(done.stderr.split())), done.stderr
+
+
+def test_the_page_names_the_own_files_and_what_it_was_made_from(
+    folder: Path, tmp_path: Path
+) -> None:
+    for command, more, said in (("refit", ("--size", "500"), "200 taken out"),
+                                ("extend", ("--add", "20"), "20 added")):  # fmt: skip
+        out = tmp_path / command
+        done = run(command, folder / "hf", "--on", folder / "one.txt", *more, "-o", out)
+        assert done.returncode == 0, done.stderr
+        assert run("report", out).returncode == 0
+        page = page_data(load_material(out))  # also after the page is there
+        assert page["refitted"] and not page_data(load_material(folder / "learned"))["refitted"]
+        assert (page["facts"][0]["value"], page["facts"][0]["note"]) == ("700 tokens", said)
+        assert page["uses"][0]["command"] == (
+            "generation_config.json, special_tokens_map.json, tokenizer.json, tokenizer_config.json"
+        )
+
+
+def test_options_of_other_commands_are_told(folder: Path) -> None:
+    for words, said in (("refit hf --text x", "--on FILE: Text or counts to fit to"),
+                        ("extend hf --size 9", "--add N: Number of tokens to add")):  # fmt: skip
+        assert said in run(*words.split()).stderr
+
+
+def test_tokens_are_counted_by_kind_in_the_same_way(folder: Path, tmp_path: Path) -> None:
+    """The single bytes of a byte-level tokenizer are bytes, whoever counts."""
+    done = run("refit", folder / "hf", "--on", folder / "one.txt", "--size", "500",
+               "-o", tmp_path / "out", "--json")  # fmt: skip
+    kept = json.loads(done.stdout)["always_kept"]
+    of_file = json.loads(run("info", folder / "hf", "--json").stdout)["tokens"]
+    of_page = volt.load(tmp_path / "out").vocabulary.kind_counts
+    assert kept["byte"] == of_file["byte"] == of_page["byte"] == 256 and kept["character"] == 0

@@ -104,6 +104,7 @@ class RefitResult:
         """What refit.json contains: plain data, the same for the same input."""
         vocabulary = self.vocabulary
         kinds: tuple[Kind, ...] = ("special", "symbol", "byte", "character")
+        counted = vocabulary.kind_counts
         return {
             "signature": vocabulary.signature,
             "vocabulary_size": len(vocabulary),
@@ -111,7 +112,7 @@ class RefitResult:
             "added": len(self.parts),
             "scaffolds": vocabulary.scaffolds,
             "unreachable": len(vocabulary.unreachable),
-            "always_kept": {kind: len(vocabulary.of_kind(kind)) for kind in kinds},
+            "always_kept": {kind: counted.get(kind, 0) for kind in kinds},
             "before": asdict(self.before),
             "after": asdict(self.after),
             **({} if self.choice is None else self.choice.summary()),

@@ -28,6 +28,8 @@ from volt.settings import GONE, in_flags
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 BARE = ("m", "model", "train", "i", "input")
 """Options of other commands and programs for what a command takes without one."""
+ALIKE = {"text": "on", "corpus": "on", "size": "add"}
+"""Options of other commands, and the one that a command may have for the same."""
 PATHS = ("FILE", "PATH", "DIR", "TOKENIZER", "VOCABULARY")
 """Metavars of options whose values are completed as names of files."""
 
@@ -112,6 +114,8 @@ class Command(click.Command):
             if bare and name in BARE:
                 one, example = bare[0].metavar.strip("[]"), self.example.splitlines()[0]
                 hint = f"; {one} goes without an option: {example}"
+            elif (alike := self.options.get(ALIKE.get(name, ""))) is not None:
+                hint = f"; {alike.flag} {alike.metavar}: {alike.about().partition(';')[0]}"
             else:
                 hint = did_you_mean(error.option_name, flags, "")
             message = f"{self.name} has no option {error.option_name}{hint}"

@@ -148,7 +148,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
     from volt.foreign.facts import vocabulary_facts
     from volt.proposing.tokens import SPELLED
     from volt.report.answer import bound_sentence, doubts
-    from volt.report.facts import kind_counts, never_used
+    from volt.report.facts import never_used
     from volt.tokenizing.residues import find_residues
 
     vocabulary, choices = material.vocabulary, material.choices
@@ -159,7 +159,7 @@ def diagnostics(material: Material) -> dict[str, Any]:
     residues = find_residues(vocabulary)
     return {
         "size": len(vocabulary),
-        "tokens": kind_counts(vocabulary),
+        "tokens": vocabulary.kind_counts,
         "scaffolds": vocabulary.scaffolds,
         "hidden": len(vocabulary.hidden),
         "unreachable": len(vocabulary.unreachable),

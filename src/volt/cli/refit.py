@@ -134,7 +134,7 @@ def tell_refit(
     if after.unknown:
         # Unknown text looks cheap: without this line the figures above would flatter.
         shares = f"{before.unknown:.3%} -> {after.unknown:.3%}"
-        lines.append(f"for characters it lacks: {shares} of the tokens (<unk>, or single bytes)")
+        lines.append(f"tokens that are <unk>, or single bytes of characters it lacks: {shares}")
     lines += [f"note: {message}" for message in messages if message not in warned]
     say(run.quiet, *lines, f"written to {target.output}: {', '.join(names)}")
     ending = []

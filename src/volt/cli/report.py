@@ -23,7 +23,7 @@ class ReportCommand(Learned, File, group="Output"):
 
 @command("volt report out")
 def report(asked: ReportCommand, shown: Quiet) -> None:
-    """Make the page of a folder: one file to look at, offline."""
+    """Make the page of a folder: of what learn, refit or extend wrote, one file, offline."""
     from volt.base.manifest import result_files
     from volt.base.output import claim, record, write_file
     from volt.report.page import load_material, make_page

@@ -42,6 +42,10 @@ def tokenizer_facts(path: str | os.PathLike[str], pattern: str | None = None) ->
     opened = open_engine(path, pattern=pattern)
     engine = opened.engine
     texts = [data for data in engine.plain if data is not None]
+    single = 0  # a byte-level tokenizer has bytes among its tokens of text
+    if engine.marks is BYTES:
+        single = sum(data is not None and len(data) == 1 for data in engine.plain)
+        single -= len(engine.byte_ids)
     inner = _inner(engine)
     how: dict[str, Any] = {
         "encoding": None if inner is None else inner.encoding,
@@ -61,8 +65,8 @@ def tokenizer_facts(path: str | os.PathLike[str], pattern: str | None = None) ->
         "size": engine.size,
         "tokens": {
             "special_or_added": len(engine.named),
-            "byte": len(engine.byte_ids),
-            "other": len(engine.spelled),
+            "byte": len(engine.byte_ids) + single,
+            "other": len(engine.spelled) - single,
         },
         "ids_without_token": sum(name is None for name in engine.names),
         "part_of_a_character": len(engine.partial_ids),

@@ -9,7 +9,8 @@ const VoltAnswer = (() => {
     find("answer-title").append(whole(VoltTokens.size), " ", make("small", "tokens"));
     const sentence = (words) => `${words[0].toUpperCase()}${words.slice(1)}.`;
     if (!answer) {
-      say("answer-why", "This folder has no choices.json, which volt learn writes, so the page can't say why the vocabulary has this size.");
+      say("answer-why", data.refitted ? "No criterion chose this size: it follows from what was taken out of the tokenizer, or added to it."
+        : "This folder has no choices.json, which volt learn writes, so the page can't say why the vocabulary has this size.");
     } else {
       say("answer-why", sentence(answer.why));
     }

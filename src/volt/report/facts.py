@@ -11,7 +11,7 @@ import numpy as np
 
 from volt.base.shown import plural
 from volt.counting.sampling import in_bytes
-from volt.proposing.tokens import KINDS, SPELLED
+from volt.proposing.tokens import SPELLED
 from volt.report.answer import percent
 from volt.tokenizing.vocabulary import Vocabulary
 
@@ -43,14 +43,6 @@ def facts(
     ]
 
 
-def kind_counts(vocabulary: Vocabulary) -> dict[str, int]:
-    """How many tokens of each kind there are. The characters of a byte-level vocabulary are
-    bytes."""
-    counted = {kind: len(vocabulary.of_kind(kind)) for kind in KINDS}
-    single = "byte" if vocabulary.rule.mode.byte_level else "character"
-    return {single if kind == "character" else kind: one for kind, one in counted.items() if one}
-
-
 def never_used(vocabulary: Vocabulary) -> int | None:
     """Tokens of text that the text does not have; None if nothing was counted."""
     if not vocabulary.columns.frequencies.any():
@@ -60,7 +52,7 @@ def never_used(vocabulary: Vocabulary) -> int | None:
 
 
 def _vocabulary(vocabulary: Vocabulary, report: Mapping[str, Any]) -> list[Fact]:
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in kind_counts(vocabulary).items())
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in vocabulary.kind_counts.items())
     found = [Fact("vocabulary", plural(len(vocabulary), "token"), kinds)]
     if vocabulary.scaffolds:
         found.append(Fact("scaffolds", f"{vocabulary.scaffolds:,}", "others are made from them"))
@@ -110,7 +102,7 @@ def _choice(choices: Mapping[str, Any]) -> list[Fact]:
     if mu is not None and price is not None:
         saved = f"saves {mu:,.4g} token{'s' * (mu != 1)} of text"
         work = f"{price:,.0f}" if price >= 10 else f"{price:.2g}"
-        found.append(Fact("the last token", saved, f"and costs as much work as {work}"))
+        found.append(Fact("the last token", saved, f"one more entry costs as much work as {work} tokens"))
     step = next((one for one in choices["steps"] if one["size"] == choices["size"]), None)
     if step and "moved" in step:
         note = f"{step['iterations']} iterations, {step['dropped'] or 'no'} tokens dropped"

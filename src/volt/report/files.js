@@ -31,7 +31,8 @@ const VoltFiles = (() => {
     if (!files.length) {
       find("file-table").hidden = true;
       find("chart-files").hidden = true;
-      say("files-lead", "Nothing is known of single files: the words were counted before, or the vocabulary was not learned here.");
+      say("files-lead", data.refitted ? "A refit does not measure single files: volt compare --on NAME=FILE,NAME=FILE does."
+        : "Nothing is known of single files: the words were counted before, or the vocabulary was not learned here.");
       return;
     }
     const parity = files.length > 1 && files[0].parallel;

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any
 from volt._version import __version__
 from volt.base.errors import InputError
 from volt.base.gate import REPORT, named, read_json, read_lines
-from volt.base.schema import check, table
-from volt.base.shown import json_text
+from volt.base.schema import check, table, whole
+from volt.base.shown import json_text, plural
 from volt.choosing.cost import MODELS
 from volt.formats import FORMATS
+from volt.formats.detect import REFITTED
 from volt.report.answer import answer, criterion_rows, notes
 from volt.report.bundle import vega_bundle
 from volt.report.compact import packed_excerpt, packed_vocabulary, packed_whole, pretokenizers
 from volt.report.data import load_report
-from volt.report.facts import facts, never_used
+from volt.report.facts import Fact, facts, never_used
 from volt.report.schemas import CURVE, JOINED_CHOICES, choices_schema
 from volt.settings import in_flags
 from volt.tokenizing.training_files import TRAINING_FORMS
@@ -50,6 +51,10 @@ SCRIPTS = [
 
 MARIAN = ("sentencepiece", "vocab.spm", "marian --vocabs vocab.spm vocab.spm ...")
 """Format, file and use for Marian, which reads models of SentencePiece that are called so."""
+OF_VOLT = ("volt.json", "volt.cache", "id_map.npy", REFITTED, "curve.csv", "parts.json",
+           "signature.txt", "report.html")  # fmt: skip
+"""Files of a refitted folder that are not the tokenizer's own."""
+REFIT = table({"before": table({"size": whole()})}, {"dropped": whole(), "added": whole()})
 AS_REPORTED = ("corpus", "curve", "tokens", "transport", "files", "typical", "residues")
 """Fields of report.json that the page takes as they are."""
 
@@ -62,27 +67,37 @@ class Material:
     vocabulary: Vocabulary
     choices: dict[str, Any] | None = None
     report: dict[str, Any] | None = None
+    refitted: dict[str, Any] | None = None
+    """What refit.json says, if `volt refit` or `volt extend` wrote the folder."""
+    own_files: tuple[str, ...] = ()
+    """The names of the tokenizer's own files there, rewritten."""
 
 
 def load_material(folder: Path) -> Material:
-    """Read a folder that `volt learn`, `volt refit` or `volt import` wrote."""
+    """Read a folder that `volt learn`, `volt refit`, `volt extend` or `volt import` wrote."""
     vocabulary = load_vocabulary(folder)
     if not folder.is_dir():
         folder = named(folder).parent
-    choices = report = None
+    choices = report = refitted = None
+    own: list[str] = []
     if (folder / "choices.json").exists():
         choices = _read_choices(folder / "choices.json")
-    elif (folder / "refit.json").exists():  # which says the same, if a size was chosen
-        found = read_json(folder / "refit.json", table({}), REPORT)
-        choices = _read_choices(folder / "refit.json") if found.get("choices") else None
+    elif (folder / REFITTED).exists():  # which says the same, if a size was chosen
+        refitted = read_json(folder / REFITTED, REFIT, REPORT)
+        choices = _read_choices(folder / REFITTED) if refitted.get("choices") else None
+        own = sorted(
+            path.name
+            for path in folder.iterdir()
+            if path.is_file() and path.name not in OF_VOLT and path.name[0] != "."
+        )
     if (folder / "report.json").exists():
         report = load_report(folder / "report.json")
     elif (folder / "curve.csv").exists():
         report = {"curve": _read_curve(folder / "curve.csv")}
-        if (folder / "refit.json").exists():
+        if refitted is not None:
             exact = vocabulary.look_up is None
             report["source"] = {"name": "the tokenizer's own tokens", "exact": exact}
-    return Material(vocabulary, choices, report)
+    return Material(vocabulary, choices, report, refitted, tuple(own))
 
 
 def _read_choices(path: Path) -> dict[str, Any]:
@@ -147,14 +162,25 @@ def page_data(material: Material) -> dict[str, Any]:
         "pretokenizers": pretokenizers(),
         "choices": choices,
         "answer": choices and answer_data(choices),
-        "facts": [asdict(fact) for fact in facts(material.vocabulary, choices, report)],
+        "facts": [
+            asdict(fact)
+            for fact in [
+                *made_from(material.refitted),
+                *facts(material.vocabulary, choices, report),
+            ]
+        ],
+        "refitted": material.refitted is not None,
         "models": [asdict(model) for model in MODELS.values()],
         "length": report.get("length", "types"),
         "source": report.get("source", {"name": "BPE", "exact": True}),
         **{name: report.get(name) for name in AS_REPORTED},
         "bpe": _packed_bpe(report["bpe"]) if report.get("bpe") else None,
         "unused": never_used(material.vocabulary),
-        "uses": [*token_files(material.vocabulary), *uses(material.vocabulary)],
+        "uses": [
+            *own_use(material.own_files),
+            *token_files(material.vocabulary),
+            *uses(material.vocabulary),
+        ],
         "shortened": None,
     }
 
@@ -184,6 +210,26 @@ def unicode_ranges() -> list[str]:
     """Unicode version and classes as tools/page_unicode.py wrote them: the browser's own tables
     may be of another version."""
     return (FILES / "unicode.txt").read_text(encoding="ascii").split()
+
+
+def made_from(refitted: dict[str, Any] | None) -> list[Fact]:
+    """How large the tokenizer was that this one is made from."""
+    if refitted is None:
+        return []
+    before, gone, new = (
+        refitted["before"]["size"], refitted.get("dropped", 0), refitted.get("added", 0)
+    )  # fmt: skip
+    changes = [f"{gone:,} taken out"] * bool(gone) + [f"{new:,} added"] * bool(new)
+    return [Fact("made from", plural(before, "token"), ", ".join(changes) or "nothing changed")]
+
+
+def own_use(files: tuple[str, ...]) -> list[dict[str, str]]:
+    """How to use the rewritten files of somebody's tokenizer: they are what it came as."""
+    if not files:
+        return []
+    then = "in place of the files of these names; id_map.npy has the new id of every old one"
+    return [{"name": "the tokenizer's own files", "command": ", ".join(files), "then": then,
+             "refused": ""}]  # fmt: skip
 
 
 def token_files(vocabulary: Vocabulary) -> list[dict[str, str]]:

@@ -73,7 +73,9 @@ const VoltPaper = (() => {
   const transport = data.transport;
   function transportSection() {
     if (!transport) {
-      say("transport-lead", "This folder has no plan: report.json is missing, or the vocabulary was not learned here.");
+      say("transport-lead", data.refitted
+        ? "A refit keeps no plan: it chooses among the tokenizer's own tokens. The size that the paper's method chooses is among the criteria."
+        : "This folder has no plan: report.json is missing, or the vocabulary was not learned here.");
       find("chart-transport").hidden = true;
       return;
     }

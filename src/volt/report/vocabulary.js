@@ -144,7 +144,8 @@ const VoltVocabulary = (() => {
       return;
     }
     if (!bpe) {
-      say("overlap-lead", data.shortened || (data.curve && data.corpus ? `The candidates are not those of BPE (${data.source.name}), so there is nothing to compare with.` : "report.json is missing, so there is nothing to compare with."));
+      say("overlap-lead", data.shortened || (data.curve && data.corpus ? `The candidates are not those of BPE (${data.source.name}), so there is nothing to compare with.`
+        : data.refitted ? "A refit learns no plain BPE to compare with." : "report.json is missing, so there is nothing to compare with."));
       return;
     }
     const plain = VoltEncoder.bpePool(bpe, bpe.same, []).filter((token) => token.kind === "merged");

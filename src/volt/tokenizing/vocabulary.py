@@ -26,7 +26,7 @@ from volt.counting.marks import INNER, UNKNOWN, Marks, byte_of
 from volt.counting.normalizers import Normalizer
 from volt.counting.words import MergeRule, Unknown, WordRule
 from volt.proposing.base import Encoding
-from volt.proposing.tokens import Kind, Token, Tokens
+from volt.proposing.tokens import KINDS, Kind, Token, Tokens
 from volt.tokenizing.roles import RoleName, Roles, role_name
 
 if TYPE_CHECKING:
@@ -150,6 +150,16 @@ class Vocabulary:
     @property
     def scaffolds(self) -> int:
         return int(self.columns.scaffolds.sum())
+
+    @property
+    def kind_counts(self) -> dict[str, int]:
+        """How many tokens of each kind there are. The characters of a byte-level vocabulary are
+        bytes."""
+        counted = {kind: len(self.of_kind(kind)) for kind in KINDS}
+        single = "byte" if self.rule.mode.byte_level else "character"
+        return {
+            single if kind == "character" else kind: one for kind, one in counted.items() if one
+        }
 
     @property
     def unknown_id(self) -> int | None:
