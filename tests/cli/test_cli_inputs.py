@@ -152,6 +152,24 @@ def test_what_was_lost_is_in_the_result_and_said_once(records):
     assert done.stderr.count(left) == done.stderr.count(cut) == 1
 
 
+def test_a_file_that_is_not_text_is_called_so(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 20)
+    (tmp_path / "a.txt").write_text("low\n")
+    for more in ((), ("--normalize", "nfc")):
+        refused = volt("count", tmp_path, *more, status=2).stderr
+        assert "a.png: this does not look like text (it has NUL bytes, and byte 0x89" in refused
+        assert "--glob '*.txt' reads only some files of a folder" in refused
+        assert "--on-invalid" not in refused
+    volt("count", tmp_path, "--glob", "*.txt")
+
+
+def test_a_ladder_says_what_was_counted(records):
+    done = volt("learn", records / "a.jsonl", "--sample", "8k", "--ladder", "290,295",
+                "--no-report", "-o", records / "out")  # fmt: skip
+    assert re.search(r"[0-9]+ lines, [0-9,]+ words, [0-9]+ types", done.stderr)
+    assert "sample: kept " in done.stderr
+
+
 def test_a_sample_of_a_few_words_is_a_warning(records):
     done = volt(
         "learn", records / "a.jsonl", "--sample", "100", "-q", "--no-report",

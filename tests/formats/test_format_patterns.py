@@ -40,5 +40,11 @@ def test_a_pattern_is_named_in_short_and_a_wrong_name_is_not_a_regular_expressio
     for wrong in ("lama3", "byte-level:lama3"):
         with pytest.raises(volt.SettingsError, match="did you mean byte-level:llama3"):
             full_name(wrong)
+    for unknown in ("mistral", "byte-level:mistral"):
+        with pytest.raises(volt.SettingsError, match=f"not '{unknown}'$"):
+            full_name(unknown)
+        with pytest.raises(volt.SettingsError) as told:
+            volt.count([["low"]], pretokenizer=unknown)
+        assert "starcoder?" not in str(told.value)
     with pytest.raises(volt.SettingsError, match=r"`pattern` must be one of gpt2, cl100k, .* not"):
         full_name("metaspace")

@@ -90,6 +90,10 @@ def test_a_model_that_was_named_is_not_asked_for():
         "of training, lowest at 11,776, for a model of 6.6B parameters outside the embeddings, "
         "width 4,096"
     )
+    last = rows(cost={"model": BASE, "lowest": 11776, "last": 11776})["cost"]
+    assert last.startswith("of training, still falling at 11,776, the last size there is, for")
+    inside = rows(cost={"model": BASE, "lowest": 11776, "last": 11777})["cost"]
+    assert inside.startswith("of training, lowest at 11,776, for")
     named = rows(cost={"model": own | {"name": "7b"}, "lowest": 11776})["cost"]
     assert "for 7b (6.6B parameters outside the embeddings, width 4,096)" in named
 

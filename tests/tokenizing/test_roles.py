@@ -121,7 +121,7 @@ def test_export_says_which_places_names_took(tmp_path):
     [said] = volt.export(old, "hf", tmp_path / "chat", chat="chatml").messages
     place = old.special_ids["<|reserved_0|>"]
     assert said.startswith(f"<|im_start|> took <|reserved_0|> (id {place}), <|im_end|> took")
-    assert "only the files written here know it" in said
+    assert "only the files written here know them; name them with" in said
 
 
 @pytest.mark.parametrize(

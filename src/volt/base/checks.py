@@ -58,6 +58,11 @@ def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
 
 def closest(name: str, known: Iterable[str]) -> str:
     """The known name that is closest; empty if none is close."""
+    # A beginning such as `byte-level:` that many names share makes all of them look close.
+    shared = name.rpartition(":")[0] + ":"
+    alike = {one.removeprefix(shared): one for one in known if one.startswith(shared)}
+    if alike:
+        return alike.get(closest(name.removeprefix(shared), alike), "")
     name = name.lstrip("-").replace("_", "-")
     # Dashes make all flags alike.
     names = {one.lstrip("-").replace("_", "-"): one for one in known}

@@ -173,6 +173,7 @@ class Choice:
             "cost": {
                 "model": asdict(self.model),
                 "lowest": self.cheapest,
+                "last": int(self.candidates.curve.size[-1]),
                 "multiple_of": self.multiple_of,
             },
             "bound": None if self.selected is None else self.selected.solution.summary(),

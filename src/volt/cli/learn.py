@@ -16,7 +16,7 @@ from volt.base.shown import plural
 from volt.cli.arguments import INPUTS, Folder, Run
 from volt.cli.command import Given, command
 from volt.cli.console import can_draw, print_json, progress_for, say, say_lines
-from volt.cli.count import count_summary
+from volt.cli.count import count_notes, count_summary
 from volt.cli.languages import language_texts, parallel_of, table_lines, tell_scripts, weights_of
 from volt.settings import CountSettings, LanguageSettings, LearnSettings
 
@@ -149,6 +149,8 @@ def _tell_ladder(ladder: volt.Ladder, folder: Path, run: Run) -> None:
     else:
         print("\n".join(ladder.table()), flush=True)
     names = ", ".join(ladder.names.values())
+    counts = next(iter(ladder.values())).counts
+    say(run.quiet, *count_summary(counts), *count_notes(counts))
     say(run.quiet, f"{folder}: a vocabulary per size ({names}), each contained in the next")
     rows = ladder.rows()
     if any(row["in_range"] for row in rows):

@@ -27,6 +27,8 @@ MAX_RATIO = 1000
 """Compressed text may unpack to this many times its size."""
 EXPANDED = 1 << 26
 """This many bytes may be unpacked whatever the compressed size."""
+LOOKED_AT = 1 << 12
+"""Bytes in which a NUL says that a file is not text."""
 LONGEST_SKIPPED = 1 << 28
 """Bytes of the longest line that is read whole, for `skip-line` or a normalizer."""
 
@@ -177,8 +179,20 @@ PACKED: dict[bytes, Callable[[Any], Any]] = {
 
 
 def invalid_utf8(
-    name: str, line: int, offset: int, byte: int, way_out: str = ", or use `on_invalid='replace'`"
+    name: str,
+    line: int,
+    offset: int,
+    byte: int,
+    way_out: str = ", or use `on_invalid='replace'`",
+    data: bytes | bytearray | memoryview = b"",
 ) -> InputError:
+    """`data`: the text that the byte was found in, of which the start tells whether it is one."""
+    if 0 in bytes(data[:LOOKED_AT]):
+        return InputError(
+            f"{name}: this does not look like text (it has NUL bytes, and byte 0x{byte:02X} at "
+            f"offset {offset} is not UTF-8); leave the file out (`glob='*.txt'` reads only some "
+            "files of a folder) or, if it is UTF-16, convert it (iconv -f UTF-16 -t UTF-8)"
+        )
     return InputError(
         f"{name}, line {line}: invalid UTF-8 (byte 0x{byte:02X} at offset {offset}); fix the file "
         f"or convert it (iconv -t UTF-8){way_out}"
@@ -258,7 +272,7 @@ class CleanText:
         if invalid >= 0:
             if self.how.on_invalid == "error":
                 line += data.count(b"\n", 0, invalid)
-                raise invalid_utf8(self.name, line, offset + invalid, data[invalid])
+                raise invalid_utf8(self.name, line, offset + invalid, data[invalid], data=data)
             if self.how.on_invalid == "replace":
                 text = data.decode(errors="replace")
                 self.replaced += text.count("\ufffd") - data.count("\ufffd".encode())

@@ -142,7 +142,9 @@ def _read_blocks(
         consumed, ends, invalid = counter.feed(memoryview(buffer)[:have], got == 0, reader.weight)
         if invalid >= 0:
             line = lines + buffer.count(b"\n", 0, invalid) + 1
-            raise invalid_utf8(reader.name, line, skip + offset + invalid, buffer[invalid])
+            at = skip + offset + invalid
+            head = memoryview(buffer)[:have]
+            raise invalid_utf8(reader.name, line, at, buffer[invalid], data=head)
         lines += ends
         excerpting.block(memoryview(buffer)[:consumed])
         if consumed:
@@ -244,7 +246,7 @@ def _read_custom(
     data = read_whole(stream, reader.name)
     if (invalid := _core.find_invalid_utf8(data)) >= 0:
         line = data.count(b"\n", 0, invalid) + 1
-        raise invalid_utf8(reader.name, line, invalid, data[invalid])
+        raise invalid_utf8(reader.name, line, invalid, data[invalid], data=data)
     documents = one_document(data)
     lines = _feed_custom(reader, documents, counter, reader.weight)
     totals = CountTotals(lines=lines, documents=int(reader.rule.reads == "document"))

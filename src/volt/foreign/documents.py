@@ -57,7 +57,8 @@ def _decoded(data: bytes, name: str, on_invalid: OnInvalid) -> str:
     except UnicodeDecodeError as error:
         if on_invalid == "error":
             line = data.count(b"\n", 0, error.start) + 1
-            raise invalid_utf8(name, line, error.start, data[error.start]) from None
+            found = invalid_utf8(name, line, error.start, data[error.start], data=data)
+            raise found from None
     lines = re.findall(rb"[^\n]*\n|[^\n]+", data)
     kept = [line for line in lines if _core.find_invalid_utf8(line) < 0]
     skipped = plural(len(lines) - len(kept), "line")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from volt.base.checks import did_you_mean
+from volt.base.checks import closest
 from volt.base.errors import SettingsError
 from volt.counting.words import CUSTOM, PRETOKENIZERS, Pretokenizer
 
@@ -67,7 +67,9 @@ def full_name(pattern: str) -> str:
     name = short.get(pattern, pattern)
     if name in byte_level or name.startswith(CUSTOM) or not re.fullmatch(r"[\w:-]+", name):
         return name.removeprefix(CUSTOM)
-    hint = did_you_mean(name, byte_level, "")
+    # Without the beginning that all share, which makes any name look close.
+    likely = closest(name.removeprefix("byte-level:"), [one for one in short if one != "gpt2"])
+    hint = f"; did you mean {short[likely]}?" if likely else ""
     raise SettingsError(
         f"`pattern` must be one of {', '.join(short)}, or a regular expression, not {name!r}{hint}"
     )

@@ -195,6 +195,8 @@ def _cost(found: Mapping[str, Any]) -> str | None:
     model, lowest = cost["model"], cost["lowest"]
     yours = "; yours? `for_model`" if model["name"] == "base" else ""
     where = f"of training, lowest at {lowest:,}"
+    if lowest >= cost.get("last", np.inf):  # there may be a lower one beyond
+        where = f"of training, still falling at {lowest:,}, the last size there is"
     if by_auto(found) and _outside(found):
         where += ", above that range" if _beyond(found) else ", below that range"
     elif by_auto(found) and found["size"] != lowest:

@@ -100,7 +100,7 @@ _CHOICES = table(
         "mu": optional(number()),
         "price": optional(number()),
         "quality": optional(_quality),
-        "cost": optional(table({"model": instance(Model), "lowest": SIZE})),
+        "cost": optional(table({"model": instance(Model), "lowest": SIZE}, {"last": SIZE})),
         "bound": optional(_BOUND),
         "selection": optional(_SELECTION),
         "messages": rows(text()),

@@ -62,12 +62,13 @@ const VoltSizes = (() => {
   function sayChoice() {
     const found = choice();
     if (!found) return;
+    const ends = found.lowest >= curve.size[curve.size.length - 1];
     const words = [`For ${shortNumber(model.body)} parameters and width ${whole(model.width)}: `, make("strong", `${whole(found.size)} tokens`), ". "];
     if (found.by === "only") words.push("There is no other size: the text gives nothing to merge.");
-    else if (!quality) words.push(`The cost is lowest at ${whole(found.lowest)}; no quality was measured.`);
+    else if (!quality) words.push(`The cost ${ends ? "still falls at the last size," : "is lowest at"} ${whole(found.lowest)}; no quality was measured.`);
     else if (found.by === "merges") words.push(`There are no more merges; the cost ${found.lowest > found.size ? `would be lowest at ${whole(found.lowest)}` : "still falls there"}.`);
     else if (found.by === "cost") words.push(`The cost is lowest at ${whole(found.lowest)}, inside the range.`);
-    else words.push(`The quality range ${found.lowest > found.size ? "ends" : "begins"} there; the cost would be lowest at ${whole(found.lowest)}.`);
+    else words.push(`The quality range ${found.lowest > found.size ? "ends" : "begins"} there; the cost ${ends ? "still falls at the last size," : "would be lowest at"} ${whole(found.lowest)}.`);
     if (!sameModel()) words.push(" To learn it: ", make("code", `volt learn ... --for-model ${model.name}`));
     else if (learned && learned.size !== found.size) words.push(` This vocabulary has the size that ${learned.criterion === "size" ? "was given" : `${learned.criterion} chose`}.`);
     find("model-choice").replaceChildren(...words);
@@ -197,7 +198,7 @@ const VoltSizes = (() => {
       words > 0 && ["tokens per word", fixed(row.used / words), "words between spaces"],
       ["embedding parameters", (row.size * model.width / 1e6).toLocaleString("en-US", { maximumFractionDigits: 3 }), `million, width ${whole(model.width)}`],
       curve.one_token_words && ["kept whole", percent(curve.one_token_words[i]), "of what the pre-tokenizer cuts: words, numbers, punctuation"],
-      curve.frequent && ["seen 100 times or more", percent(curve.frequent[i] / Math.max(1, row.size - curve.size[0])), "of the merged tokens"],
+      curve.frequent && ["seen 100 times or more", percent(curve.frequent[i] / Math.max(1, row.size - curve.size[0])), "of the merged tokens" + (row.score ? "; the measured quality includes the rarer ones" : "")],
     ]);
   }
 

@@ -101,7 +101,9 @@ class Feeder:
             consumed, ends, invalid = self.encoder.feed(memoryview(buffer)[:have], got == 0)
             if invalid >= 0:
                 line = lines + buffer.count(b"\n", 0, invalid) + 1
-                raise invalid_utf8(name, line, offset + invalid, buffer[invalid])
+                raise invalid_utf8(
+                    name, line, offset + invalid, buffer[invalid], data=memoryview(buffer)[:have]
+                )
             yield
             # Counting line ends again took 2.5% of the time.
             lines += ends if self.reads == "line" else buffer.count(b"\n", 0, consumed)

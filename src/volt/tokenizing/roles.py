@@ -144,8 +144,11 @@ def taken_places(before: Vocabulary, after: Vocabulary) -> list[str]:
     taken = [f"{new} took {old} (id {place})" for place, (old, new) in pairs if new != old]
     if not taken:
         return []
-    known = "only the files written here know it; name it with `special` or `chat` when you learn"
-    return [f"{', '.join(taken)}: {known}"]
+    one = len(taken) == 1
+    return [
+        f"{', '.join(taken)}: only the files written here know {'it' if one else 'them'}; name "
+        f"{'it' if one else 'them'} with `special` or `chat` when you learn"
+    ]
 
 
 def named_places(vocabulary: Vocabulary, names: Sequence[str]) -> Vocabulary:
