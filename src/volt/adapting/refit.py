@@ -257,8 +257,8 @@ def _choose(found: OwnedMerges | OwnedPieces, problem: SizeProblem) -> Choice:
             )
         if settings.size > most:
             raise SettingsError(
-                f"`size={settings.size}`: the tokenizer has only {most:,} tokens, special ones and "
-                "those that text gives; extend adds some"
+                f"`size={settings.size}`: special ones included, the tokenizer has only {most:,} "
+                "tokens that text gives; extend adds some"
             )
         return fixed_choice(found, settings.size, settings.rank)
     if found.in_use < 2:
