@@ -198,7 +198,7 @@ def test_documents_that_run_on_are_counted(byte_level):
     ids = run("encode", "-m", byte_level, "--as", "ids", "--unit", "line", input=b"low\nlower\n")
     joined = run("decode", "-m", byte_level, "--as", "ids", "--unit", "document", input=ids.stdout)
     assert joined.stdout == b"lowlower"
-    assert b"note: 1 document had no line end and the next one follows directly" in joined.stderr
+    assert b"note: 1 document did not end in a line end, so the next" in joined.stderr
     apart = run("decode", "-m", byte_level, "--as", "ids", "--unit", "line", input=ids.stdout)
     assert (apart.stdout, apart.stderr) == (b"low\nlower\n", b"")
 
@@ -263,7 +263,7 @@ def test_dropout_is_repeatable(metaspace):
         (["decode", "--as", "ids"], b"1\n999999\n", "line 2: '999999' is not one of"),
         (["decode", "--as", "ids"], b"-1\n", "'-1'"),
         (["decode"], b"\x93NUMPY\x01\n", "this is a NumPy file: --as npy"),
-        (["decode"], b"\x01\0\x07\0", "a file for training, which Python reads"),
+        (["decode"], b"\x01\0\x07\0", "numbers in bytes, as token files for training have them"),
         (["decode", "--as", "npy", "/no/such.npy"], b"", "cannot read /no/such.npy"),
     ],
 )

@@ -143,8 +143,8 @@ class FileDecoder:
             )
         if self._documents and self._open:
             found.append(
-                f"note: {plural(self._open, 'document')} had no line end and the next one follows "
-                "directly; --unit line ends each with one"
+                f"note: {plural(self._open, 'document')} did not end in a line end, so the next "
+                "one begins in the same line; with --unit line every document ends its line"
             )
         return found
 
@@ -160,6 +160,8 @@ class FileDecoder:
                     try:
                         ids = [id_of[word] for word in text.split(b" ") if word]
                     except KeyError as error:
+                        if binary := _binary(text):
+                            raise InputError(f"{source.name}: {binary}") from None
                         word, kind = error.args[0], "ids" if self._form == "ids" else "tokens"
                         raise InputError(
                             f"{source.name}, line {number}: "
@@ -170,12 +172,20 @@ class FileDecoder:
                     number += end is not None
 
 
+def _binary(line: bytes) -> str:
+    """What a file is that is not lines of tokens; empty if it may be."""
+    if line.startswith(b"\x93NUMPY"):
+        return "this is a NumPy file: --as npy"
+    if b"\0" in line:
+        return (
+            "these are not lines of tokens or ids, but numbers in bytes, as token files for "
+            "training have them: Python reads them, as volt encode says when it writes them"
+        )
+    return ""
+
+
 def _hint(line: bytes, form: str) -> str:
     """What a line may be that is not of this form."""
-    if line.startswith(b"\x93NUMPY"):
-        return "; this is a NumPy file: --as npy"
-    if b"\0" in line:
-        return "; this is a file for training, which Python reads: see volt encode"
     if form != "ids" and line.replace(b" ", b"").isdigit():
         return "; these look like ids: --as ids"
     if form == "tokens" and b"@@ " in line:

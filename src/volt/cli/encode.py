@@ -24,6 +24,7 @@ NOT_WITH_SPARK = (
 
 
 TEXT_FORMS = get_args(TextForm)
+OFFSETS = ": where the ids of each text begin, and where the last ends"
 TABLE = ": bytes of text per token, the same for all files of this vocabulary"
 
 
@@ -121,7 +122,7 @@ def _one_field(fields: Sequence[str]) -> str:
 def _write_files(
     tokenizer: volt.Tokenizer, inputs: Stdin, options: dict[str, Any], target: File, quiet: bool
 ) -> None:
-    from volt.tokenizing.training_files import TOKEN_BYTES, TRAINING_FORMS
+    from volt.tokenizing.training_files import TRAINING_FORMS
     from volt.tokenizing.unfinished import what_is_kept
 
     if options["resume"] and not what_is_kept(target.output or ""):
@@ -152,9 +153,14 @@ def _write_files(
         quiet,
         *([f"{plural(found.kept, 'text')} had been done before"] if found.kept else []),
         f"{tokens} ({found.dtype}) of {texts}{after}",
-        *(f"wrote {file}{TABLE if file.name == TOKEN_BYTES else ''}" for file in found.files),
+        *(f"wrote {file}{_meaning(file.name)}" for file in found.files),
         f"read it in Python: {TRAINING_FORMS[options['form']].reader(found)}",
     )
+
+
+def _meaning(name: str) -> str:
+    """What a file beside the ids is for."""
+    return TABLE if name == "token_bytes.npy" else OFFSETS * name.endswith(".offsets.npy")
 
 
 def kept_lines(output: str) -> list[str]:

@@ -218,5 +218,8 @@ FORMAT = Format(
     merge_rule="pairs",
     refusals=refusals,
     names=("vocab.json", "merges.txt"),
-    example=("gpt2", 'GPT2TokenizerFast.from_pretrained("gpt2")'),
+    example=(
+        "gpt2",
+        'from transformers import GPT2TokenizerFast; GPT2TokenizerFast.from_pretrained("gpt2")',
+    ),
 )

@@ -325,5 +325,8 @@ FORMAT = Format(
     refusals=refusals,
     notes=notes,
     names=(".model",),
-    example=("volt.model", 'SentencePieceProcessor(model_file="volt.model")'),
+    example=(
+        "volt.model",
+        'import sentencepiece; sentencepiece.SentencePieceProcessor(model_file="volt.model")',
+    ),
 )

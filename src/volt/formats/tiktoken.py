@@ -194,7 +194,8 @@ FORMAT = Format(
     names=(".tiktoken",),
     example=(
         "volt.tiktoken",
-        'Encoding("volt", mergeable_ranks=load_tiktoken_bpe("volt.tiktoken"), '
+        "import json, tiktoken; from tiktoken.load import load_tiktoken_bpe; "
+        'tiktoken.Encoding("volt", mergeable_ranks=load_tiktoken_bpe("volt.tiktoken"), '
         '**json.load(open("volt.tiktoken.json")))',
     ),
 )

@@ -102,7 +102,8 @@ def _choice(choices: Mapping[str, Any]) -> list[Fact]:
     if mu is not None and price is not None:
         saved = f"saves {mu:,.4g} token{'s' * (mu != 1)} of text"
         work = f"{price:,.0f}" if price >= 10 else f"{price:.2g}"
-        found.append(Fact("the last token", saved, f"one more entry costs as much work as {work} tokens"))
+        note = f"one more entry costs as much work as {work} tokens"
+        found.append(Fact("the last token", saved, note))
     step = next((one for one in choices["steps"] if one["size"] == choices["size"]), None)
     if step and "moved" in step:
         note = f"{step['iterations']} iterations, {step['dropped'] or 'no'} tokens dropped"

@@ -29,7 +29,10 @@ FORMAT = Format(
     refusals=refusals,
     notes=notes,
     names=("tokenizer.json",),
-    example=("hf", 'AutoTokenizer.from_pretrained("hf")'),
+    example=(
+        "hf",
+        'from transformers import AutoTokenizer; AutoTokenizer.from_pretrained("hf")',
+    ),
 )
 
 __all__ = ["FORMAT", "parse", "read", "to_transformers", "tokenizer_data", "write"]
