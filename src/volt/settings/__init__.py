@@ -319,7 +319,7 @@ class QualitySettings(Settings, group="Size"):
     for_model: str = option(
         "base", "Model that the vocabulary is for: parameters outside the embeddings of input and "
         "output, and embedding width; from 1B on 200,000 candidates are looked at, not 100,000. "
-        "refit takes that of `model`, if there is one",
+        "refit takes that of the model it cuts, if there is one",
         form_of(model_forms, read_model), metavar="MODEL",
     )  # fmt: skip
     tolerance: float = option(
