@@ -238,3 +238,4 @@ def test_files_beside_a_vocabulary_of_volt_are_named(folder, tmp_path):
     beside = "a vocabulary of volt (volt.json); beside it, not read: tokenizer.json"
     found = [open_engine(folder / "metaspace"), open_engine(tmp_path / "both")]
     assert [one.said for one in found] == ["a vocabulary of volt", beside]
+    assert [one.messages for one in found] == [[], [beside]]  # the first says nothing new

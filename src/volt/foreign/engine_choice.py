@@ -58,7 +58,9 @@ class Opened:
 
     @property
     def messages(self) -> list[str]:
-        return [self.said, *self.engine.messages]
+        """Without what says nothing: a vocabulary of volt is encoded by volt."""
+        said = [] if self.said == FILE_KINDS["volt"].said else [self.said]
+        return [*said, *self.engine.messages]
 
 
 def open_engine(
