@@ -166,6 +166,15 @@ def test_line_ends_of_windows_are_told(metaspace, tmp_path):
     assert run("encode", "-m", metaspace, tmp_path / "mixed").stderr == b""
 
 
+def test_a_byte_order_mark_is_told(metaspace, tmp_path):
+    """Learning drops it without a word."""
+    (tmp_path / "bom").write_bytes(b"\xef\xbb\xbflow\nlower\n")
+    told = run("encode", "-m", metaspace, tmp_path / "bom")
+    assert b"<0xEF> <0xBB> <0xBF>" in told.stdout
+    assert b"bom starts with a BOM, which is encoded, too" in b" ".join(told.stderr.split())
+    assert run("decode", "-m", metaspace, input=told.stdout).stdout.startswith(b"\xef\xbb\xbflow")
+
+
 def test_records_that_are_damaged_can_be_left_out_and_lines_can_not(metaspace, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "low"}\n{"text": \n')
     (tmp_path / "b.jsonl").write_text("")

@@ -335,7 +335,7 @@ FILES = {
 
 
 @LOSSLESS
-@pytest.mark.filterwarnings("ignore:.*lines end in CR LF")
+@pytest.mark.filterwarnings("ignore:.*lines end in CR LF", "ignore:.*starts with a BOM")
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
 def test_files_line_by_line(tok, content, tmp_path):
     path = tmp_path / "text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -96,6 +97,8 @@ class Feeder:
             have += got
             if got and have < len(buffer):
                 continue
+            if not offset:
+                _tell_bom(name, buffer)
             if not offset and self.reads == "line":
                 _tell_crlf(name, buffer[:have])
             consumed, ends, invalid = self.encoder.feed(memoryview(buffer)[:have], got == 0)
@@ -151,6 +154,17 @@ def _tell_crlf(name: str, block: bytearray) -> None:
         warnings.warn(
             f"{name}: lines end in CR LF, and the CR is encoded, too; to leave it out, convert the "
             "file (dos2unix)",
+            VoltWarning,
+            stacklevel=2,
+        )
+
+
+def _tell_bom(name: str, block: bytearray) -> None:
+    """Learning drops it at the start of a file; here it would be part of the first word."""
+    if block.startswith(codecs.BOM_UTF8):
+        warnings.warn(
+            f"{name} starts with a BOM, which is encoded, too, though learning drops it; to leave "
+            "it out, convert the file (dos2unix)",
             VoltWarning,
             stacklevel=2,
         )
