@@ -221,6 +221,8 @@ BAD = {
     "compare old --on de=text en=text": "en=text; kinds of text are one list with commas: --on "
     "NAME=FILE,en=text",
     "export old --to hf -o x": "name the vocabulary with -m: volt export -m old ...",
+    "decode learned/volt.json": "with -m: volt decode -m learned/volt.json ...",
+    "encode text": "encode needs -m DIR",
     "export old -m out --to hf -o x": "export does not take old: see volt export --help",
     "info old other": "info does not take other: see volt info --help",
     "info -m old": "info has no option -m; TOKENIZER goes without an option: volt info out",

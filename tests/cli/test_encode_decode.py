@@ -166,6 +166,13 @@ def test_line_ends_of_windows_are_told(metaspace, tmp_path):
     assert run("encode", "-m", metaspace, tmp_path / "mixed").stderr == b""
 
 
+@pytest.mark.parametrize("name", ["encode", "decode"])
+def test_a_vocabulary_without_its_option_is_recognized(metaspace, tmp_path, name):
+    told = run(name, metaspace, tmp_path / "text")
+    assert told.returncode == 2
+    assert f"name the vocabulary with -m: volt {name} -m {metaspace} ...".encode() in told.stderr
+
+
 def test_a_byte_order_mark_is_told(metaspace, tmp_path):
     """Learning drops it without a word."""
     (tmp_path / "bom").write_bytes(b"\xef\xbb\xbflow\nlower\n")

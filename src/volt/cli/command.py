@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from shlex import quote
 from textwrap import wrap
 from typing import Any, get_type_hints
@@ -73,10 +74,21 @@ class Command(click.Command):
         self._check_swallowed(context.params)
         for one in self.options.values():
             if one.required and one.name not in given:
+                self._check_bare(one, context)
                 flag = one.metavar if one.argument else f"{one.short or one.flag} {one.metavar}"
                 about = one.about()[0].lower() + one.about()[1:]
                 raise SettingsError(f"{self.name} needs {flag}: {about}")
         return {part: _made(kind, context.params, given) for part, kind in self.parts.items()}
+
+    def _check_bare(self, lacking: Option, context: click.Context) -> None:
+        """A vocabulary among the files, where -m is to name it."""
+        words = context.params.get("files")
+        if lacking.short == "-m" and isinstance(words, tuple):
+            for word in words:
+                if (Path(word) / "volt.json").exists() or Path(word).name == "volt.json":
+                    raise SettingsError(
+                        f"name the vocabulary with -m: {context.command_path} -m {quote(word)} ..."
+                    )
 
     def _check_swallowed(self, values: Mapping[str, Any]) -> None:
         """An option that was taken for the value of the one before it, which lacks a value."""
