@@ -317,6 +317,7 @@ def test_search_prints_a_table_and_names_the_winner(folder):
     assert [row.removeprefix("*").split()[0] for row in rows] == ["320", "380", "440", "500", "560"]
     (winner,) = [row.removeprefix("*").split() for row in rows if row.startswith("*")]
     assert f"mdl: {winner[0]} (" in err
+    assert err.startswith("*: the size that mdl chooses\n")
     assert err.endswith(f"\nnext: volt learn train.en --size {winner[0]} -o out\n")
     values = {row.removeprefix("*").split()[0]: float(row.split()[-1]) for row in rows}
     assert min(values, key=values.get) == winner[0]
@@ -359,6 +360,14 @@ def test_search_by_auto_leaves_the_sizes_between_to_learning(folder):
     said = " ".join(err.split())
     assert f"(the cheapest of these {len(out.splitlines()) - 1} sizes that costs no" in said
     assert err.endswith("\nnext: volt learn train.en -o out\n")
+
+
+def test_search_names_a_folder_that_is_free(folder, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out2").write_text("")
+    text = folder / "train.en"
+    _, _, err = run(tmp_path, "search", text, "--sizes", "320:560:60")
+    assert err.endswith(" -o out3\n")
 
 
 def test_search_by_muv_and_json_is_data(folder):

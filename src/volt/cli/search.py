@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, count
 from shlex import join
 from typing import Any
 
@@ -89,6 +91,8 @@ def search(
     shown = ["size", "tokens", "entropy_types", "entropy_occurrences", *names]
     lines = (["*" * (row["size"] == choice.size), *map(row.get, shown)] for row in rows)
     print("\n".join(text_table(columns, lines)), flush=True)
+    if choice.size is not None:
+        say(run.quiet, f"*: the size that {settings.by} chooses")
     winner = "no size" if choice.size is None else f"{choice.size:,}"
     meaning, by_auto = choice.meaning, settings.by == "auto"
     if by_auto:
@@ -155,7 +159,13 @@ def _tell_next(
 ) -> None:
     """How to get the winner; options that learning would need, too, are the user's to repeat."""
     if size is not None and not options:
-        say(quiet, f"next: volt learn {join(map(str, files))} {size}-o out")
+        say(quiet, f"next: volt learn {join(map(str, files))} {size}-o {_free('out')}")
+
+
+def _free(name: str) -> str:
+    """The name, with a number where it is taken."""
+    names = (f"{name}{number}" for number in count(2))
+    return next(one for one in chain([name], names) if not os.path.lexists(one))
 
 
 def _tell_left_out(sizes: list[int], quiet: bool) -> None:
