@@ -58,6 +58,9 @@ def did_you_mean(name: str, known: Iterable[str], quote: str = "'") -> str:
 
 def closest(name: str, known: Iterable[str]) -> str:
     """The known name that is closest; empty if none is close."""
+    known = tuple(known)
+    if (also := ALSO_CALLED.get(name)) in known and also is not None:
+        return also
     # A beginning such as `byte-level:` that many names share makes all of them look close.
     shared = name.rpartition(":")[0] + ":"
     alike = {one.removeprefix(shared): one for one in known if one.startswith(shared)}
