@@ -137,7 +137,7 @@ def _finish(
             *pattern_notes(counts.rule.mode),
             *chat_notes(settings.chat),
             *_no_eos(tokenizer.vocabulary),
-            *few_pairs(counts),
+            *few_pairs(counts, choice.range),
             *_sizes_of_the_paper(settings),
             *_hardly_text(counts),
         ],

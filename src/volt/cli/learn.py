@@ -243,11 +243,17 @@ def _pair_notes(result: LearnResult, asked: LearnCommand, options: Mapping[str, 
         # A folder is several files.
         ends = len(lines) - len(find_inputs(asked.target, glob=options["glob"]))
         begins = ends - len(find_inputs(asked.source, glob=options["glob"]))
-        return _side_notes(result.counts, lines[begins:ends], lines[ends:])
-    return _side_notes(result.counts, lines[:1], lines[1:]) if is_pair(asked.inputs) else []
+        sides = lines[begins:ends], lines[ends:]
+    elif is_pair(asked.inputs):
+        sides = lines[:1], lines[1:]
+    else:
+        return []
+    return _side_notes(result.counts, *sides, result.choice.range)
 
 
-def _side_notes(counts: volt.WordCounts, source: Lines, target: Lines) -> list[str]:
+def _side_notes(
+    counts: volt.WordCounts, source: Lines, target: Lines, ends: tuple[int, int] | None = None
+) -> list[str]:
     """A warning for every pair of files whose lines cannot belong together; without one, whether
     there are few pairs."""
     from volt.counting.translation_pairs import few_pairs
@@ -263,7 +269,7 @@ def _side_notes(counts: volt.WordCounts, source: Lines, target: Lines) -> list[s
     ]
     pairs = sum(n for _, n in source)
     sides = [("pairs.source", pairs), ("pairs.target", pairs)]
-    return apart or few_pairs(replace(counts, lines_of=sides))
+    return apart or few_pairs(replace(counts, lines_of=sides), ends)
 
 
 def _prepare(report: bool, quiet: bool) -> None:

@@ -22,13 +22,16 @@ def is_pair(names: Sequence[str]) -> bool:
     )
 
 
-def few_pairs(counts: WordCounts) -> list[str]:
-    """What to know about the size, if the text is a small pair with as many lines on each side."""
+def few_pairs(counts: WordCounts, ends: tuple[int, int] | None = None) -> list[str]:
+    """What to know about the size, if the text is a small pair with as many lines on each side.
+    `ends` are those of the range of sizes that cost no measurable quality."""
     names, lines = [name for name, _ in counts.lines_of], {n for _, n in counts.lines_of}
     if not is_pair(names) or len(lines) > 1 or max(lines) >= FEW_PAIRS:
         return []
+    low, high = ends or (0, 0)
+    command = f": volt trial ... --vocab bpe:{low} --vocab bpe:{high}" if low < high else ""
     return [
         f"with fewer than {FEW_PAIRS:,} pairs, published searches for the best size of a "
         "translation model do not agree: before you decide, train small models at both ends of "
-        "the range (volt trial)"
+        f"the range{command or ' (volt trial)'}"
     ]
