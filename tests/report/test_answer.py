@@ -91,7 +91,7 @@ def test_a_model_that_was_named_is_not_asked_for():
         "width 4,096"
     )
     last = rows(cost={"model": BASE, "lowest": 11776, "last": 11776})["cost"]
-    assert last.startswith("of training, still falling at 11,776, the last size there is, for")
+    assert last.startswith("of training, still falling at 11,776, the last size, for")
     inside = rows(cost={"model": BASE, "lowest": 11776, "last": 11777})["cost"]
     assert inside.startswith("of training, lowest at 11,776, for")
     named = rows(cost={"model": own | {"name": "7b"}, "lowest": 11776})["cost"]
@@ -167,8 +167,8 @@ def test_a_given_size_says_where_it_lies_and_what_auto_would_choose():
     )
     assert outside["quality"].startswith("0.64% above the best, outside the range from 1,880")
     said = (
-        "would choose about 11,776: without `size` several parts of the text are held out, which "
-        "moves range and answer a little"
+        "would choose about 11,776: with no size given, several parts of the text are held out, "
+        "which moves range and answer a little"
     )
     assert inside["auto"] == outside["auto"] == said
     many = rows(**given, size=12800)

@@ -47,7 +47,8 @@ const VoltAnswer = (() => {
     const quality = learned.quality, decided = answer.criteria.some((one) => one.name === learned.criterion);
     const reached = quality ? Math.max(...quality.sizes.filter((_, i) => quality.scores[i] !== null)) : Infinity;
     say("criteria-lead", (decided ? `${learned.criterion} decided; the others are information.` : "The size was given; these are information.") +
-      (learned.choices.some((one) => one.size > reached) ? ` Quality is measured on parts of the text, which give at most ${whole(reached)} tokens; criteria that read the whole text know larger sizes, too.` : ""));
+      (learned.choices.some((one) => one.size > reached) ? ` Quality is measured on parts of the text, which give at most ${whole(reached)} tokens; criteria that read the whole text know larger sizes, too.` : "") +
+      (answer.criteria.some((one) => one.name === "muv" && one.parts) ? " muv on the parts goes by entropies alone, since transport is solved on the whole text only, so its sizes there may lie elsewhere." : ""));
     find("criteria").tHead.rows[0].cells[2].hidden = !repeated;
     find("criteria").tBodies[0].append(...answer.criteria.map((one) => make("tr", [
       make("th", one.name, { scope: "row" }),

@@ -196,7 +196,7 @@ def _cost(found: Mapping[str, Any]) -> str | None:
     yours = "; yours? `for_model`" if model["name"] == "base" else ""
     where = f"of training, lowest at {lowest:,}"
     if lowest >= cost.get("last", np.inf):  # there may be a lower one beyond
-        where = f"of training, still falling at {lowest:,}, the last size there is"
+        where = f"of training, still falling at {lowest:,}, the last size"
     if by_auto(found) and _outside(found):
         where += ", above that range" if _beyond(found) else ", below that range"
     elif by_auto(found) and found["size"] != lowest:
@@ -270,7 +270,7 @@ def _more_merges(found: Mapping[str, Any]) -> str | None:
         return None
     if _beyond(found):
         return "parts of the text give no more of them; more text may raise the answer"
-    return "the cost still falls at the last; more text or more `candidates` may raise the answer"
+    return "all are used; more text or more `candidates` may raise the answer"
 
 
 # --------------------------------------------------------------------------- tokens by transport
@@ -362,8 +362,8 @@ def _auto(found: Mapping[str, Any]) -> str | None:
     if reason(found) == "size" and quality and len(quality["splits"]) == 1:
         # Where the size is given, quality is measured on one split only.
         return (
-            f"would choose about {one['size']:,}: without `size` several parts of the text are "
-            "held out, which moves range and answer a little"
+            f"would choose about {one['size']:,}: with no size given, several parts of the text "
+            "are held out, which moves range and answer a little"
         )
     return f"would choose {one['size']:,}: {_cheapest(found)}"
 
