@@ -38,11 +38,11 @@ def test_only_a_small_pair_is_told(lines, said):
     assert [one.startswith(NOTE) for one in found] == [True] * said
 
 
-def test_the_note_has_a_command_with_both_ends_of_the_range():
+def test_the_note_names_both_ends_of_the_range():
     pairs = [("train.de", 9), ("train.en", 9)]
     counts = replace(volt.count([["low lower lowest"]]), lines_of=pairs)
     (told,) = few_pairs(counts, (453, 576))
-    assert told.endswith("the range: volt trial ... --vocab bpe:453 --vocab bpe:576")
+    assert told.endswith("the range (volt trial of bpe:453 and bpe:576)")
     assert few_pairs(counts)[0].endswith("the range (volt trial)")
     assert few_pairs(counts, (453, 453)) == few_pairs(counts)
 

@@ -9,7 +9,7 @@ from volt.base.errors import SettingsError
 
 PACKAGES = {"google": "protobuf"}
 """Of modules whose package has another name."""
-FIRST = {"torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu"}
+FIRST = {"torch": "pip install torch -i https://download.pytorch.org/whl/cpu"}
 """What to install before the extra where there is no GPU: a much smaller download."""
 
 

@@ -29,9 +29,9 @@ def few_pairs(counts: WordCounts, ends: tuple[int, int] | None = None) -> list[s
     if not is_pair(names) or len(lines) > 1 or max(lines) >= FEW_PAIRS:
         return []
     low, high = ends or (0, 0)
-    command = f": volt trial ... --vocab bpe:{low} --vocab bpe:{high}" if low < high else ""
+    both = f" of bpe:{low} and bpe:{high}" if low < high else ""
     return [
         f"with fewer than {FEW_PAIRS:,} pairs, published searches for the best size of a "
         "translation model do not agree: before you decide, train small models at both ends of "
-        f"the range{command or ' (volt trial)'}"
+        f"the range (volt trial{both})"
     ]
