@@ -138,7 +138,7 @@ def test_the_page_of_what_refit_wrote_says_why_it_has_its_size(
 def test_that_compare_measures_another_model_is_said_where_quality_decided(
     folder: Path, tmp_path: Path
 ) -> None:
-    said = "volt compare measures bits per byte in another way: they may rise there"
+    said = "bits per byte may rise in volt compare, which measures them in another way"
     for more, told in (((), True), (("--size", "500"), False)):
         done = run("refit", folder / "hf", "--on", folder / "one.txt", *more, "--force",
                    "-o", tmp_path / "out")  # fmt: skip

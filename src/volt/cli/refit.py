@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 FAR = 0.1
 """How far below the answers of the parts the answer may lie, relative, before both are offered."""
 OTHER_BITS = (
-    "volt compare measures bits per byte in another way: they may rise there (docs/refit.md, "
-    '"Which figure to believe")'
+    "bits per byte may rise in volt compare, which measures them in another way "
+    '(docs/refit.md, "Which figure to believe")'
 )
 
 
