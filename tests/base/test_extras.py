@@ -13,4 +13,4 @@ def test_the_small_torch_is_named_for_machines_without_a_gpu(monkeypatch, name, 
     monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
     with pytest.raises(SettingsError, match=rf"this needs {name}: pip install .*trial") as error:
         need(name, "trial")
-    assert ("without a GPU, before it: pip install torch -i https" in str(error.value)) == first
+    assert ("without a GPU, install torch's small CPU build" in str(error.value)) == first

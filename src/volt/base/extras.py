@@ -9,8 +9,8 @@ from volt.base.errors import SettingsError
 
 PACKAGES = {"google": "protobuf"}
 """Of modules whose package has another name."""
-FIRST = {"torch": "pip install torch -i https://download.pytorch.org/whl/cpu"}
-"""What to install before the extra where there is no GPU: a much smaller download."""
+FIRST = {"torch": "without a GPU, install torch's small CPU build before it (docs/trial.md)"}
+"""What to do before the extra is installed."""
 
 
 class Library:
@@ -30,7 +30,7 @@ def need(module: str, extra: str, what: str = "this") -> Any:
     except ImportError as error:
         name = module.partition(".")[0]
         why = "" if isinstance(error, ModuleNotFoundError) else f" ({error})"
-        first = f"; without a GPU, before it: {FIRST[name]}" if name in FIRST else ""
+        first = f"; {FIRST[name]}" if name in FIRST else ""
         raise SettingsError(
             f"{what} needs {PACKAGES.get(name, name)}: pip install 'volt-vocab[{extra}]'"
             f"{first}{why}"
