@@ -166,10 +166,11 @@ def test_a_format(line, text, tmp_path):
     assert use in uses(result.vocabulary)
     other = volt.learn([text], size=20, pretokenizer="whitespace").vocabulary
     (use,) = (use for use in uses(other) if use["name"] == "the toy")
-    assert use["refused"].endswith(
-        "only metaspace; learn with --pretokenizer metaspace; export to hf works"
+    assert use["refused"] == (
+        "the toy knows text cut by the pre-tokenizer metaspace, not by whitespace; learn with "
+        "--pretokenizer metaspace; export to hf works"
     )
-    with pytest.raises(SettingsError, match="only metaspace"):
+    with pytest.raises(SettingsError, match="cut by the pre-tokenizer metaspace"):
         volt.export(other, "line", tmp_path / "other.txt")
 
 

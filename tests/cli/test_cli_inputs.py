@@ -157,7 +157,7 @@ def test_a_file_that_is_not_text_is_called_so(tmp_path):
     (tmp_path / "a.txt").write_text("low\n")
     for more in ((), ("--normalize", "nfc")):
         refused = volt("count", tmp_path, *more, status=2).stderr
-        assert "a.png: this does not look like text (it has NUL bytes, and byte 0x89" in refused
+        assert "a.png, line 1: invalid UTF-8 (byte 0x89 at offset 0); the file has NUL" in refused
         assert "--glob '*.txt' reads only some files of a folder" in refused
         assert "--on-invalid" not in refused
     volt("count", tmp_path, "--glob", "*.txt")

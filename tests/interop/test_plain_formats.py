@@ -315,7 +315,7 @@ def test_commands(tmp_path):
     done = run("export", "-m", tmp_path / "out", "--to", "text", "-o", tmp_path / "l", *checked)
     said = " ".join(done.stderr.split())
     assert "not checked: text is a list of tokens" in said
-    assert f"next: volt encode -m {tmp_path / 'out'} TEXT" in said
+    assert f"next: volt encode -m {tmp_path / 'out'} train.de -o train.bpe.de" in said
     done = run("export", "-m", tmp_path / "out", "--to", "subword-nmt", "-o", "x", code=2)
     assert "learn with --pretokenizer whitespace" in done.stderr
     done = run("import", text, "-o", tmp_path / "no", code=2)

@@ -187,15 +187,15 @@ def invalid_utf8(
     data: bytes | bytearray | memoryview = b"",
 ) -> InputError:
     """`data`: the text that the byte was found in, of which the start tells whether it is one."""
+    way = f"fix the file or convert it (iconv -t UTF-8){way_out}"
     if 0 in bytes(data[:LOOKED_AT]):
-        return InputError(
-            f"{name}: this does not look like text (it has NUL bytes, and byte 0x{byte:02X} at "
-            f"offset {offset} is not UTF-8); leave the file out (`glob='*.txt'` reads only some "
-            "files of a folder) or, if it is UTF-16, convert it (iconv -f UTF-16 -t UTF-8)"
+        way = (
+            "the file has NUL bytes and does not look like text: leave it out (`glob='*.txt'` "
+            "reads only some files of a folder) or, if it is UTF-16, convert it "
+            "(iconv -f UTF-16 -t UTF-8)"
         )
     return InputError(
-        f"{name}, line {line}: invalid UTF-8 (byte 0x{byte:02X} at offset {offset}); fix the file "
-        f"or convert it (iconv -t UTF-8){way_out}"
+        f"{name}, line {line}: invalid UTF-8 (byte 0x{byte:02X} at offset {offset}); {way}"
     )
 
 
