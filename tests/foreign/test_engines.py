@@ -533,7 +533,7 @@ def test_what_a_folder_is_not(tmp_path):
     with pytest.raises(VoltError, match="no tokenizer in this folder"):
         open_engine(tmp_path)
     (tmp_path / "vocab.json").write_text("{}")
-    with pytest.raises(VoltError, match="merges.txt is missing, which belongs to vocab.json"):
+    with pytest.raises(VoltError, match=r"merges\.txt is missing, which belongs to vocab\.json"):
         open_engine(tmp_path)
     cut = tmp_path / "tokenizer.json"
     cut.write_text(hugging_face("qwen2")[:300])
