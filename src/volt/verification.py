@@ -273,7 +273,7 @@ def _differences(
     text: str, one: Engine, other: Engine, left: list[int], right: list[int],
     texts: bool, most: int,
 ) -> Iterator[tuple[int, Difference | None]]:  # fmt: skip
-    """The places of a document that differ, at most one in a line: after it, the comparison goes on
+    """The places of a document that differ, at most one per line: after it, the comparison goes on
     where both have a token that begins a line. Of each, the number of lines it may be in; the first
     `most` are shown."""
     lines = LINE.findall(text) or [text]

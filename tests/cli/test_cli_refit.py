@@ -110,7 +110,7 @@ def test_what_is_told_last_is_the_next_command_and_it_works(folder: Path, tmp_pa
         out = tmp_path / f"the {command}"
         done = run(command, folder / "hf", "--on", text, *more, "-o", out)
         assert done.returncode == 0, done.stderr
-        assert "each token by its frequency alone" in " ".join(done.stderr.split())
+        assert "unigram entropy" in " ".join(done.stderr.split())
         last = done.stderr.splitlines()[-1]
         assert last.startswith("next: volt compare ") and last.endswith(" --on HELD-OUT-TEXT")
         last = last.replace("HELD-OUT-TEXT", shlex.quote(str(folder / "two.txt")))

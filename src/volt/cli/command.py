@@ -30,7 +30,7 @@ HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 BARE = ("m", "model", "train", "i", "input")
 """Options of other commands and programs for what a command takes without one."""
 ALIKE = {"text": "on", "corpus": "on", "size": "add"}
-"""Options of other commands, and the one that a command may have for the same."""
+"""What an option of other commands is called here: named in the error about an unknown one."""
 PATHS = ("FILE", "PATH", "DIR", "TOKENIZER", "VOCABULARY")
 """Metavars of options whose values are completed as names of files."""
 

@@ -130,7 +130,7 @@ def tell_refit(
         )
     nats = before.entropy_per_character, after.entropy_per_character
     shown = f"{nats[0]:.4f} -> {nats[1]:.4f}"
-    lines.append(f"nats per character: {shown} (each token by its frequency alone)")
+    lines.append(f"nats per character: {shown} (unigram entropy)")
     if after.unknown:
         # Unknown text looks cheap: without this line the figures above would flatter.
         shares = f"{before.unknown:.3%} -> {after.unknown:.3%}"

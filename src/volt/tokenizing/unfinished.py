@@ -164,7 +164,7 @@ def check_kept(target: Path, begun: Journal | None) -> None:
 
 
 def _check_left(folder: Path) -> None:
-    """Refuse a folder that is not one that a run left."""
+    """Refuse a folder that was not left by a stopped run."""
     if folder.is_symlink() or folder.exists():
         known = ("ids", "ends", "journal")
         if not folder.is_dir() or any(
