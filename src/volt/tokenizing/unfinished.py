@@ -27,6 +27,7 @@ from volt.base.shown import plural
 from volt.counting.inputs import TextInput
 from volt.tokenizing.vocabulary import Vocabulary
 
+JOURNAL = "journal.json"
 MADE_OF = ("vocabulary", "inputs", "options")
 """What a result depends on: fields of the journal."""
 
@@ -121,9 +122,6 @@ class Partial:
     def finish(self) -> None:
         """From now on files leave the folder, and it is not one to go on with."""
         self._journal.unlink(missing_ok=True)
-
-
-JOURNAL = "journal.json"
 
 
 def _read(journal: Path) -> Journal | None:
